@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slipway.h - the public C API: launch jobs, watch them, explain them, bring results home.
+ *
+ * Everything about jobs goes through these functions; the `slipway` program itself uses
+ * nothing else. The header needs only the standard library. Documents go in and come out as
+ * JSON text, so no third-party type shows and any language can bind to it.
+ *
+ * Conventions
+ *   - `char *` results are owned by the caller: release them with sw_text_free().
+ *   - Functions return 0 / -1 or a pointer / NULL. On failure *err tells why; on success it is
+ *     untouched. `err` may be NULL.
+ *   - A session may be used from several threads. sw_close() must come last.
+ *   - Structures that may grow begin with `size`; set it to sizeof, leave the rest zero.
+ */
+#ifndef SLIPWAY_H
+#define SLIPWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SW_API __attribute__((visibility("default")))
+#else
+#define SW_API
+#endif
+
+#define SW_ID_MAX 35                 /* longest job id, in characters */
+#define SW_ID_SIZE (SW_ID_MAX + 1)   /* room for one, with its NUL */
+
+/* ---- errors ------------------------------------------------------------------------- */
+
+/* What kind of failure: decides the exit status and whether trying again makes sense. */
+enum sw_code {
+    SW_OK = 0,
+    SW_E_USAGE,        /* the call itself is wrong */
+    SW_E_SPEC,         /* a job file, profile or flag is wrong */
+    SW_E_NOT_FOUND,    /* no such job, file, platform */
+    SW_E_CREDENTIAL,   /* a credential is missing or refused */
+    SW_E_UNREACHABLE,  /* the platform did not answer: nothing is known, nothing has changed */
+    SW_E_REFUSED,      /* the platform answered, and said no */
+    SW_E_CONFLICT,     /* the state does not allow it: already exists, still running */
+    SW_E_STORE,        /* the job store cannot be read or written */
+    SW_E_IO,           /* a file cannot be read or written */
+    SW_E_UNSUPPORTED,  /* there is no such thing on this platform or in this build */
+    SW_E_TIMEOUT,      /* a deadline passed */
+    SW_E_INTERRUPTED,  /* the caller's callback asked to stop */
+    SW_E_INTERNAL,     /* a bug of ours */
+};
+
+struct sw_error {
+    enum sw_code code;
+    char message[2048];   /* what failed and why, widest context first; may hold several lines */
+    char hint[512];       /* what to do next; empty when we honestly do not know */
+};
+
+SW_API const char *sw_code_name(enum sw_code code);        /* "SpecError", "CredentialError", ... */
+SW_API int sw_code_exit_status(enum sw_code code);         /* 64..78, see slipway(1) */
+
+/* ---- states ------------------------------------------------------------------------- */
+
+enum sw_state {
+    SW_UNKNOWN = 0,   /* honest: nobody could tell us */
+    SW_PENDING,
+    SW_RUNNING,
+    SW_PAUSED,
+    SW_COMPLETE,
+    SW_ERROR,
+    SW_CANCELED,
+};
+
+SW_API const char *sw_state_name(enum sw_state state);     /* "Pending", "Running", ... */
+SW_API bool sw_state_is_final(enum sw_state state);        /* Complete, Error, Canceled */
+
+/* ---- text --------------------------------------------------------------------------- */
+
+SW_API const char *sw_version(void);
+SW_API void sw_text_free(char *text);
+
+/* ---- session ------------------------------------------------------------------------ */
+
+struct sw_session;
+
+struct sw_open_options {
+    size_t size;              /* sizeof(struct sw_open_options) */
+    const char *state_dir;    /* NULL: $SLIPWAY_STATE_DIR, else ${XDG_STATE_HOME:-~/.local/state}/slipway */
+    const char *project_dir;  /* where env.toml and .env are looked for; NULL: the current directory */
+    const char *profile;      /* a section of the profiles to use; NULL: the platform's own name */
+    bool read_only;           /* never create or change the store */
+    void (*warn)(void *context, const char *text);   /* words for a person; NULL: dropped */
+    void *warn_context;
+};
+
+/* Open the job store (made on first use). Cheap: no network, no platform is touched. */
+SW_API struct sw_session *sw_open(const struct sw_open_options *options, struct sw_error *err);
+SW_API void sw_close(struct sw_session *session);
+
+/* ---- requests: what the user wants --------------------------------------------------- */
+
+struct sw_request;
+
+SW_API struct sw_request *sw_request_new(void);
+SW_API void sw_request_free(struct sw_request *request);
+
+/* Take a job file: YAML, JSON or TOML by its ending. "-" reads standard input. Relative paths
+ * inside are meant relative to the file's folder. Reads the file, checks nothing yet. */
+SW_API int sw_request_file(struct sw_request *request, const char *path, struct sw_error *err);
+
+/* The same from memory. `format` is "yaml", "json" or "toml"; `name` stands in messages. */
+SW_API int sw_request_text(struct sw_request *request, const char *text, size_t length,
+                           const char *format, const char *name, struct sw_error *err);
+
+/* Set one value as a command line flag would: it wins over the job file. `key` is a dotted
+ * path ("gpus", "env.NCCL_DEBUG", "slurm.partition"); `text` is read by the key's type.
+ * For a list the value is appended. */
+SW_API int sw_request_set(struct sw_request *request, const char *key, const char *text,
+                          struct sw_error *err);
+
+/* The command as an argument vector instead of shell text. */
+SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
+                           struct sw_error *err);
+
+/* Give the job id yourself: submitting the same id again finds the first job. */
+SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
+
+/* ---- plan and submit ------------------------------------------------------------------ */
+
+/* Everything that would happen, and nothing happens. JSON:
+ *   { "id", "platform", "values": [ {"key","value","source"} ], "plan": {...},
+ *     "sends": [ {"what","text"} ], "warnings": [] } */
+SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
+                         struct sw_error *err);
+
+/* Hand the job to its platform, at most once. Writes the job id. A failure after the job was
+ * remembered leaves a row that tells the truth; the id is written in that case too. */
+SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
+                     char id[SW_ID_SIZE], struct sw_error *err);
+
+/* ---- look ----------------------------------------------------------------------------- */
+
+enum sw_look {
+    SW_LOOK_REFRESH = 0,      /* ask the platforms first (one batched question each) */
+    SW_LOOK_STORED = 1,       /* only what the store remembers */
+};
+
+/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
+ * backend_details, results_dir, attempt, exit_code, signal, created_at, submitted_at,
+ * started_at, ended_at, updated_at, seen_at, age_seconds, labels, attempts[] . */
+SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
+                       struct sw_error *err);
+/* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
+SW_API char *sw_status_many(struct sw_session *session, const char *const *ids, size_t count,
+                            enum sw_look look, struct sw_error *err);
+
+struct sw_list_options {
+    size_t size;
+    enum sw_look look;
+    const char *state;        /* "Running", ... ; "active" = not final; NULL: all */
+    const char *platform;     /* NULL: all */
+    const char *name;         /* NULL: all */
+    const char *label;        /* "key=value" or "key"; NULL: all */
+    size_t limit;             /* 0: 100 */
+    size_t offset;
+};
+/* Newest first; the same document as sw_status_many, plus "total". */
+SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *options,
+                     struct sw_error *err);
+
+/* Selectors to ids: an id, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
+ * `pending`, `active`, `all`. JSON array of ids; an empty answer is SW_E_NOT_FOUND. */
+SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
+                       const char *label, struct sw_error *err);
+
+/* What happened to a job, oldest first: JSON array of {"seq","at","kind","data"}. */
+SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
+                       struct sw_error *err);
+
+/* Why it failed or waits: JSON {err_class, cause, suggestion, evidence[],
+ * job_failure_by_node_event[], log_streams[]}; "null" when there is nothing to explain. */
+SW_API char *sw_failure_analysis(struct sw_session *session, const char *id,
+                                 struct sw_error *err);
+
+/* The parts of a job: JSON array of {rank, node, status, exit_code, pid, ...}. */
+SW_API char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* Where the results are: a path or URI. */
+SW_API char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* ---- logs ----------------------------------------------------------------------------- */
+
+struct sw_log_options {
+    size_t size;
+    int attempt;              /* 0: the newest */
+    int replica;              /* which rank; -1: all, each piece tells its rank */
+    int64_t tail_lines;       /* -1: from the beginning; N: only the last N lines */
+    bool follow;              /* go on until the job is over */
+    /* Called about ten times a second while following and nothing is new; non-zero stops. */
+    int (*idle)(void *context);
+};
+/* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
+ * whenever more than one replica is read. Non-zero stops. */
+typedef int sw_log_fn(void *context, int replica, const char *bytes, size_t length);
+
+SW_API int sw_logs(struct sw_session *session, const char *id,
+                   const struct sw_log_options *options, sw_log_fn *fn, void *context,
+                   struct sw_error *err);
+
+/* ---- act ------------------------------------------------------------------------------ */
+
+/* Stop a job; returns when the platform confirms that nothing of it runs any more. A job that
+ * is already over is left alone: not an error. */
+SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* Wait until the job is over. timeout_ms < 0: for ever. Writes the job's own exit status
+ * (128+signal for a signal, 124 for its time limit, 130 when canceled). `idle` as in logs. */
+SW_API int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
+                   int (*idle)(void *context), void *context, int *exit_status,
+                   struct sw_error *err);
+
+/* Forget a finished job and remove its files. */
+SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,
+                     struct sw_error *err);
+/* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
+SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
+
+/* Copy a job's results into a local folder. JSON: {"files","bytes","to"}. */
+SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
+                            struct sw_error *err);
+
+/* Take over a job that this store never saw. */
+SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
+                    struct sw_error *err);
+
+/* ---- places --------------------------------------------------------------------------- */
+
+/* Platforms with their options and whether each credential is present (never its value).
+ * `name` NULL: all. */
+SW_API char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err);
+
+/* Does a path exist, as the platform sees it? */
+SW_API int sw_check_path(struct sw_session *session, const char *platform, const char *path,
+                         bool *exists, struct sw_error *err);
+/* Names one level below, as a JSON array. */
+SW_API char *sw_list_path(struct sw_session *session, const char *platform, const char *path,
+                          struct sw_error *err);
+
+/* JSON Schema of the job file. */
+SW_API char *sw_schema(struct sw_error *err);
+
+/* Is everything in order here? JSON array of {"check","ok","message","fix"}. */
+SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alloc.c - memory for things whose size is ours to know.
+ *
+ * Running out of memory is not an error value here: the process ends with one line. See
+ * docs/decisions/0002-the-process-ends-when-memory-does.md.
+ */
+#include "base/auto.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *checked(void *p)
+{
+    static const char last_words[] = "slipway: out of memory\n";
+
+    if (!p) {
+        if (write(STDERR_FILENO, last_words, sizeof last_words - 1) < 0)
+            _exit(71);
+        _exit(71);
+    }
+    return p;
+}
+
+void *sw_alloc(size_t size)
+{
+    return checked(calloc(1, size ? size : 1));
+}
+
+void *sw_realloc_array(void *p, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        return checked(NULL);
+    return checked(realloc(p, count && size ? count * size : 1));
+}
+
+char *sw_strdup(const char *text)
+{
+    return text ? checked(strdup(text)) : NULL;
+}
+
+char *sw_strndup(const char *text, size_t length)
+{
+    return checked(strndup(text, length));
+}
+
+char *sw_format(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+    int used;
+
+    va_start(args, fmt);
+    used = vasprintf(&text, fmt, args);
+    va_end(args);
+    return checked(used < 0 ? NULL : text);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.c - the files and folders of file.h.
+ *
+ * The one decision that surprises: sw_file_write() syncs the folder too. Without that a power
+ * cut can forget the rename, and a job would be both submitted and unknown.
+ */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+
+int sw_write_all(int fd, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+
+    while (length > 0) {
+        ssize_t n = write(fd, at, length);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+char *sw_file_read(const char *path, size_t limit, size_t *length, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot read '%s'", path);
+        return NULL;
+    }
+    for (;;) {
+        ssize_t n = read(fd, sw_buf_reserve(&out, 65536), 65536);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
+            return NULL;
+        }
+        if (n == 0)
+            break;
+        out.length += (size_t)n;
+        out.data[out.length] = '\0';
+        if (out.length > limit) {
+            sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit);
+            return NULL;
+        }
+    }
+    if (length)
+        *length = out.length;
+    return sw_buf_steal(&out);
+}
+
+static void sync_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    sw_autofree char *folder = slash ? sw_strndup(path, slash == path ? 1 : (size_t)(slash - path))
+                                     : sw_strdup(".");
+    sw_autofd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0)
+        fsync(fd);
+}
+
+int sw_file_write(const char *path, const void *bytes, size_t length, mode_t mode,
+                  struct sw_error *err)
+{
+    sw_autofree char *beside = sw_format("%s.XXXXXX", path);
+    sw_autofd int fd = mkostemp(beside, O_CLOEXEC);
+
+    if (fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
+    if (fchmod(fd, mode) < 0 || sw_write_all(fd, bytes, length) < 0 || fsync(fd) < 0 ||
+        rename(beside, path) < 0) {
+        sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
+        unlink(beside);
+        return -1;
+    }
+    sync_folder_of(path);
+    return 0;
+}
+
+int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err)
+{
+    sw_autofree char *partial = sw_strdup(path);
+
+    for (char *at = partial + 1;; at++) {
+        char was = *at;
+
+        if (was != '/' && was != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(partial, mode) < 0 && errno != EEXIST)
+            return sw_fail_errno(err, SW_E_IO, "cannot make the folder '%s'", partial);
+        *at = was;
+        if (was == '\0')
+            break;
+    }
+    return 0;
+}
+
+static int remove_below(int parent, const char *name)
+{
+    sw_autofd int fd = -1;
+    DIR *folder;
+    int result = 0;
+
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -1;
+    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    fchmod(fd, 0700);           /* a job may have left folders it cannot write to itself */
+    folder = fdopendir(dup(fd));
+    if (!folder)
+        return -1;
+    for (struct dirent *entry; result == 0 && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            result = remove_below(fd, entry->d_name);
+    closedir(folder);
+    if (result < 0)
+        return -1;
+    return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+int sw_remove_tree(const char *path, struct sw_error *err)
+{
+    if (remove_below(AT_FDCWD, path) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot remove '%s'", path);
+    return 0;
+}
+
+bool sw_file_exists(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0;
+}
+
+static int walk_below(const char *root, const char *relative, sw_walk_fn *fn, void *context,
+                      int depth, struct sw_error *err)
+{
+    sw_autofree char *here = *relative ? sw_path_join(root, relative) : sw_strdup(root);
+    DIR *folder = opendir(here);
+    int result = 0;
+
+    if (!folder)
+        return sw_fail_errno(err, SW_E_IO, "cannot read the folder '%s'", here);
+    if (depth > 256) {
+        closedir(folder);
+        return sw_fail(err, SW_E_IO, "'%s' is nested too deeply", here);
+    }
+    for (struct dirent *entry; result == 0 && (entry = readdir(folder));) {
+        sw_autofree char *below = NULL;
+        struct stat info;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        below = *relative ? sw_path_join(relative, entry->d_name) : sw_strdup(entry->d_name);
+        if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;                              /* it went away while we looked */
+        result = fn(context, below, &info);
+        if (result == 0 && S_ISDIR(info.st_mode))
+            result = walk_below(root, below, fn, context, depth + 1, err);
+    }
+    closedir(folder);
+    return result;
+}
+
+int sw_walk(const char *root, sw_walk_fn *fn, void *context, struct sw_error *err)
+{
+    return walk_below(root, "", fn, context, 0, err);
+}
+
+static int copy_file(const char *from, const char *to, const struct stat *info, int64_t *bytes,
+                     struct sw_error *err)
+{
+    sw_autofree char *beside = sw_format("%s.XXXXXX", to);
+    sw_autofd int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    sw_autofd int out = -1;
+    char piece[65536];
+    const struct timespec times[2] = { info->st_atim, info->st_mtim };
+
+    if (in < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", from);
+    out = mkostemp(beside, O_CLOEXEC);
+    if (out < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", to);
+    for (;;) {
+        ssize_t n = read(in, piece, sizeof piece);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            sw_fail_errno(err, SW_E_IO, "cannot read '%s'", from);
+        else if (n > 0 && sw_write_all(out, piece, (size_t)n) < 0)
+            n = sw_fail_errno(err, SW_E_IO, "cannot write '%s'", to);
+        if (n < 0) {
+            unlink(beside);
+            return -1;
+        }
+        if (n == 0)
+            break;
+        *bytes += n;
+    }
+    if (fchmod(out, info->st_mode & 0777) < 0 || futimens(out, times) < 0 ||
+        rename(beside, to) < 0) {
+        sw_fail_errno(err, SW_E_IO, "cannot write '%s'", to);
+        unlink(beside);
+        return -1;
+    }
+    return 0;
+}
+
+struct copying {
+    const char *from, *to;
+    int64_t files, bytes;
+    struct sw_error *err;
+};
+
+static int copy_one(void *context, const char *relative, const struct stat *info)
+{
+    struct copying *job = context;
+    sw_autofree char *from = sw_path_join(job->from, relative);
+    sw_autofree char *to = sw_path_join(job->to, relative);
+
+    if (S_ISDIR(info->st_mode))
+        return sw_mkdirs(to, 0777, job->err);
+    if (S_ISLNK(info->st_mode)) {
+        char target[4096];
+        ssize_t n = readlink(from, target, sizeof target - 1);
+
+        if (n < 0)
+            return sw_fail_errno(job->err, SW_E_IO, "cannot read the link '%s'", from);
+        target[n] = '\0';
+        unlink(to);
+        if (symlink(target, to) < 0)
+            return sw_fail_errno(job->err, SW_E_IO, "cannot make the link '%s'", to);
+        job->files++;
+        return 0;
+    }
+    if (!S_ISREG(info->st_mode))
+        return 0;                                  /* sockets, pipes, devices stay behind */
+    job->files++;
+    return copy_file(from, to, info, &job->bytes, job->err);
+}
+
+int sw_copy_tree(const char *from, const char *to, int64_t *files, int64_t *bytes,
+                 struct sw_error *err)
+{
+    struct copying job = { .from = from, .to = to, .err = err };
+    struct stat info;
+    int result;
+
+    if (stat(from, &info) < 0)
+        return sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot read '%s'",
+                             from);
+    if (S_ISDIR(info.st_mode)) {
+        if (sw_mkdirs(to, 0777, err) < 0)
+            return -1;
+        result = sw_walk(from, copy_one, &job, err);
+    } else {
+        job.files = 1;
+        result = copy_file(from, to, &info, &job.bytes, err);
+    }
+    if (files)
+        *files += job.files;
+    if (bytes)
+        *bytes += job.bytes;
+    return result;
+}
+
+char *sw_path_join(const char *folder, const char *name)
+{
+    if (*name == '/')
+        return sw_strdup(name);
+    return sw_format("%s%s%s", folder, sw_text_ends(folder, "/") ? "" : "/", name);
+}
+
+char *sw_path_absolute(const char *path, const char *folder)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    sw_autofree char *cwd = folder || *path == '/' ? NULL : getcwd(NULL, 0);
+    sw_autofree char *whole = sw_path_join(folder ? folder : cwd ? cwd : "/", path);
+    char *rest = whole;
+
+    for (char *step; (step = strsep(&rest, "/"));) {
+        if (*step == '\0' || strcmp(step, ".") == 0)
+            continue;
+        if (strcmp(step, "..") == 0) {
+            char *slash = out.length ? strrchr(out.data, '/') : NULL;
+
+            if (slash) {
+                *slash = '\0';
+                out.length = (size_t)(slash - out.data);
+            }
+            continue;
+        }
+        sw_buf_addf(&out, "/%s", step);
+    }
+    if (out.length == 0)
+        sw_buf_add(&out, "/");
+    return sw_buf_steal(&out);
+}
+
+char *sw_path_home(const char *below)
+{
+    const char *home = getenv("HOME");
+
+    return sw_format("%s/%s", sw_text_empty(home) ? "/" : home, below);
+}

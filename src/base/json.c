@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.c - the helpers of json.h over jansson.
+ */
+#include "base/json.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/text.h"
+
+json_t *sw_json_object_of(const struct sw_json_field *fields, size_t count)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].value)
+            json_object_set_new(object, fields[i].key, fields[i].value);
+    return object;
+}
+
+json_t *sw_json_text(const char *text)
+{
+    json_t *value;
+    sw_autofree char *clean = NULL;
+
+    if (!text)
+        return json_null();
+    value = json_string(text);
+    if (value)
+        return value;
+    clean = sw_text_utf8(text, strlen(text));
+    return json_string(clean);
+}
+
+const char *sw_json_str(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+int64_t sw_json_int(const json_t *object, const char *key, int64_t missing)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_integer(value) ? (int64_t)json_integer_value(value) : missing;
+}
+
+bool sw_json_bool(const json_t *object, const char *key, bool missing)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_boolean(value) ? json_is_true(value) : missing;
+}
+
+char *sw_json_dump(const json_t *document)
+{
+    char *text = json_dumps(document, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    return text ? text : sw_strdup("null");
+}
+
+char *sw_json_dump_pretty(const json_t *document)
+{
+    sw_autofree char *text = json_dumps(document, JSON_INDENT(2) | JSON_ENCODE_ANY);
+
+    return sw_format("%s\n", text ? text : "null");
+}
+
+json_t *sw_json_parse(const char *text, size_t length, const char *name, struct sw_error *err)
+{
+    json_error_t where;
+    json_t *document = json_loadb(text, length, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &where);
+
+    if (!document)
+        sw_fail(err, SW_E_SPEC, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+    return document;
+}

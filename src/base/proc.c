@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc.c - recognising processes through /proc, and finding our own helper programs.
+ */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+static int read_boot_id(char out[40])
+{
+    size_t length = 0;
+    sw_autofree char *text = sw_file_read("/proc/sys/kernel/random/boot_id", 100, &length, NULL);
+
+    if (!text)
+        return -1;
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(out, 40, "%s", text);
+    return 0;
+}
+
+int sw_proc_of(pid_t pid, struct sw_proc *out)
+{
+    char path[64];
+    sw_autofree char *stat = NULL;
+    char *after_name, state = 'X';
+    unsigned long long start = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    stat = sw_file_read(path, 8192, NULL, NULL);
+    if (!stat)
+        return -1;
+    /* The name is between parentheses and may itself hold any of them: look from the end. */
+    after_name = strrchr(stat, ')');
+    if (!after_name ||
+        sscanf(after_name + 1,
+               " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &state, &start) != 2 ||
+        state == 'Z' || state == 'X')
+        return -1;
+    out->pid = pid;
+    out->start_ticks = start;
+    return read_boot_id(out->boot_id);
+}
+
+int sw_proc_self(struct sw_proc *out)
+{
+    return sw_proc_of(getpid(), out);
+}
+
+bool sw_proc_same_boot(const struct sw_proc *proc)
+{
+    char now[40];
+
+    return read_boot_id(now) == 0 && strcmp(now, proc->boot_id) == 0;
+}
+
+bool sw_proc_alive(const struct sw_proc *proc)
+{
+    struct sw_proc now;
+
+    return proc->pid > 0 && sw_proc_of(proc->pid, &now) == 0 &&
+           now.start_ticks == proc->start_ticks && strcmp(now.boot_id, proc->boot_id) == 0;
+}
+
+json_t *sw_proc_json(const struct sw_proc *proc)
+{
+    return sw_json_object(SW_INT("pid", proc->pid), SW_INT("start", (json_int_t)proc->start_ticks),
+                          SW_STR("boot", proc->boot_id));
+}
+
+int sw_proc_from_json(const json_t *json, struct sw_proc *out)
+{
+    const char *boot = sw_json_str(json, "boot");
+
+    out->pid = (pid_t)sw_json_int(json, "pid", 0);
+    out->start_ticks = (unsigned long long)sw_json_int(json, "start", 0);
+    snprintf(out->boot_id, sizeof out->boot_id, "%s", boot ? boot : "");
+    return out->pid > 0 && boot ? 0 : -1;
+}
+
+int sw_proc_signal(const struct sw_proc *proc, int signal)
+{
+    /* The descriptor pins the process: if it is still ours now, the signal cannot go astray. */
+    sw_autofd int fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
+
+    if (fd < 0 && errno != ENOSYS)
+        return -1;
+    if (!sw_proc_alive(proc))
+        return -1;
+    if (fd < 0)
+        return kill(proc->pid, signal);
+    return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+}
+
+char *sw_helper_path(const char *name, struct sw_error *err)
+{
+    const char *asked = getenv("SLIPWAY_LIBEXEC_DIR");
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    char *slash;
+
+    if (!sw_text_empty(asked)) {
+        sw_autofree char *path = sw_path_join(asked, name);
+
+        if (access(path, X_OK) == 0)
+            return sw_take(path);
+    }
+    if (n > 0) {
+        program[n] = '\0';
+        slash = strrchr(program, '/');
+        if (slash) {
+            static const char *const beside[] = { ".", "../libexec/slipway", "../runner",
+                                                  "../platform/local" };
+
+            *slash = '\0';
+            for (size_t i = 0; i < SW_COUNT(beside); i++) {
+                sw_autofree char *folder = sw_path_absolute(beside[i], program);
+                sw_autofree char *path = sw_path_join(folder, name);
+
+                if (access(path, X_OK) == 0)
+                    return sw_take(path);
+            }
+        }
+    }
+    {
+        sw_autofree char *path = sw_path_join(SW_LIBEXEC_DIR, name);
+
+        if (access(path, X_OK) == 0)
+            return sw_take(path);
+    }
+    sw_fail(err, SW_E_NOT_FOUND, "cannot find the helper program '%s'", name);
+    sw_hint(err, "reinstall Slipway, or set SLIPWAY_LIBEXEC_DIR to the folder that holds it");
+    return NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc.h - who a process is: a pid alone is not a name, since numbers are used again.
+ *
+ * A process is known by boot id + pid + start time. A zombie counts as gone: where PID 1 reaps
+ * late or never, it stays listed although nothing of it runs.
+ */
+#ifndef SW_BASE_PROC_H
+#define SW_BASE_PROC_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+
+struct sw_proc {
+    pid_t pid;
+    unsigned long long start_ticks;   /* field 22 of /proc/PID/stat */
+    char boot_id[40];
+};
+
+int sw_proc_self(struct sw_proc *out);
+int sw_proc_of(pid_t pid, struct sw_proc *out);      /* -1: no such process, or a zombie */
+bool sw_proc_alive(const struct sw_proc *proc);      /* the very same process, not a zombie */
+bool sw_proc_same_boot(const struct sw_proc *proc);  /* was it born since this machine started? */
+json_t *sw_proc_json(const struct sw_proc *proc);    /* {"pid","start","boot"} */
+int sw_proc_from_json(const json_t *json, struct sw_proc *out);
+
+/* Send a signal to exactly that process: 0, or -1 when it is gone. */
+int sw_proc_signal(const struct sw_proc *proc, int signal);
+
+/* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
+ * running program, ../libexec/slipway from it, or where it was installed. */
+char *sw_helper_path(const char *name, struct sw_error *err);
+
+#endif

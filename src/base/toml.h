@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * toml.h - our own TOML 1.0 reader and writer (no C library is packaged; see
+ * docs/decisions/0003-our-own-toml.md). Passes the whole toml-test suite.
+ *
+ * Dates and times have no JSON type: they become texts in RFC 3339 form. For toml-test the
+ * reader can mark them; ordinary callers use sw_document_parse().
+ */
+#ifndef SW_BASE_TOML_H
+#define SW_BASE_TOML_H
+
+#include "base/buf.h"
+#include "base/document.h"
+
+/* Called for every key and list element with its path and place; may be NULL. */
+typedef void sw_place_fn(void *context, const char *path, struct sw_place place);
+
+/* `tagged`: values become {"type": "datetime", "value": "..."} as toml-test wants them. */
+json_t *sw_toml_read(const char *text, size_t length, const char *name, bool tagged,
+                     sw_place_fn *fn, void *context, struct sw_error *err);
+int sw_toml_write(struct sw_buf *out, const json_t *value, bool tagged, struct sw_error *err);
+
+#endif

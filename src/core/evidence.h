@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * evidence.h - the facts about a failed job, gathered by a platform, judged by diagnose/.
+ *
+ * Platforms only collect; one rule table decides, so that the same failure gets the same answer
+ * everywhere.
+ */
+#ifndef SW_CORE_EVIDENCE_H
+#define SW_CORE_EVIDENCE_H
+
+#include "base/json.h"
+
+struct sw_evidence {
+    enum sw_state state;
+    char reason[48];          /* the platform's word, as in struct sw_sighting */
+    char message[256];
+    int exit_code;            /* SW_NO_EXIT_CODE: not known */
+    int signal;
+    int failed_replica;       /* -1: none */
+    json_t *facts;            /* object: what else the platform saw ("oom_kills": 1, ...); owned */
+    char *log_tail;           /* last lines of the first failing rank; owned, may be NULL */
+};
+
+void sw_evidence_done(struct sw_evidence *evidence);
+
+#endif

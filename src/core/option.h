@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * option.h - options are tables: one row gives validation, help, schema, man page and flags.
+ *
+ * The job file's own keys (spec/spec_keys.c) and every platform's block are arrays of this
+ * struct, ended by a row without a name.
+ */
+#ifndef SW_CORE_OPTION_H
+#define SW_CORE_OPTION_H
+
+#include <stdint.h>
+
+#include "base/json.h"
+
+enum sw_type {
+    SW_TEXT,
+    SW_WHOLE,        /* an integer */
+    SW_NUMBER,       /* integer or real */
+    SW_FLAG,         /* true / false */
+    SW_DURATION,     /* "90s", "12h" or seconds */
+    SW_SIZE,         /* "512GiB" or bytes */
+    SW_GPUS,         /* COUNT or TYPE:COUNT */
+    SW_CHOICE,       /* one of .choices */
+    SW_TEXTS,        /* list of texts; one text is a list of one */
+    SW_TEXT_MAP,     /* object of texts (numbers and booleans are written as text) */
+    SW_GROUP,        /* object described by .fields */
+    SW_MAP_OF,       /* object whose every value is text or a group of .fields (inputs, outputs) */
+    SW_FREE,         /* any document (config) */
+};
+
+struct sw_option {
+    const char *name;
+    enum sw_type type;
+    const char *initial;                 /* default, as a user would write it; NULL: none */
+    const char *env;                     /* environment variable that gives it; NULL: none */
+    const char *flag;                    /* command line flag without dashes; NULL: same as name */
+    const char *help;                    /* one line, lower case, no full stop */
+    const char *const *choices;          /* SW_CHOICE: NULL-ended */
+    const struct sw_option *fields;      /* SW_GROUP, SW_MAP_OF */
+    int64_t least, most;                 /* SW_WHOLE, SW_DURATION (ms), SW_SIZE; both 0: no bounds */
+    bool required;
+    bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
+};
+
+const struct sw_option *sw_option_find(const struct sw_option *options, const char *name);
+const char *sw_type_name(enum sw_type type);       /* "duration such as 30m", for messages */
+
+/* A credential a platform may need: name of the variable, never the value. */
+struct sw_credential {
+    const char *name;
+    bool required;
+    const char *help;
+};
+
+#endif

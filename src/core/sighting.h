@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sighting.h - what a platform tells about one job when it is looked at.
+ *
+ * The caller fills in the reference part; poll() fills in the rest. A job the platform cannot
+ * see stays SW_UNKNOWN with presence SW_ABSENT or SW_UNSEEN: that is different from "failed".
+ */
+#ifndef SW_CORE_SIGHTING_H
+#define SW_CORE_SIGHTING_H
+
+#include "base/json.h"
+
+/* Which job: everything a platform needs to find it again. All borrowed. */
+struct sw_jobref {
+    const char *id;
+    const char *remote_id;     /* what submit gave back; NULL when it never came that far */
+    int attempt;               /* from 1 */
+    const json_t *details;     /* what submit wanted remembered; may be NULL */
+    const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
+};
+
+enum sw_presence {
+    SW_UNSEEN = 0,    /* we do not know (yet): change nothing */
+    SW_PRESENT,
+    SW_ABSENT,        /* asked, and there is certainly no such job */
+};
+
+#define SW_NO_EXIT_CODE (-1)
+
+struct sw_sighting {
+    struct sw_jobref job;
+
+    enum sw_presence presence;
+    enum sw_state state;
+    char reason[48];           /* one word: "exit", "signal", "time", "memory", "lost", "gpu-wait" */
+    char message[256];         /* for people */
+    int exit_code;             /* SW_NO_EXIT_CODE: not known */
+    int signal;                /* 0: none */
+    int64_t started_ms;        /* 0: not known */
+    int64_t ended_ms;
+    char remote_id[128];       /* learnt now; empty: nothing new */
+    char node[128];            /* where it runs; for several nodes the first */
+    int failed_replica;        /* the first rank that failed; -1: none */
+};
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h - what will run: the spec made definite, in types that platforms can use directly.
+ *
+ * A plan holds no secret's value, only names. It can be written to JSON and read back, so the
+ * store keeps exactly what was submitted.
+ */
+#ifndef SW_PLAN_PLAN_H
+#define SW_PLAN_PLAN_H
+
+#include "base/document.h"
+#include "base/json.h"
+#include "spec/spec.h"
+
+enum sw_launcher { SW_LAUNCHER_NONE, SW_LAUNCHER_TORCHRUN, SW_LAUNCHER_MPI, SW_LAUNCHER_RAY };
+
+struct sw_plan {
+    char job_id[SW_ID_SIZE];
+    char *name;
+    char *platform;
+    char *image;               /* NULL: none */
+    char *command;             /* shell text, or NULL when argv is given */
+    json_t *argv;              /* array of texts, or NULL */
+    char *workdir;             /* absolute on the client, or as the user wrote it; NULL: default */
+    char *base_dir;            /* folder that relative paths of the job file start from */
+    int nodes;                 /* at least 1 */
+    int gpus;                  /* per node; 0 = none */
+    char *gpu_type;            /* NULL: any */
+    double cpus;               /* per node; 0: no limit */
+    int64_t memory_bytes;      /* per node; 0: no limit */
+    int64_t shm_bytes;
+    int64_t time_ms;           /* wall clock limit; 0: none */
+    int64_t grace_ms;          /* between TERM and KILL */
+    int64_t keep_ms;           /* how long to keep the files after the end; 0: for ever */
+    enum sw_launcher launcher;
+    bool world_size_ranks;     /* WORLD_SIZE counts ranks instead of nodes */
+    json_t *env;               /* object name -> text */
+    json_t *secrets;           /* array of names */
+    json_t *inputs;            /* array of {"path","from"} */
+    json_t *outputs;           /* array of {"path","to"|null,...} */
+    json_t *config;            /* document or NULL */
+    enum sw_format config_format;
+    json_t *labels;            /* object name -> text */
+    json_t *retry;             /* object as in the job file; may be NULL */
+    json_t *options;           /* the platform's block */
+    json_t *sources;           /* where each value came from; not stored */
+};
+
+struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,
+                             struct sw_error *err);
+void sw_plan_free(struct sw_plan *plan);
+SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
+
+json_t *sw_plan_to_json(const struct sw_plan *plan);
+struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
+
+/* The rendezvous variables of one rank (contract: same names on every platform). */
+struct sw_rendezvous {
+    int nodes, node_rank, gpus_per_node;
+    const char *master_addr;
+    int master_port;
+    const char *worker_addrs;       /* comma list */
+    bool world_size_ranks;
+};
+void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
+
+/* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
+ * are quoted for the shell when they need it. */
+char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
+                      const char *job_id);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * platform.h - a place where jobs run. Callers know this struct and nothing else.
+ *
+ * A new platform is one folder, one struct sw_platform and one line in registry.c
+ * (docs/add-a-platform.md). Slots marked optional may be NULL: the caller then says
+ * "not available on NAME".
+ */
+#ifndef SW_PLATFORM_PLATFORM_H
+#define SW_PLATFORM_PLATFORM_H
+
+#include "base/secret.h"
+#include "core/evidence.h"
+#include "core/option.h"
+#include "core/sighting.h"
+#include "plan/plan.h"
+
+struct sw_link;      /* an open connection; each platform defines its own */
+
+struct sw_place_config {            /* what open() may know; all borrowed for the call */
+    const char *state_dir;          /* our own folder on this machine */
+    const json_t *options;          /* the platform's block: profile + environment + defaults */
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+};
+
+struct sw_receipt {                 /* what submit gives back */
+    char remote_id[128];
+    json_t *details;                /* to be remembered with the job; owned by the caller after */
+    char *results_dir;              /* where results will be; owned by the caller after; may be NULL */
+};
+
+struct sw_platform {
+    const char *name;                        /* what users write after "platform:" */
+    const char *summary;                     /* one line for `slipway platforms` */
+    const struct sw_option *options;         /* its block of the job file */
+    const struct sw_credential *credentials; /* NULL: needs none; ends with a row without name */
+
+    /* Connect. Cheap where possible: no question is asked before it is needed. */
+    struct sw_link *(*open)(const struct sw_place_config *config, struct sw_error *err);
+    void (*close)(struct sw_link *link);
+
+    /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
+    json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+    /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
+    int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+    /* Hand over one plan. Called again after a crash: must find the job it already made (every
+     * name derives from plan->job_id) instead of making a second one. SW_E_UNREACHABLE means
+     * "maybe": the caller keeps the row and looks again. Any other failure: nothing runs. */
+    int (*submit)(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                  struct sw_error *err);
+
+    /* Look at all these jobs in one round trip. Failing to reach the platform is -1 and changes
+     * no job. */
+    int (*poll)(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+                struct sw_error *err);
+
+    /* The log of one replica is a stream of bytes from 0. Returns bytes read, 0: nothing there
+     * (yet), -1. Bounded memory whatever its size. */
+    ssize_t (*read_log)(struct sw_link *link, const struct sw_jobref *job, int replica,
+                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
+    int (*log_size)(struct sw_link *link, const struct sw_jobref *job, int replica,
+                    int64_t *size, struct sw_error *err);
+
+    /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. */
+    int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+
+    /* Remove what we made for a finished job; missing things are success. */
+    int (*cleanup)(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                   struct sw_error *err);
+
+    /* JSON array of {"rank","node","status","exit_code","pid",...}. Optional. */
+    json_t *(*replicas)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+
+    /* Facts for diagnose/. Optional. `out` is zeroed by the caller. */
+    int (*evidence)(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                    struct sw_error *err);
+
+    /* Owned path or URI of the results; NULL + err. Optional: the receipt's is used. */
+    char *(*results_dir)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+
+    int (*check_path)(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
+    json_t *(*list_path)(struct sw_link *link, const char *path, struct sw_error *err);
+
+    /* Find a job by its id alone, as another machine would: fills in a plan (may be NULL) and a
+     * receipt. SW_E_NOT_FOUND. Optional. */
+    int (*adopt)(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                 struct sw_error *err);
+
+    /* What is here: JSON object. Optional. */
+    json_t *(*inventory)(struct sw_link *link, struct sw_error *err);
+};
+
+const struct sw_platform *sw_platform_find(const char *name);     /* NULL: no such platform */
+const struct sw_platform *sw_platform_at(size_t index);           /* NULL: past the end */
+/* SW_E_NOT_FOUND with a "did you mean". */
+const struct sw_platform *sw_platform_need(const char *name, struct sw_error *err);
+
+#endif

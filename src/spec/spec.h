@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spec.h - what the user wants: job file + profile + flags + environment, as one checked document.
+ *
+ * Precedence: flag > job file > profile > environment > default. Every final value remembers
+ * where it came from. Unknown keys, wrong types and values out of range are all collected and
+ * reported together, each with file:line:column, the key, and a "did you mean".
+ */
+#ifndef SW_SPEC_SPEC_H
+#define SW_SPEC_SPEC_H
+
+#include "base/document.h"
+#include "core/option.h"
+
+/* The platforms' names and option tables, handed in so that spec/ needs to know no platform. */
+struct sw_spec_platform {
+    const char *name;
+    const struct sw_option *options;
+};
+
+/* A profile section after inheritance: values with the place each came from. */
+struct sw_profiles;
+/* Reads PROJECT/env.toml, then ~/.config/slipway/profiles.toml (the project's wins). Missing
+ * files are fine. */
+struct sw_profiles *sw_profiles_load(const char *project_dir, const char *home_dir,
+                                     struct sw_error *err);
+void sw_profiles_free(struct sw_profiles *profiles);
+SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
+
+struct sw_spec_input {
+    const struct sw_document *job;          /* the job file; NULL: flags only */
+    const struct sw_document *flags;        /* one flat or nested object from the command line */
+    const struct sw_profiles *profiles;     /* may be NULL */
+    const char *profile;                    /* section asked for; NULL: the platform's name */
+    const struct sw_spec_platform *platforms;
+    size_t platform_count;
+    const char *(*getenv)(const char *name);
+    const char *default_platform;           /* when nothing says otherwise: "local" */
+};
+
+struct sw_spec {
+    json_t *job;          /* the portable part: every key of spec_keys.c that has a value */
+    char *platform;       /* the chosen one (first of the list) */
+    json_t *platforms;    /* the ordered list, array of texts */
+    json_t *options;      /* the chosen platform's block, defaults filled in */
+    json_t *sources;      /* object: path ("gpus", "env.A", "slurm.partition") -> "job.yaml:3:7",
+                             "flag --gpus", "profile [lepton] env.toml:4", "environment SLURM_X",
+                             "default" */
+    json_t *warnings;     /* array of texts */
+};
+
+struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_error *err);
+void sw_spec_free(struct sw_spec *spec);
+SW_DEFINE_AUTO(sw_spec, struct sw_spec *, sw_spec_free)
+
+extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_keys.c) */
+
+/* Turn a flag's text into the value its key's type asks for, and put it into a flags object at
+ * that dotted key. Lists append. */
+int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
+                     const char *key, const char *text, struct sw_error *err);
+
+/* JSON Schema (draft 2020-12) of the job file with all platform blocks. */
+json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count);
+
+/* "H100:8" / "8" / 8 -> type (owned, NULL: any) and count. */
+int sw_gpus_parse(const char *text, char **type, int *count, struct sw_error *err);
+
+/* Load a .env file into the process environment without overriding what is set. A missing file
+ * is fine (returns 0). `warn` hears when others can read the file. */
+int sw_dotenv_load(const char *path, void (*warn)(void *context, const char *text),
+                   void *warn_context, struct sw_error *err);
+/* The parser alone, for tests and fuzzing: calls fn(name, value) per line. */
+int sw_dotenv_parse(const char *text, size_t length, const char *name,
+                    void (*fn)(void *context, const char *key, const char *value), void *context,
+                    struct sw_error *err);
+
+#endif

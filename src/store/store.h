@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.h - the job store: what we know about every job, in one SQLite file.
+ *
+ * Many processes and threads use it at once. States only move forward (compare-and-set inside
+ * the database); a final state never goes back; a cancel once asked for stays asked for. A job's
+ * row exists before its platform is called. No secret value is ever stored.
+ */
+#ifndef SW_STORE_STORE_H
+#define SW_STORE_STORE_H
+
+#include "base/json.h"
+#include "base/proc.h"
+#include "core/sighting.h"
+
+struct sw_store;
+
+/* Opens (and makes, unless read_only) DIR/jobs.db; DIR is made 0700. Full disk, read-only folder,
+ * corrupt file, a file of a newer version: SW_E_STORE with a hint, nothing lost. */
+struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
+void sw_store_close(struct sw_store *store);
+SW_DEFINE_AUTO(sw_store, struct sw_store *, sw_store_close)
+
+/* How far our own work on a job has come; separate from its state. */
+enum sw_phase {
+    SW_PHASE_SUBMITTING,   /* the row exists, the platform has not confirmed */
+    SW_PHASE_ACTIVE,       /* the platform has it */
+    SW_PHASE_OVER,         /* final */
+};
+
+struct sw_job {                      /* one row; owned by the caller, sw_job_done() */
+    char id[SW_ID_SIZE];
+    char *name, *platform, *profile;
+    enum sw_phase phase;
+    enum sw_state state;
+    bool canceling;                  /* a cancel was asked for */
+    char *reason, *message;
+    int attempt;
+    int exit_code;                   /* SW_NO_EXIT_CODE: none */
+    int signal;
+    int failed_replica;              /* -1: none */
+    char *remote_id, *node, *results_dir;
+    json_t *details, *plan, *labels; /* NULL when not asked for */
+    char *err_class, *cause, *suggestion;
+    int64_t created_ms, submitted_ms, started_ms, ended_ms, updated_ms;   /* 0: not yet */
+    int64_t seen_ms;                 /* when the platform last answered about it */
+    int64_t keep_ms;                 /* keep files that long after the end; 0: for ever */
+    json_t *owner;                   /* sw_proc_json of the submitting process, while submitting */
+};
+void sw_job_done(struct sw_job *job);
+static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
+
+/* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
+ * "submitting"). Uses id, name, platform, profile, plan, labels, results_dir, keep_ms, owner.
+ * SW_E_CONFLICT when the id exists. */
+int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
+
+/* The platform has it: remember what it needs to be found again. Does not touch the state. */
+int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
+                       const json_t *details, const char *results_dir, struct sw_error *err);
+
+/* Take over a row whose submitting process died: only one caller wins (compare-and-set on the
+ * old owner). *won tells. */
+int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
+                   const json_t *new_owner, bool *won, struct sw_error *err);
+
+/* What a poll saw. Applies only allowed changes, writes an event when state, reason or message
+ * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
+ * {"err_class","cause","suggestion"}, stored with a final state. */
+int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
+                 int64_t now_ms, bool *changed, struct sw_error *err);
+/* Many sightings in one transaction; changed may be NULL or an array. */
+int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
+                      json_t *const *verdicts, int64_t now_ms, bool *changed,
+                      struct sw_error *err);
+
+/* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
+int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
+
+enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, owner */
+
+/* One job; SW_E_NOT_FOUND. */
+int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
+                 struct sw_job *out, struct sw_error *err);
+
+struct sw_job_filter {
+    const enum sw_state *states; size_t state_count;   /* none: all */
+    bool active_only;                                  /* phase is not over */
+    const char *platform, *name, *name_prefix, *id_prefix;
+    const char *label_key, *label_value;               /* value NULL: the key is enough */
+    int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
+    size_t limit, offset;                              /* limit 0: no limit */
+    enum sw_columns columns;
+};
+/* Newest first (created, then id). Calls fn for each row, which it may not keep; non-zero stops. */
+typedef int sw_job_fn(void *context, const struct sw_job *job);
+int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw_job_fn *fn,
+                  void *context, struct sw_error *err);
+int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, int64_t *count,
+                   struct sw_error *err);
+/* Finished jobs whose keep time has passed, at most `limit`, oldest first. */
+int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_job_fn *fn,
+                     void *context, struct sw_error *err);
+
+/* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
+
+int sw_store_event(struct sw_store *store, const char *id, const char *kind, const json_t *data,
+                   struct sw_error *err);
+typedef int sw_event_fn(void *context, int64_t seq, int64_t at_ms, const char *job_id,
+                        const char *kind, const json_t *data);
+int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, sw_event_fn *fn,
+                    void *context, struct sw_error *err);   /* id NULL: of all jobs */
+
+/* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
+ * signal, node, remote_id, started_ms, ended_ms}. */
+json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
+/* Begin the next attempt: number + 1, state Pending again. Allowed only from a final state or by
+ * a platform that retries itself; *attempt is the new number. */
+int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
+                          const char *why, int *attempt, struct sw_error *err);
+
+const char *sw_store_path(const struct sw_store *store);
+/* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */
+int sw_store_check(struct sw_store *store, char **problem, struct sw_error *err);
+
+#endif

@@ -2,8 +2,9 @@
 /*
  * table.c - laying out text tables.
  *
- * A table is cut only as far as it must be: the widest column that may give gives first, one
- * terminal column at a time, so short cells stay whole. Only then are columns left out.
+ * A table is cut only as far as it must be. Columns that may be left out are cut first, the
+ * widest first, one terminal column at a time, so short cells stay whole; then they are left
+ * out; what must stay (a job's id is useless without its end) is cut last of all.
  * libc's wcwidth() is not used: it depends on the locale, and ours is always UTF-8.
  *
  * Pure: no I/O.
@@ -116,12 +117,13 @@ static size_t total_width(const size_t *widths, size_t count)
 }
 
 /* Take one terminal column from the widest that can spare it. */
-static bool shrink(const struct sw_column *columns, size_t *widths, size_t count)
+static bool shrink(const struct sw_column *columns, size_t *widths, size_t count, bool essential)
 {
     size_t widest = count;
 
     for (size_t i = 0; i < count; i++)
         if (widths[i] != LEFT_OUT && columns[i].least && widths[i] > columns[i].least &&
+            (columns[i].drop == 0) == essential &&
             (widest == count || widths[i] > widths[widest]))
             widest = i;
     if (widest == count)
@@ -159,19 +161,21 @@ static void measure(const struct sw_table *table, size_t *widths)
 /* Dropping a column gives its neighbours their room back: measure again each time. */
 static void fit(const struct sw_table *table, size_t width, size_t *widths)
 {
-    sw_autofree size_t *natural = sw_alloc(sizeof *natural * table->column_count);
     size_t count = table->column_count;
+    sw_autofree size_t *natural = sw_alloc(sizeof *natural * count);
 
     measure(table, natural);
     memcpy(widths, natural, sizeof *widths * count);
     while (width && total_width(widths, count) > width) {
-        if (shrink(table->columns, widths, count))
+        if (shrink(table->columns, widths, count, false))
             continue;
-        if (!leave_out(table->columns, widths, count))
+        if (leave_out(table->columns, widths, count)) {
+            for (size_t i = 0; i < count; i++)
+                if (widths[i] != LEFT_OUT)
+                    widths[i] = natural[i];
+        } else if (!shrink(table->columns, widths, count, true)) {
             return;
-        for (size_t i = 0; i < count; i++)
-            if (widths[i] != LEFT_OUT)
-                widths[i] = natural[i];
+        }
     }
 }
 

@@ -21,7 +21,8 @@ struct sw_column {
     const char *title;
     bool right;         /* numbers and ages read better flush right */
     size_t least;       /* the column may be cut down to this width; 0: it is never cut */
-    int drop;           /* left out when cutting is not enough, the highest first; 0: never */
+    int drop;           /* left out when cutting is not enough, the highest first; 0: never,
+                           and cut only after the others are gone */
 };
 
 struct sw_table;

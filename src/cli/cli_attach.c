@@ -16,9 +16,9 @@
 #include "cli/cli_interrupt.h"
 #include "cli/cli_log.h"
 
-#define LOOK_EVERY_MS   1000
+#define LOOK_EVERY_MS    200      /* into the store only: following asks the platform itself */
 #define SECOND_CTRL_C_MS 2000
-#define EXIT_CANCELED   130
+#define EXIT_CANCELED    130
 
 struct attach {
     struct cli *cli;
@@ -26,6 +26,7 @@ struct attach {
     struct cli_log log;
     int64_t next_look_ms;       /* monotonic */
     char *told;                 /* the last news, so that nothing is said twice */
+    bool log_begun;
 };
 
 /* "waiting: 2 GPUs are in use"; NULL for states that the summary will tell. */
@@ -76,6 +77,9 @@ static int on_bytes(void *context, int rank, const char *bytes, size_t length)
 
     if (cli_interrupt_count() > 0)
         return 1;
+    if (!a->log_begun)
+        a->next_look_ms = 0;    /* "running" is said before the first line, not after it */
+    a->log_begun = true;
     look(a);
     return cli_log_write(&a->log, rank, bytes, length);
 }
@@ -110,7 +114,7 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
 
     if (cli->screen.err_terminal)
         fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
-    cli_say_job(cli, id, "goes on without us (detached)");
+    cli_say_job(cli, id, "detached: the job goes on");
     say_next_commands(cli, id);
     if (!cli->screen.err_terminal)
         return 0;
@@ -118,22 +122,19 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
     return cli_interrupt_wait(seen, SECOND_CTRL_C_MS) ? offer_cancel(cli, id, err) : 0;
 }
 
-static void say_why(const struct cli *cli, const char *id)
+static void say_field(const struct cli *cli, const char *label, const json_t *job,
+                      const char *key)
 {
-    sw_auto(json) json_t *why = cli_document(sw_failure_analysis(cli->session, id, NULL), NULL);
-    const char *cause = sw_json_str(why, "cause"), *advice = sw_json_str(why, "suggestion");
+    const char *text = sw_json_str(job, key);
 
-    if (!sw_text_empty(cause))
-        cli_say(cli, "  cause    %s", cause);
-    if (!sw_text_empty(advice))
-        cli_say(cli, "  advice   %s", advice);
+    if (!sw_text_empty(text))
+        cli_say(cli, "  %-8s %s", label, text);
 }
 
 void cli_attach_summary(struct cli *cli, const char *id)
 {
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
-    const char *message, *results;
 
     if (cli->quiet)
         return;
@@ -141,16 +142,13 @@ void cli_attach_summary(struct cli *cli, const char *id)
     if (!job)
         return;
     outcome = cli_job_outcome(job);
-    message = sw_json_str(job, "message");
-    results = sw_json_str(job, "results_dir");
     cli_say_job(cli, id, "%s", outcome);
     if (cli_job_state(job) != SW_COMPLETE) {
-        if (!sw_text_empty(message))
-            cli_say(cli, "  message  %s", message);
-        say_why(cli, id);
+        say_field(cli, "message", job, "message");
+        say_field(cli, "cause", job, "cause");
+        say_field(cli, "advice", job, "suggestion");
     }
-    if (!sw_text_empty(results))
-        cli_say(cli, "  results  %s", results);
+    say_field(cli, "results", job, "results_dir");
     cli_say(cli, "  next     slipway get %s", id);
     cli_say(cli, "           slipway status %s", id);
 }

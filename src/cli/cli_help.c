@@ -13,7 +13,7 @@
 
 #define WIDTH       79
 #define FLAG_INDENT 2
-#define HELP_COLUMN 26
+#define HELP_COLUMN 28
 
 static const struct {
     const char *name, *summary, *text;
@@ -44,10 +44,10 @@ static const struct {
       "\n"
       "  train-k3v9q2xa   a job id\n"
       "  train-k3         the beginning of an id, as long as only one job has it\n"
-      "  train            the name of a job\n"
+      "  train            the newest job of that name\n"
       "  last  last-2     the newest job; the one two before it\n"
       "  failed           all jobs that ended in Error\n"
-      "  running pending  all jobs in that state\n"
+      "  pending running complete canceled   all jobs in that state\n"
       "  active           all jobs that are not over\n"
       "  all              all jobs\n"
       "\n"

@@ -15,7 +15,9 @@
 
 bool cli_selector_is_group(const char *selector)
 {
-    static const char *const words[] = { "all", "failed", "running", "pending", "active" };
+    static const char *const words[] = {
+        "all", "active", "pending", "running", "complete", "failed", "canceled",
+    };
 
     for (size_t i = 0; i < SW_COUNT(words); i++)
         if (strcmp(words[i], selector) == 0)

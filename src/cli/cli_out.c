@@ -155,11 +155,13 @@ int cli_print_end(const struct cli *cli)
     return sw_code_exit_status(err.code);
 }
 
-void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width)
+/* One line of text, folded. Returns where the next one begins. */
+static const char *wrap_line(struct sw_buf *out, const char *text, size_t indent, size_t width)
 {
+    const char *end = text + strcspn(text, "\n");
     size_t column = 0;
 
-    while (*text) {
+    while (text < end) {
         size_t length = strcspn(text, " \n");
         sw_autofree char *word = sw_strndup(text, length);
         size_t columns = sw_text_columns(word);
@@ -168,17 +170,24 @@ void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width)
             sw_buf_add_char(out, '\n');
             column = 0;
         }
-        if (length) {
-            sw_buf_addf(out, "%*s%s", column ? 1 : (int)indent, "", word);
-            column += (column ? 1 : indent) + columns;
-        }
-        text += length;
-        if (*text == '\n') {
-            sw_buf_add_char(out, '\n');
-            column = 0;
-        }
-        if (*text)
-            text++;
+        sw_buf_addf(out, "%*s%s", column ? 1 : (int)indent, "", word);
+        column += (column ? 1 : indent) + columns;
+        text += length + (text + length < end);
     }
     sw_buf_add_char(out, '\n');
+    return *end ? end + 1 : end;
+}
+
+void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width)
+{
+    do {
+        size_t length = strcspn(text, "\n");
+
+        if (*text == ' ') {
+            sw_buf_addf(out, "%*s%.*s\n", (int)indent, "", (int)length, text);
+            text += length + (text[length] == '\n');
+        } else {
+            text = wrap_line(out, text, indent, width);
+        }
+    } while (*text);
 }

@@ -35,7 +35,8 @@ void cli_print(const char *text);
 /* Flush; 0, or what the program must end with when stdout did not take it all. */
 int cli_print_end(const struct cli *cli);
 
-/* Text folded at spaces to `width`, every line indented. Line breaks stay. */
+/* Text folded at spaces to `width`, every line indented. Line breaks stay; a line that begins
+ * with a space is kept as it is. */
 void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width);
 
 #endif

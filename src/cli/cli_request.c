@@ -99,7 +99,7 @@ static int set_env(struct sw_request *request, const char *key, const char *pair
     if (looks_secret(name) && strlen(value) >= SHORTEST_SECRET) {
         sw_fail(err, SW_E_USAGE, "%s looks like a secret, and values of --env are written down",
                 name);
-        return sw_hint(err, "export %s and use --secret %s: the value then travels apart", name,
+        return sw_hint(err, "export %s and use --secret %s: then its value is sent, but kept nowhere", name,
                        name);
     }
     return sw_request_set(request, sw_buf_text(&path), value, err);
@@ -171,7 +171,7 @@ static int read_file(struct sw_request *request, const struct cli_args *args,
         return sw_hint(err, "give a job file (-f FILE) or a command (-- COMMAND...)");
     }
     if (sw_request_file(request, file ? file : DEFAULT_FILE, err) < 0) {
-        if (err && err->code == SW_E_NOT_FOUND && args->word_count)
+        if (args->word_count && !strpbrk(file, "./"))
             return sw_hint(err, "a command goes after '--': slipway run -- %s", args->words[0]);
         return -1;
     }

@@ -25,9 +25,9 @@ const struct command *const cli_commands[] = {
 };
 
 const struct cli_flag cli_global_flags[] = {
-    { "state-dir", 0, "DIR", "where the job store is (default: $SLIPWAY_STATE_DIR)",
+    { "state-dir", 0, "DIR", "where the job store is (or $SLIPWAY_STATE_DIR)",
       cli_apply_text, offsetof(struct cli, state_dir) },
-    { "profile", 0, "NAME", "section of the profiles to use (default: the platform's)",
+    { "profile", 0, "NAME", "section of the profiles (default: the platform's)",
       cli_apply_text, offsetof(struct cli, profile) },
     { "quiet", 'q', NULL, "no words on stderr but errors and warnings", cli_apply_bool,
       offsetof(struct cli, quiet) },
@@ -171,7 +171,7 @@ static int dispatch(struct cli *cli, int argc, const char *const *argv, struct s
 
     cli_screen_look(&cli->screen, cli->no_color);
     if (used < 0)
-        return -1;
+        return err->hint[0] ? -1 : sw_hint(err, "'slipway help' lists the commands");
     if (cli->version || used == argc)
         return overview(cli);
     command = cli_command_find(argv[used]);

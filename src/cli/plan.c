@@ -14,6 +14,8 @@ static const struct sw_column value_columns[] = {
 
 static char *value_text(const json_t *value)
 {
+    if (json_is_real(value))
+        return sw_format("%.15g", json_real_value(value));    /* 0.1, not 0.10000000000000001 */
     return json_is_string(value) ? sw_strdup(json_string_value(value)) : sw_json_dump(value);
 }
 

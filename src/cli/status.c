@@ -97,17 +97,6 @@ static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
-static void add_why(struct sw_buf *out, const struct cli *cli, const json_t *job)
-{
-    sw_auto(json) json_t *why = NULL;
-
-    if (cli_job_state(job) != SW_ERROR)
-        return;
-    why = cli_document(sw_failure_analysis(cli->session, sw_json_str(job, "id"), NULL), NULL);
-    add_line(out, "cause", sw_json_str(why, "cause"));
-    add_line(out, "advice", sw_json_str(why, "suggestion"));
-}
-
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
@@ -120,7 +109,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     else
         sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
     add_line(out, "message", sw_json_str(job, "message"));
-    add_why(out, cli, job);
+    add_line(out, "cause", sw_json_str(job, "cause"));
+    add_line(out, "advice", sw_json_str(job, "suggestion"));
     add_line(out, "name", sw_json_str(job, "name"));
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));

@@ -36,7 +36,7 @@ static const struct {
     [REHEARSE_LOST]      = { SW_ERROR, "lost", "the job is gone and left no exit code" },
     [REHEARSE_NODE_LOST] = { SW_ERROR, "node-lost", "node rehearsal-%d went away" },
     [REHEARSE_PREEMPTED] = { SW_ERROR, "preempted", "preempted by a job of higher priority" },
-    [REHEARSE_IMAGE]     = { SW_ERROR, "image", "the image cannot be pulled" },
+    [REHEARSE_IMAGE]     = { SW_ERROR, "image-error", "the image cannot be pulled" },
     [REHEARSE_VANISHED]  = { SW_UNKNOWN, "lost", "the platform no longer knows the job" },
 };
 

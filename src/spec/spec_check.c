@@ -9,6 +9,7 @@
 #include "spec/spec_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -140,6 +141,19 @@ static json_t *check_flag(struct spec_check *check, const struct sw_option *row,
     return json_boolean(json_is_true(value));
 }
 
+static json_t *wrong_quantity(struct spec_check *check, const struct sw_option *row,
+                              const char *text, bool too_large)
+{
+    sw_autofree char *path = spec_shown(sw_buf_text(&check->path));
+    sw_autofree char *shown = spec_shown(text);
+
+    if (too_large)
+        spec_complain(check, "%s: '%s' is too large", path, shown);
+    else
+        spec_complain(check, "%s: '%s' is not %s", path, shown, sw_type_name(row->type));
+    return NULL;
+}
+
 /* Durations, sizes and GPUs: a number or a text, normalised to the text their parser takes. */
 static json_t *check_quantity(struct spec_check *check, const struct sw_option *row,
                               const json_t *value)
@@ -163,7 +177,7 @@ static json_t *check_quantity(struct spec_check *check, const struct sw_option *
     else
         result = sw_gpus_parse(text, &gpu_type, &gpus, &why);
     if (result < 0)
-        return refuse(check, why.message);
+        return wrong_quantity(check, row, text, sw_text_ends(why.message, "too large"));
     return in_bounds(check, row, amount) ? json_string(text) : NULL;
 }
 

@@ -51,7 +51,7 @@ struct sw_place sw_source_place(const struct sw_source *source, size_t offset)
     return place;
 }
 
-static int check_source(struct sw_source *source)
+int sw_source_check(struct sw_source *source)
 {
     if (source->length > SW_DOCUMENT_MAX)
         return sw_fail(source->err, SW_E_SPEC, "%s: larger than %d MiB", source->name,
@@ -93,7 +93,7 @@ struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_f
     sw_auto(sw_document) struct sw_document *document = sw_document_from_json(NULL, name);
     struct sw_source source = { text, length, name, document->places, err };
 
-    if (check_source(&source) < 0)
+    if (sw_source_check(&source) < 0)
         return NULL;
     document->value = formats[format].read(&source);
     return document->value ? sw_take(document) : NULL;

@@ -39,6 +39,8 @@ struct sw_source {
     struct sw_error *err;
 };
 
+/* Size, encoding, no NUL; steps over a byte order mark. */
+int sw_source_check(struct sw_source *source);
 /* SW_E_SPEC "name:line:column: why"; returns -1. */
 int sw_source_fail(const struct sw_source *source, struct sw_place place, const char *fmt, ...)
     SW_PRINTF(3, 4);

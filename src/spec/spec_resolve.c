@@ -32,6 +32,7 @@ struct resolving {
     struct spec_check check;
     struct spec_level documents[2];             /* flags, job file */
     struct spec_level level;                    /* what is merged so far, highest first */
+    const struct sw_spec_platform *of_profile;  /* what the profile asked for belongs to */
     const struct sw_spec_platform *platform;    /* the chosen one */
 };
 
@@ -134,8 +135,7 @@ static const struct sw_spec_platform *find_platform(struct resolving *now, const
 static json_t *wanted_platforms(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
-    const struct sw_spec_platform *of_profile;
-    const char *variable;
+    const char *variable = in->getenv ? in->getenv("SLIPWAY_PLATFORM") : NULL;
 
     for (size_t i = 0; i < SW_COUNT(now->documents); i++) {
         json_t *said = json_object_get(now->documents[i].values, "platform");
@@ -146,15 +146,11 @@ static json_t *wanted_platforms(struct resolving *now)
                         json_object_get(now->documents[i].sources, "platform"));
         return json_incref(said);
     }
-    of_profile = in->profiles && in->profile && spec_profile_exists(in->profiles, in->profile)
-                     ? spec_profile_platform(in->profiles, in->profile, &now->check)
-                     : NULL;
-    variable = in->getenv ? in->getenv("SLIPWAY_PLATFORM") : NULL;
-    if (of_profile) {
+    if (now->of_profile) {
         sw_autofree char *source = sw_format("profile [%s]", in->profile);
 
         json_object_set_new(now->level.sources, "platform", sw_json_text(source));
-        return json_pack("[s]", of_profile->name);
+        return json_pack("[s]", now->of_profile->name);
     }
     if (!sw_text_empty(variable)) {
         json_object_set_new(now->level.sources, "platform",
@@ -183,36 +179,38 @@ static void choose_platform(struct resolving *now)
 
 /* ---- the profile ------------------------------------------------------------------------- */
 
-static void missing_profile(struct resolving *now)
+/* A profile asked for by name must be there and say where it belongs: 0, or -1 after telling. */
+static int find_profile(struct resolving *now)
 {
-    sw_autofree char *shown = spec_shown(now->input->profile);
+    const struct sw_spec_input *in = now->input;
+    size_t before = now->problems.count;
+    sw_autofree char *shown = NULL;
 
-    spec_problem(&now->problems, NULL, "there is no profile [%s] in env.toml or "
-                 "~/.config/slipway/profiles.toml", shown);
+    if (!in->profile)
+        return 0;
+    shown = spec_shown(in->profile);
+    if (!spec_profile_exists(in->profiles, in->profile)) {
+        spec_problem(&now->problems, NULL, "there is no profile [%s] in env.toml or "
+                     "~/.config/slipway/profiles.toml", shown);
+        return -1;
+    }
+    now->of_profile = spec_profile_platform(in->profiles, in->profile, &now->check);
+    if (!now->of_profile && now->problems.count == before)
+        spec_problem(&now->problems, NULL, "profile [%s] belongs to no platform: add "
+                     "platform = \"NAME\" to it", shown);
+    return now->of_profile ? 0 : -1;
 }
 
 static void add_profile(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
     const char *section = in->profile ? in->profile : now->platform->name;
-    const struct sw_spec_platform *of_profile;
     sw_autofree char *shown = spec_shown(section);
 
-    if (in->profile && !spec_profile_exists(in->profiles, section)) {
-        missing_profile(now);
-        return;
-    }
-    if (!in->profiles)
-        return;
-    of_profile = in->profile ? spec_profile_platform(in->profiles, section, &now->check)
-                             : now->platform;
-    if (!of_profile)
-        spec_problem(&now->problems, NULL, "profile [%s] belongs to no platform: add "
-                     "platform = \"%s\" to it", shown, now->platform->name);
-    else if (of_profile != now->platform)
+    if (in->profile && now->of_profile != now->platform)
         spec_problem(&now->problems, NULL, "profile [%s] is for %s, but the job goes to %s", shown,
-                     of_profile->name, now->platform->name);
-    else
+                     now->of_profile->name, now->platform->name);
+    else if (in->profiles)
         spec_add_profile(&now->level, in->profiles, section, now->platform, &now->check);
 }
 
@@ -267,15 +265,18 @@ static struct sw_spec *make_spec(struct resolving *now)
 struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_error *err)
 {
     sw_auto(resolving) struct resolving now = { 0 };
+    bool profile_is_there;
 
     resolving_init(&now, input);
     check_document(&now, input->flags, SPEC_FLAGS, &now.documents[0]);
     check_document(&now, input->job, SPEC_FILE, &now.documents[1]);
+    profile_is_there = find_profile(&now) == 0;
     choose_platform(&now);
     for (size_t i = 0; i < SW_COUNT(now.documents); i++)
         add_level(&now, &now.documents[i]);
     if (now.platform) {
-        add_profile(&now);
+        if (profile_is_there)
+            add_profile(&now);
         sw_buf_clear(&now.check.path);
         sw_buf_clear(&now.check.place);
         spec_add_environment(&now.level, &now.check, now.platform, input->getenv);

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tomllib
 
-DOCUMENTS = 1500
+DOCUMENTS = 600
 
 NASTY = """
 no yes on off No NO Yes YES On ON OFF y n Y N true True TRUE false null Null NULL ~ nan inf .nan

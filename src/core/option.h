@@ -37,7 +37,7 @@ struct sw_option {
     const char *help;                    /* one line, lower case, no full stop */
     const char *const *choices;          /* SW_CHOICE: NULL-ended */
     const struct sw_option *fields;      /* SW_GROUP, SW_MAP_OF */
-    int64_t least, most;                 /* SW_WHOLE, SW_DURATION (ms), SW_SIZE; both 0: no bounds */
+    int64_t least, most;                 /* of SW_WHOLE, SW_DURATION (ms), SW_SIZE; both 0: none */
     bool required;
     bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
 };

@@ -349,8 +349,10 @@ static json_t *read_document(struct reader *r)
 
     if (skip(r, YAML_STREAM_START_EVENT, "not a YAML stream") < 0 || next(r, &start) < 0)
         return NULL;
-    if (start.type == YAML_STREAM_END_EVENT)
+    if (start.type == YAML_STREAM_END_EVENT) {
+        sw_places_add(r->source->places, SW_WHERE_ROOT, (struct sw_place){ 1, 1 });
         return json_null();
+    }
     if (next(r, &root) < 0)
         return NULL;
     sw_places_add(r->source->places, SW_WHERE_ROOT, place_of(root.start_mark));

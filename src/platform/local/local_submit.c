@@ -68,13 +68,15 @@ static int write_folder(const struct sw_plan *plan, const struct local_site *sit
     sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, attempt, err);
     sw_auto(json) json_t *plan_json = NULL, *letter = NULL, *launch = NULL;
     sw_autofree char *logs = sw_path_join(site->folder, "logs");
+    sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
-    if (!payload || sw_mkdirs(logs, 0700, err) < 0 || sw_mkdirs(site->work_dir, 0700, err) < 0 ||
+    if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 || sw_mkdirs(site->work_dir, 0700, err) < 0 ||
         sw_mkdirs(site->results_dir, 0777, err) < 0)
         return -1;
     plan_json = sw_plan_to_json(plan);
     letter = sw_payload_to_json(payload);
     launch = local_launch(plan, site, attempt);
+    json_object_set_new(launch, "runner", sw_json_text(runner));
     if (local_record_write(site->folder, LOCAL_PAYLOAD, letter, err) < 0 ||
         local_record_write(site->folder, LOCAL_LAUNCH, launch, err) < 0 ||
         local_record_write(site->folder, LOCAL_PLAN, plan_json, err) < 0)

@@ -106,9 +106,9 @@ static int load(struct sup *sup, struct sw_error *err)
         sup->gpus * sup->nodes > GPU_MAX)
         return sw_fail(err, SW_E_SPEC, "%d nodes with %d GPUs each are too many for one machine",
                        sup->nodes, sup->gpus);
-    sup->runner = sw_helper_path("slipway-runner", err);
+    sup->runner = sw_json_str(sup->launch, "runner");
     if (!sup->runner)
-        return -1;
+        return sw_fail(err, SW_E_IO, "the launch record names no runner");
     sup->secrets = sw_secrets_receive(SECRETS_FD, err);
     close(SECRETS_FD);
     if (sup->secrets &&

@@ -82,7 +82,7 @@ struct sup {
     int attempt, nodes, gpus;
     int64_t grace_ms, time_ms;
     double cpus;
-    char *runner;
+    const char *runner;               /* borrowed from launch */
     struct sw_secrets *secrets;
 
     int signal_fd, watch_fd;

@@ -85,11 +85,11 @@ json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct
 /* Say which platforms did not answer. */
 void cli_say_unreachable(const struct cli *cli, const json_t *document);
 
+enum sw_state cli_state_called(const char *name);
 enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
-int64_t cli_job_time_ms(const json_t *job, const char *key);    /* 0: not known */
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
-void cli_job_duration(const json_t *job, char out[32]);     /* started to ended or now; "" */
+void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
 /* "Complete, exit code 0, 5s": how it went, in one line. */
 char *cli_job_outcome(const json_t *job);
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -82,14 +81,17 @@ void cli_say_unreachable(const struct cli *cli, const json_t *document)
                  sw_json_str(each, "platform"), sw_json_str(each, "message"));
 }
 
-enum sw_state cli_job_state(const json_t *job)
+enum sw_state cli_state_called(const char *name)
 {
-    const char *name = sw_json_str(job, "status");
-
     for (int state = SW_PENDING; name && state <= SW_CANCELED; state++)
         if (strcmp(sw_state_name(state), name) == 0)
             return state;
     return SW_UNKNOWN;
+}
+
+enum sw_state cli_job_state(const json_t *job)
+{
+    return cli_state_called(sw_json_str(job, "status"));
 }
 
 const char *cli_state_style(enum sw_state state)
@@ -102,44 +104,23 @@ const char *cli_state_style(enum sw_state state)
     return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
 }
 
-int64_t cli_job_time_ms(const json_t *job, const char *key)
-{
-    const char *text = sw_json_str(job, key);
-    struct tm parts = { 0 };
-    const char *rest = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
-    int64_t ms = 0, scale = 100;
-
-    if (!rest)
-        return 0;
-    if (*rest == '.')
-        for (rest++; scale && *rest >= '0' && *rest <= '9'; rest++, scale /= 10)
-            ms += (*rest - '0') * scale;
-    return (int64_t)timegm(&parts) * 1000 + ms;
-}
-
 void cli_job_age(const json_t *job, const char *key, char out[24])
 {
-    int64_t at_ms = cli_job_time_ms(job, key);
+    int64_t age_ms = sw_json_int(job, key, -1);
 
-    if (at_ms)
-        sw_age_format(sw_now_ms() - at_ms, out);
+    if (age_ms >= 0)
+        sw_age_format(age_ms, out);
     else
         snprintf(out, 24, "-");
 }
 
-void cli_job_duration(const json_t *job, char out[32])
+void cli_duration(int64_t ms, char out[32])
 {
-    int64_t started_ms = cli_job_time_ms(job, "started_at");
-    int64_t ended_ms = cli_job_time_ms(job, "ended_at");
-    int64_t ms = (ended_ms ? ended_ms : sw_now_ms()) - started_ms;
-
     out[0] = '\0';
-    if (!started_ms || ms < 0)
-        return;
-    if (ms < 10000)
-        snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
-    else
+    if (ms >= 10000)
         sw_duration_format(ms / 1000 * 1000, out);
+    else if (ms >= 0)
+        snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
 }
 
 char *cli_job_outcome(const json_t *job)
@@ -153,7 +134,7 @@ char *cli_job_outcome(const json_t *job)
         sw_buf_addf(&out, ", signal %lld", (long long)signal);
     else if (code >= 0)
         sw_buf_addf(&out, ", exit code %lld", (long long)code);
-    cli_job_duration(job, duration);
+    cli_duration(sw_json_int(job, "duration_ms", -1), duration);
     if (duration[0])
         sw_buf_addf(&out, ", %s", duration);
     return sw_buf_steal(&out);

@@ -8,9 +8,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-static const struct sw_column value_columns[] = {
-    { "KEY", .least = 12 }, { "VALUE", .least = 16 }, { "FROM", .least = 12 },
-};
+/* The value comes last and is never cut: a plan that hides something is no plan. */
+static const struct sw_column value_columns[] = { { "KEY" }, { "FROM" }, { "VALUE" } };
 
 static char *value_text(const json_t *value)
 {
@@ -30,10 +29,10 @@ static void add_values(struct sw_buf *out, const struct cli *cli, const json_t *
         sw_autofree char *value = value_text(json_object_get(each, "value"));
 
         sw_table_cell(table, sw_json_str(each, "key"), NULL);
-        sw_table_cell(table, value, NULL);
         sw_table_cell(table, sw_json_str(each, "source"), "2");
+        sw_table_cell(table, value, NULL);
     }
-    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
+    sw_table_write(table, 0, cli->screen.out_color, out);
 }
 
 /* What is sent is shown as it is, except that it cannot command the terminal. */

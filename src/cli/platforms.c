@@ -8,11 +8,10 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
+#define WIDTH 79
+
 static const struct sw_column platform_columns[] = {
     { "PLATFORM" }, { "CREDENTIALS", .least = 12, .drop = 1 }, { "SUMMARY", .least = 20 },
-};
-static const struct sw_column option_columns[] = {
-    { "OPTION" }, { "DEFAULT", .least = 8 }, { "VARIABLE", .drop = 1 }, { "MEANING", .least = 20 },
 };
 static const struct sw_column credential_columns[] = {
     { "CREDENTIAL" }, { "HERE" }, { "MEANING", .least = 20 },
@@ -47,23 +46,29 @@ static void add_list(struct sw_buf *out, const struct cli *cli, const json_t *pl
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
+static size_t width_of(const struct cli *cli)
+{
+    return cli->screen.width && cli->screen.width < WIDTH ? cli->screen.width : WIDTH;
+}
+
+/* Meanings are sentences: they are folded, not cut as cells of a table would be. */
 static void add_options(struct sw_buf *out, const struct cli *cli, const json_t *options)
 {
-    sw_auto(sw_table) struct sw_table *table =
-        sw_table_new(option_columns, SW_COUNT(option_columns));
     const json_t *each;
     size_t i;
 
-    if (json_array_size(options) == 0)
-        return;
     json_array_foreach(options, i, each) {
-        sw_table_cell(table, sw_json_str(each, "name"), NULL);
-        sw_table_cell(table, sw_json_str(each, "default"), NULL);
-        sw_table_cell(table, sw_json_str(each, "env"), NULL);
-        sw_table_cell(table, sw_json_str(each, "help"), NULL);
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+        const char *initial = sw_json_str(each, "default"), *env = sw_json_str(each, "env");
+
+        sw_buf_addf(out, "\n  %s (%s)\n", sw_json_str(each, "name"), sw_json_str(each, "type"));
+        sw_buf_add(&text, sw_json_str(each, "help"));
+        if (initial)
+            sw_buf_addf(&text, "\ndefault: %s", initial);
+        if (env)
+            sw_buf_addf(&text, "\nvariable: %s", env);
+        cli_wrap(out, sw_buf_text(&text), 6, width_of(cli));
     }
-    sw_buf_add_char(out, '\n');
-    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
 static void add_credentials(struct sw_buf *out, const struct cli *cli, const json_t *credentials)
@@ -89,12 +94,18 @@ static void add_credentials(struct sw_buf *out, const struct cli *cli, const jso
 static void add_one(struct sw_buf *out, const struct cli *cli, const json_t *platform)
 {
     const char *name = sw_json_str(platform, "name");
+    const json_t *options = json_object_get(platform, "options");
+    sw_autofree char *head = sw_format("%s: %s", name, sw_json_str(platform, "summary"));
+    sw_autofree char *usage = sw_format("Options, in a job file as '%s: {NAME: VALUE}' or as a "
+                                        "flag '--set %s.NAME=VALUE':", name, name);
 
-    sw_buf_addf(out, "%s: %s\n", name, sw_json_str(platform, "summary"));
-    add_options(out, cli, json_object_get(platform, "options"));
+    cli_wrap(out, head, 0, width_of(cli));
+    if (json_array_size(options) > 0) {
+        sw_buf_add_char(out, '\n');
+        cli_wrap(out, usage, 0, width_of(cli));
+        add_options(out, cli, options);
+    }
     add_credentials(out, cli, json_object_get(platform, "credentials"));
-    sw_buf_addf(out, "\nIn a job file:  %s: {OPTION: VALUE}\n", name);
-    sw_buf_addf(out, "As a flag:      --set %s.OPTION=VALUE\n", name);
 }
 
 static int platforms_run(struct cli *cli, const void *options, const struct cli_args *args,

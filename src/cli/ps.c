@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/table.h"
 #include "cli/cli.h"
 
@@ -46,8 +45,8 @@ static void add_job(struct sw_table *table, const json_t *job)
     enum sw_state state = cli_job_state(job);
     char age[24], seen[24];
 
-    cli_job_age(job, "created_at", age);
-    cli_job_age(job, "seen_at", seen);
+    cli_job_age(job, "age_ms", age);
+    cli_job_age(job, "seen_age_ms", seen);
     sw_table_cell(table, sw_json_str(job, "id"), NULL);
     sw_table_cell(table, sw_state_name(state), cli_state_style(state));
     sw_table_cell(table, sw_json_str(job, "backend_type"), NULL);
@@ -65,7 +64,7 @@ static void print_table(const struct cli *cli, const json_t *document)
     size_t i;
 
     if (shown == 0) {
-        cli_say(cli, "no jobs%s", total ? " of that kind" : " yet: 'slipway run -- COMMAND' starts one");
+        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
         return;
     }
     json_array_foreach(jobs, i, job)

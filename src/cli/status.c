@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -37,18 +36,13 @@ static void add_line(struct sw_buf *out, const char *label, const char *text)
     sw_buf_addf(out, "  %-10s %s\n", label, clean);
 }
 
+/* "2026-05-21T22:50:54.123456+00:00" -> "2026-05-21 22:50:54 UTC": all our times are UTC. */
 static void add_time(struct sw_buf *out, const char *label, const json_t *job, const char *key)
 {
-    int64_t at_ms = cli_job_time_ms(job, key);
-    char text[40], age[24];
+    const char *text = sw_json_str(job, key);
 
-    if (!at_ms)
-        return;
-    sw_time_format(at_ms / 1000 * 1000, text);
-    text[19] = '\0';
-    text[10] = ' ';
-    cli_job_age(job, key, age);
-    sw_buf_addf(out, "  %-10s %s UTC (%s ago)\n", label, text, age);
+    if (text && strlen(text) > 19)
+        sw_buf_addf(out, "  %-10s %.10s %.8s UTC\n", label, text, text + 11);
 }
 
 static void add_labels(struct sw_buf *out, const json_t *job)
@@ -78,15 +72,16 @@ static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t
     if (json_array_size(attempts) < 2)
         return;              /* a single attempt is what the card already tells */
     json_array_foreach(attempts, i, each) {
-        enum sw_state state = cli_job_state(each);
+        enum sw_state state = cli_state_called(sw_json_str(each, "state"));
         int64_t code = sw_json_int(each, "exit_code", -1);
+        int64_t started_ms = sw_json_int(each, "started_ms", 0);
+        int64_t ended_ms = sw_json_int(each, "ended_ms", 0);
         char number[24], exit_code[24] = "-", took[32];
 
-        snprintf(number, sizeof number, "%lld",
-                 (long long)sw_json_int(each, "attempt", (int64_t)i + 1));
+        snprintf(number, sizeof number, "%lld", (long long)sw_json_int(each, "number", 0));
         if (code >= 0)
             snprintf(exit_code, sizeof exit_code, "%lld", (long long)code);
-        cli_job_duration(each, took);
+        cli_duration(started_ms && ended_ms ? ended_ms - started_ms : -1, took);
         sw_table_cell(table, number, NULL);
         sw_table_cell(table, sw_state_name(state), cli_state_style(state));
         sw_table_cell(table, exit_code, NULL);
@@ -121,12 +116,14 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_time(out, "created", job, "created_at");
     add_time(out, "started", job, "started_at");
     add_time(out, "ended", job, "ended_at");
-    cli_job_duration(job, text);
+    cli_duration(sw_json_int(job, "duration_ms", -1), text);
     add_line(out, "took", text);
     add_labels(out, job);
     add_line(out, "results", sw_json_str(job, "results_dir"));
-    cli_job_age(job, "seen_at", text);
-    sw_buf_addf(out, "  %-10s %s\n", "seen", strcmp(text, "-") ? text : "never");
+    cli_job_age(job, "seen_age_ms", text);
+    if (!sw_state_is_final(state))
+        sw_buf_addf(out, "  %-10s %s%s\n", "seen", strcmp(text, "-") ? text : "never",
+                    strcmp(text, "-") ? " ago" : "");
     add_attempts(out, cli, job);
 }
 

@@ -81,7 +81,7 @@ static inline int add_job(struct sw_store *store, const char *id, struct sw_erro
 {
     struct sw_job job = { .name = (char *)"train", .platform = (char *)"local" };
 
-    snprintf(job.id, sizeof job.id, "%s", id);
+    snprintf(job.id, sizeof job.id, "%.*s", SW_ID_MAX, id);
     return sw_store_add(store, &job, err);
 }
 

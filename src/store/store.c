@@ -193,7 +193,9 @@ static int connect(struct sw_store *store, const char *folder, struct sw_error *
     sqlite3_busy_handler(store->db, wait_for_lock, store);
     sqlite3_create_function(store->db, "may_follow", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                             sql_may_follow, NULL, NULL);
-    /* Until we know the file is ours, closing it must not move its WAL into it. */
+    /* The last one to close would move the WAL into the file and delete it: two or three disk
+     * flushes at the end of every short command, and a change to a file that may not be ours. The
+     * WAL is moved every thousand pages anyway. */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (!store->read_only && chmod(store->path, 0600) < 0)
         return cannot_use(err, store->path);
@@ -247,11 +249,9 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    if (version < (int64_t)setup->step_count &&
-        store_migrate(store, setup->steps, setup->step_count, err) < 0)
-        return -1;
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    return 0;
+    return version < (int64_t)setup->step_count
+               ? store_migrate(store, setup->steps, setup->step_count, err)
+               : 0;
 }
 
 /* ---- the public part --------------------------------------------------------------------- */

@@ -146,6 +146,13 @@ static void a_folder_reached_through_a_link_is_fine(void **state)
 
 /* ---- bad files ---------------------------------------------------------------------------------- */
 
+/* Everything into jobs.db itself: as long as a good page is in the WAL, a bad one does no harm. */
+static void empty_wal(struct harbour *here)
+{
+    assert_int_equal(sqlite3_exec(here->store->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL,
+                                  NULL), SQLITE_OK);
+}
+
 static void overwrite(const char *path, off_t at, const void *bytes, size_t length)
 {
     sw_autofd int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -161,6 +168,7 @@ static void a_file_with_a_broken_header_is_told_and_kept(void **state)
     struct bytes before;
 
     assert_ok(add_job(here->store, ID, &here->err));
+    empty_wal(here);
     close_store(here);
     overwrite(db, 0, "this is no database at all", 26);
     before = bytes_of(db);
@@ -181,6 +189,7 @@ static void a_file_with_broken_pages_is_told_and_kept(void **state)
     assert_ok(sw_store_check(here->store, &problem, &here->err));
     assert_string_equal(problem, "");
     free(sw_take(problem));
+    empty_wal(here);
     close_store(here);
     memset(garbage, 0xa5, sizeof garbage);
     before = bytes_of(db);

@@ -4,6 +4,8 @@
  */
 #include "document_checks.h"
 
+#include <stdio.h>
+
 static void a_profile_reads_as_expected(void **state)
 {
     (void)state;
@@ -110,6 +112,27 @@ static void null_cannot_be_written_and_the_message_says_where(void **state)
     assert_int_equal(out.length, 0);
 }
 
+static void a_huge_key_over_many_tables_is_refused_before_it_fills_the_memory(void **state)
+{
+    struct sw_error err = { 0 };
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT, key = SW_BUF_INIT;
+    sw_auto(json) json_t *value = json_object();
+    json_t *tables = json_object();
+
+    (void)state;
+    while (key.length < 1000000)
+        sw_buf_add(&key, "0123456789");
+    for (int i = 0; i < 1000; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "t%d", i);
+        json_object_set_new(tables, name, json_object());
+    }
+    json_object_set_new(value, sw_buf_text(&key), tables);
+    assert_int_equal(sw_document_write(&out, value, SW_TOML, &err), -1);
+    assert_int_equal(err.code, SW_E_SPEC);
+}
+
 static void only_a_table_can_be_a_toml_document(void **state)
 {
     struct sw_error err = { 0 };
@@ -130,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_reopened_table_keeps_the_place_of_its_beginning),
         cmocka_unit_test(tables_are_written_after_plain_values),
         cmocka_unit_test(null_cannot_be_written_and_the_message_says_where),
+        cmocka_unit_test(a_huge_key_over_many_tables_is_refused_before_it_fills_the_memory),
         cmocka_unit_test(only_a_table_can_be_a_toml_document),
     };
 

@@ -11,7 +11,8 @@ static void a_profile_reads_as_expected(void **state)
     (void)state;
     expect_reads_as(SW_TOML,
                     "# profiles\n[lepton]\nnodes = [ 1, # one\n 2, ]\nwhen = 2024-01-01 10:00:00z\n"
-                    "[lepton.sub]\na.b = \"\"\"\none\\\n   two\"\"\"\n[[jobs]]\nn = 0x1F\n[[jobs]]\n",
+                    "[lepton.sub]\na.b = \"\"\"\none\\\n   two\"\"\"\n"
+                    "[[jobs]]\nn = 0x1F\n[[jobs]]\n",
                     "{\"lepton\": {\"nodes\": [1, 2], \"when\": \"2024-01-01T10:00:00Z\","
                     " \"sub\": {\"a\": {\"b\": \"onetwo\"}}}, \"jobs\": [{\"n\": 31}, {}]}");
 }

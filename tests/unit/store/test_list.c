@@ -229,7 +229,6 @@ static void only_finished_jobs_past_their_keep_time_are_expired(void **state)
 {
     struct harbour *here = *state;
     struct expired found = { 0 };
-    sw_autofree char *plan = NULL;
 
     end_at(here, "late-aaaaaaaa", 1000, 9500);
     end_at(here, "first-aaaaaaaa", 1000, 5000);

@@ -52,7 +52,7 @@ bool store_is_network_file_system(long type)
     return false;
 }
 
-/* ---- the folder and the file, before SQLite sees them ------------------------------------ */
+/* ---- the folder and the file, before SQLite sees them --------------------------------------- */
 
 static int cannot_use(struct sw_error *err, const char *path)
 {
@@ -123,7 +123,7 @@ static int check_file(const char *path, bool read_only, struct sw_error *err)
     return only_for_us(path, &info, read_only, err);
 }
 
-/* ---- the connection ---------------------------------------------------------------------- */
+/* ---- the connection ------------------------------------------------------------------------- */
 
 /* Called by SQLite while somebody else holds a lock: non-zero means "ask again". */
 static int wait_for_lock(void *context, int tries)
@@ -249,7 +249,8 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
     }
     if (store->read_only)
         return 0;
-    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) < 0 ||
+    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) <
+            0 ||
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
@@ -258,7 +259,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
                : 0;
 }
 
-/* ---- the public part --------------------------------------------------------------------- */
+/* ---- the public part ------------------------------------------------------------------------ */
 
 struct store_setup store_setup_default(void)
 {

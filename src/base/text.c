@@ -32,9 +32,9 @@ bool sw_text_same_nocase(const char *a, const char *b)
     return a && b ? strcasecmp(a, b) == 0 : a == b;
 }
 
-/* How many bytes the UTF-8 character at `s` takes; 0 when it is not one. */
-static size_t utf8_char(const unsigned char *s, size_t left)
+size_t sw_text_utf8_char(const char *text, size_t left)
 {
+    const unsigned char *s = (const unsigned char *)text;
     static const struct { unsigned char mask, lead; uint32_t least; } forms[] = {
         { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 },
     };
@@ -64,7 +64,7 @@ char *sw_text_utf8(const char *bytes, size_t length)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     for (size_t i = 0; i < length;) {
-        size_t n = utf8_char((const unsigned char *)bytes + i, length - i);
+        size_t n = sw_text_utf8_char(bytes + i, length - i);
 
         if (n == 0 || bytes[i] == '\0') {
             sw_buf_add(&out, "\xef\xbf\xbd");
@@ -83,7 +83,7 @@ char *sw_text_printable(const char *bytes, size_t length)
 
     for (size_t i = 0; i < length;) {
         unsigned char c = (unsigned char)bytes[i];
-        size_t n = utf8_char((const unsigned char *)bytes + i, length - i);
+        size_t n = sw_text_utf8_char(bytes + i, length - i);
 
         if (n == 0) {
             sw_buf_add(&out, "\xef\xbf\xbd");

@@ -16,6 +16,9 @@ bool sw_text_ends(const char *text, const char *suffix);
 bool sw_text_same(const char *a, const char *b);         /* NULL equals only NULL */
 bool sw_text_same_nocase(const char *a, const char *b);
 
+/* How many bytes the UTF-8 character at `text` takes; 0 when there is none. */
+size_t sw_text_utf8_char(const char *text, size_t left);
+
 /* An owned copy in valid UTF-8: bad bytes become U+FFFD, NULs too. */
 char *sw_text_utf8(const char *bytes, size_t length);
 

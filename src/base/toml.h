@@ -12,12 +12,12 @@
 #include "base/buf.h"
 #include "base/document.h"
 
-/* Called for every key and list element with its path and place; may be NULL. */
-typedef void sw_place_fn(void *context, const char *path, struct sw_place place);
+struct sw_places;     /* where keys and list elements stand (document_internal.h) */
 
-/* `tagged`: values become {"type": "datetime", "value": "..."} as toml-test wants them. */
+/* `tagged`: every value becomes {"type": "datetime", "value": "..."} as toml-test wants them,
+ * also infinities and NULs in texts, which a document cannot hold. `places` may be NULL. */
 json_t *sw_toml_read(const char *text, size_t length, const char *name, bool tagged,
-                     sw_place_fn *fn, void *context, struct sw_error *err);
+                     struct sw_places *places, struct sw_error *err);
 int sw_toml_write(struct sw_buf *out, const json_t *value, bool tagged, struct sw_error *err);
 
 #endif

@@ -29,7 +29,7 @@ SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
 struct sw_spec_input {
     const struct sw_document *job;          /* the job file; NULL: flags only */
-    const struct sw_document *flags;        /* one flat or nested object from the command line */
+    const struct sw_document *flags;        /* as sw_spec_set_text() builds it; may be NULL */
     const struct sw_profiles *profiles;     /* may be NULL */
     const char *profile;                    /* section asked for; NULL: the platform's name */
     const struct sw_spec_platform *platforms;
@@ -38,6 +38,14 @@ struct sw_spec_input {
     const char *default_platform;           /* when nothing says otherwise: "local" */
 };
 
+/* Every value is in its normal form, whichever way it was written:
+ *   duration, size, GPUs   text that sw_duration_parse / sw_size_parse / sw_gpus_parse takes
+ *   list of texts          array of texts, even when one text was written
+ *   map of texts           object of texts; numbers and true/false became text
+ *   inputs, outputs        object: path -> group ({"from": ...}, {"to": ...}); the short form of
+ *                          text became the group's first field, a listed path an empty group
+ * A platform's option with a portable key's name is the same value in `job` and `options`.
+ * Of command, argv and python at most one is there. */
 struct sw_spec {
     json_t *job;          /* the portable part: every key of spec_keys.c that has a value */
     char *platform;       /* the chosen one (first of the list) */

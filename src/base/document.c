@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * document.c - one kind of document from three formats.
+ *
+ * What is the same for all formats happens here, before any parser sees the text: the size,
+ * the encoding, the byte order mark. The file's ending decides the format. Standard input and
+ * files without an ending (a pipe under /dev/fd) are read as YAML, which takes JSON as well;
+ * an ending we do not know is refused, as guessing would only move the error further away.
+ */
+#include "base/document.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/document_internal.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/toml.h"
+
+struct sw_document {
+    json_t *value;
+    struct sw_places *places;
+    char *name;
+};
+
+int sw_source_fail(const struct sw_source *source, struct sw_place place, const char *fmt, ...)
+{
+    char why[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    if (place.line == 0)
+        return sw_fail(source->err, SW_E_SPEC, "%s: %s", source->name, why);
+    return sw_fail(source->err, SW_E_SPEC, "%s:%d:%d: %s", source->name, place.line, place.column,
+                   why);
+}
+
+struct sw_place sw_source_place(const struct sw_source *source, size_t offset)
+{
+    struct sw_place place = { 1, 1 };
+
+    for (size_t i = 0; i < offset && i < source->length; i++) {
+        if (source->text[i] == '\n')
+            place = (struct sw_place){ place.line + 1, 1 };
+        else
+            place.column += ((unsigned char)source->text[i] & 0xc0) != 0x80;
+    }
+    return place;
+}
+
+int sw_source_check(struct sw_source *source)
+{
+    if (source->length > SW_DOCUMENT_MAX)
+        return sw_fail(source->err, SW_E_SPEC, "%s: larger than %d MiB", source->name,
+                       SW_DOCUMENT_MAX / (1024 * 1024));
+    if (source->length >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0) {
+        source->text += 3;
+        source->length -= 3;
+    }
+    for (size_t i = 0; i < source->length;) {
+        size_t n = sw_text_utf8_char(source->text + i, source->length - i);
+
+        if (n == 0 || source->text[i] == '\0')
+            return sw_source_fail(source, sw_source_place(source, i),
+                                  n ? "a NUL byte: this is not a text" : "not valid UTF-8");
+        i += n;
+    }
+    return 0;
+}
+
+static json_t *toml_read(const struct sw_source *source)
+{
+    return sw_toml_read(source->text, source->length, source->name, false, source->places,
+                        source->err);
+}
+
+static const struct {
+    const char *word;
+    const char *endings[2];
+    json_t *(*read)(const struct sw_source *source);
+} formats[] = {
+    [SW_YAML] = { "yaml", { ".yaml", ".yml" }, sw_yaml_read },
+    [SW_JSON] = { "json", { ".json" }, sw_json_read },
+    [SW_TOML] = { "toml", { ".toml" }, toml_read },
+};
+
+struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_format format,
+                                      const char *name, struct sw_error *err)
+{
+    sw_auto(sw_document) struct sw_document *document = sw_document_from_json(NULL, name);
+    struct sw_source source = { text, length, name, document->places, err };
+
+    if (sw_source_check(&source) < 0)
+        return NULL;
+    document->value = formats[format].read(&source);
+    return document->value ? sw_take(document) : NULL;
+}
+
+struct sw_document *sw_document_read(const char *path, struct sw_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    enum sw_format format;
+    size_t length;
+    sw_autofree char *text = NULL;
+
+    if (sw_format_of_path(path, &format, err) < 0)
+        return NULL;
+    text = sw_file_read(is_stdin ? "/dev/stdin" : path, SW_DOCUMENT_MAX, &length, err);
+    if (!text)
+        return NULL;
+    return sw_document_parse(text, length, format, is_stdin ? "<stdin>" : path, err);
+}
+
+struct sw_document *sw_document_from_json(json_t *value, const char *name)
+{
+    struct sw_document *document = sw_new(struct sw_document);
+
+    document->value = value;
+    document->places = sw_places_new();
+    document->name = sw_strdup(name);
+    return document;
+}
+
+void sw_document_free(struct sw_document *document)
+{
+    if (!document)
+        return;
+    json_decref(document->value);
+    sw_places_free(document->places);
+    free(document->name);
+    free(document);
+}
+
+json_t *sw_document_value(const struct sw_document *document)
+{
+    return document->value;
+}
+
+const char *sw_document_name(const struct sw_document *document)
+{
+    return document->name;
+}
+
+struct sw_place sw_document_place(const struct sw_document *document, const char *path)
+{
+    return sw_places_find(document->places, path);
+}
+
+int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    const char *ending = strrchr(file, '.');
+
+    if (!ending || ending == file) {
+        *format = SW_YAML;
+        return 0;
+    }
+    for (size_t i = 0; i < SW_COUNT(formats); i++)
+        for (size_t k = 0; k < SW_COUNT(formats[i].endings); k++)
+            if (sw_text_same_nocase(ending, formats[i].endings[k])) {
+                *format = (enum sw_format)i;
+                return 0;
+            }
+    sw_fail(err, SW_E_USAGE, "'%s' ends in '%s', which tells no format", path, ending);
+    return sw_hint(err, "we know .yaml, .yml, .json and .toml");
+}
+
+int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *err)
+{
+    if (sw_text_same_nocase(word, "yml"))
+        word = "yaml";
+    for (size_t i = 0; i < SW_COUNT(formats); i++)
+        if (sw_text_same_nocase(word, formats[i].word)) {
+            *format = (enum sw_format)i;
+            return 0;
+        }
+    return sw_fail(err, SW_E_USAGE, "'%s' is no format we know: yaml, json or toml", word);
+}

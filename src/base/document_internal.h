@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * document_internal.h - what the readers and writers of the three formats share inside base/.
+ *
+ * A reader gets a struct sw_source (clean UTF-8, bounded, without a byte order mark) and gives
+ * back the value; on its way it notes where each key and list element stands in
+ * source->places.
+ */
+#ifndef SW_BASE_DOCUMENT_INTERNAL_H
+#define SW_BASE_DOCUMENT_INTERNAL_H
+
+#include <stdint.h>
+
+#include "base/document.h"
+
+/* ---- places: where things stand ------------------------------------------------------- */
+
+/* A path as one number, made step by step from SW_WHERE_ROOT. */
+typedef uint64_t sw_where;
+#define SW_WHERE_ROOT ((sw_where)0xcbf29ce484222325u)
+
+sw_where sw_where_key(sw_where parent, const char *key, size_t length);
+sw_where sw_where_index(sw_where parent, size_t index);
+
+struct sw_places;
+struct sw_places *sw_places_new(void);
+void sw_places_free(struct sw_places *places);
+void sw_places_add(struct sw_places *places, sw_where where, struct sw_place place);
+struct sw_place sw_places_get(const struct sw_places *places, sw_where where);   /* 0:0 unknown */
+struct sw_place sw_places_find(const struct sw_places *places, const char *path);
+
+/* ---- reading --------------------------------------------------------------------------- */
+
+struct sw_source {
+    const char *text;
+    size_t length;
+    const char *name;             /* for messages */
+    struct sw_places *places;     /* may be NULL: nobody asks */
+    struct sw_error *err;
+};
+
+/* Size, encoding, no NUL; steps over a byte order mark. */
+int sw_source_check(struct sw_source *source);
+/* SW_E_SPEC "name:line:column: why"; returns -1. */
+int sw_source_fail(const struct sw_source *source, struct sw_place place, const char *fmt, ...)
+    SW_PRINTF(3, 4);
+/* Line and column of a byte of the text; columns count characters. */
+struct sw_place sw_source_place(const struct sw_source *source, size_t offset);
+
+json_t *sw_yaml_read(const struct sw_source *source);
+json_t *sw_json_read(const struct sw_source *source);
+
+/* What a plain YAML scalar means; NULL with `*why` when it is refused. */
+json_t *sw_yaml_resolve(const char *text, size_t length, const char **why);
+
+/* ---- numbers, the same in every locale --------------------------------------------------- */
+
+int sw_real_parse(const char *text, double *value);     /* the whole text; -1: not finite */
+int sw_real_digits(double value);                        /* 15..17: as many as it needs */
+/* Shortest form that reads back the same; always with a point: "1.0e-05", "0.1", "-0.0". */
+void sw_real_format(double value, char out[40]);
+
+/* ---- writing --------------------------------------------------------------------------- */
+
+int sw_yaml_write(struct sw_buf *out, const json_t *value, struct sw_error *err);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * places.c - which path stands on which line, and how a path is spelled.
+ *
+ * The table holds no path texts, only a 64-bit hash made step by step: a document with one
+ * very long key above many elements would otherwise need that key once for each of them. Two
+ * paths with one hash would cost a wrong line number in a message, never a wrong value.
+ */
+#include "base/document_internal.h"
+
+#include <string.h>
+
+struct slot {
+    sw_where where;               /* 0: free */
+    struct sw_place place;
+};
+
+struct sw_places {
+    struct slot *slots;
+    size_t room, count;           /* room is a power of two, at most two thirds in use */
+};
+
+static sw_where hash_bytes(sw_where hash, const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* FNV alone spreads its low bits badly, and the low bits choose the slot. */
+static sw_where finish(sw_where hash)
+{
+    hash ^= hash >> 32;
+    hash *= 0x9fb21c651e98df25u;
+    hash ^= hash >> 29;
+    return hash ? hash : 1;
+}
+
+sw_where sw_where_key(sw_where parent, const char *key, size_t length)
+{
+    return finish(hash_bytes(hash_bytes(parent, ".", 1), key, length));
+}
+
+sw_where sw_where_index(sw_where parent, size_t index)
+{
+    uint64_t number = index;
+
+    return finish(hash_bytes(hash_bytes(parent, "[", 1), &number, sizeof number));
+}
+
+struct sw_places *sw_places_new(void)
+{
+    return sw_new(struct sw_places);
+}
+
+void sw_places_free(struct sw_places *places)
+{
+    if (!places)
+        return;
+    free(places->slots);
+    free(places);
+}
+
+static struct slot *slot_of(const struct sw_places *places, sw_where where)
+{
+    size_t i = where & (places->room - 1);
+
+    while (places->slots[i].where && places->slots[i].where != where)
+        i = (i + 1) & (places->room - 1);
+    return &places->slots[i];
+}
+
+static void grow(struct sw_places *places)
+{
+    struct sw_places larger = { .room = places->room ? places->room * 2 : 64 };
+
+    larger.slots = sw_alloc(larger.room * sizeof *larger.slots);
+    for (size_t i = 0; i < places->room; i++)
+        if (places->slots[i].where)
+            *slot_of(&larger, places->slots[i].where) = places->slots[i];
+    larger.count = places->count;
+    free(places->slots);
+    *places = larger;
+}
+
+/* The first place stays: a TOML table may be reopened, and its beginning is what people look for. */
+void sw_places_add(struct sw_places *places, sw_where where, struct sw_place place)
+{
+    struct slot *slot;
+
+    if (!places)
+        return;
+    if ((places->count + 1) * 3 > places->room * 2)
+        grow(places);
+    slot = slot_of(places, where);
+    if (slot->where)
+        return;
+    *slot = (struct slot){ where, place };
+    places->count++;
+}
+
+struct sw_place sw_places_get(const struct sw_places *places, sw_where where)
+{
+    if (!places || places->room == 0)
+        return (struct sw_place){ 0, 0 };
+    return slot_of(places, where)->place;         /* a free slot is all zero */
+}
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+static bool is_odd_key(const char *key)
+{
+    if (*key == '\0')
+        return true;
+    for (; *key; key++)
+        if (strchr(".[]\"\\", *key) || (unsigned char)*key < 0x20)
+            return true;
+    return false;
+}
+
+void sw_path_add_key(struct sw_buf *path, const char *key)
+{
+    if (!is_odd_key(key)) {
+        if (path->length)
+            sw_buf_add_char(path, '.');
+        sw_buf_add(path, key);
+        return;
+    }
+    sw_buf_add(path, "[\"");
+    for (; *key; key++) {
+        if (*key == '\n') {
+            sw_buf_add(path, "\\n");
+        } else {
+            if (*key == '"' || *key == '\\')
+                sw_buf_add_char(path, '\\');
+            sw_buf_add_char(path, *key);
+        }
+    }
+    sw_buf_add(path, "\"]");
+}
+
+void sw_path_add_index(struct sw_buf *path, size_t index)
+{
+    sw_buf_addf(path, "[%zu]", index);
+}
+
+static const char *bracketed_key(const char *at, struct sw_buf *key)
+{
+    for (; *at && *at != '"'; at++) {
+        bool escaped = *at == '\\' && at[1];
+
+        if (escaped)
+            at++;
+        sw_buf_add_char(key, escaped && *at == 'n' ? '\n' : *at);
+    }
+    if (*at == '"')
+        at++;
+    return *at == ']' ? at + 1 : at;
+}
+
+/* One step of a path: `*where` goes down, the rest of the path is returned. */
+static const char *next_step(const char *at, sw_where *where)
+{
+    size_t length;
+
+    if (at[0] == '[' && at[1] == '"') {
+        sw_auto(sw_buf) struct sw_buf key = SW_BUF_INIT;
+
+        at = bracketed_key(at + 2, &key);
+        *where = sw_where_key(*where, sw_buf_text(&key), key.length);
+    } else if (at[0] == '[') {
+        char *end;
+
+        *where = sw_where_index(*where, strtoull(at + 1, &end, 10));
+        at = *end == ']' ? end + 1 : end;
+    } else {
+        length = strcspn(at, ".[");
+        *where = sw_where_key(*where, at, length);
+        at += length;
+    }
+    return *at == '.' ? at + 1 : at;
+}
+
+struct sw_place sw_places_find(const struct sw_places *places, const char *path)
+{
+    sw_where where = SW_WHERE_ROOT;
+    struct sw_place nearest = sw_places_get(places, where);
+
+    while (*path) {
+        struct sw_place here;
+        const char *rest = next_step(path, &where);
+
+        if (rest == path)
+            break;
+        here = sw_places_get(places, where);
+        if (here.line)
+            nearest = here;
+        path = rest;
+    }
+    return nearest;
+}

@@ -161,7 +161,7 @@ static void write_until_killed(const char *dir, int round, int tell)
     _exit(1);
 }
 
-/* Kill a writer after it told of `wanted` jobs, wherever it is then. Returns how many it told of. */
+/* Kill a writer after it told of `wanted` jobs, wherever it is then. How many it told of. */
 static int64_t kill_a_writer(struct harbour *here, int round)
 {
     int wanted = 1 + round % 7, ends[2];

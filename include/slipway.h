@@ -88,8 +88,9 @@ struct sw_session;
 
 struct sw_open_options {
     size_t size;              /* sizeof(struct sw_open_options) */
-    const char *state_dir;    /* NULL: $SLIPWAY_STATE_DIR, else ${XDG_STATE_HOME:-~/.local/state}/slipway */
-    const char *project_dir;  /* where env.toml and .env are looked for; NULL: the current directory */
+    const char *state_dir;    /* NULL: $SLIPWAY_STATE_DIR, else slipway/ in $XDG_STATE_HOME or
+                                 ~/.local/state */
+    const char *project_dir;  /* where env.toml and .env are looked for; NULL: here */
     const char *profile;      /* a section of the profiles to use; NULL: the platform's own name */
     bool read_only;           /* never create or change the store */
     void (*warn)(void *context, const char *text);   /* words for a person; NULL: dropped */

@@ -25,9 +25,9 @@ void sw_buf_add(struct sw_buf *buf, const char *text);
 void sw_buf_add_bytes(struct sw_buf *buf, const void *bytes, size_t length);
 void sw_buf_add_char(struct sw_buf *buf, char c);
 void sw_buf_addf(struct sw_buf *buf, const char *fmt, ...) SW_PRINTF(2, 3);
-void sw_buf_add_quoted(struct sw_buf *buf, const char *text);  /* one shell word, whatever it holds */
+void sw_buf_add_quoted(struct sw_buf *buf, const char *text);  /* as one shell word */
 void sw_buf_clear(struct sw_buf *buf);
-char *sw_buf_reserve(struct sw_buf *buf, size_t more);         /* room for `more` bytes at the end */
+char *sw_buf_reserve(struct sw_buf *buf, size_t more);         /* room for `more` bytes */
 const char *sw_buf_text(const struct sw_buf *buf);             /* never NULL; valid until changed */
 char *sw_buf_steal(struct sw_buf *buf);                        /* owned text; the buffer is empty */
 

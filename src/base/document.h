@@ -33,7 +33,8 @@ struct sw_document;        /* value + places + the name used in messages */
 struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_format format,
                                       const char *name, struct sw_error *err);
 struct sw_document *sw_document_read(const char *path, struct sw_error *err);   /* by its ending */
-struct sw_document *sw_document_from_json(json_t *value, const char *name);     /* steals value; no places */
+/* Steals the value; has no places. */
+struct sw_document *sw_document_from_json(json_t *value, const char *name);
 void sw_document_free(struct sw_document *document);
 SW_DEFINE_AUTO(sw_document, struct sw_document *, sw_document_free)
 

@@ -36,7 +36,7 @@ int sw_copy_tree(const char *from, const char *to, int64_t *files, int64_t *byte
                  struct sw_error *err);
 
 char *sw_path_join(const char *folder, const char *name);       /* owned; an absolute name wins */
-char *sw_path_absolute(const char *path, const char *folder);   /* owned, `.` and `..` resolved as text */
+char *sw_path_absolute(const char *path, const char *folder);   /* owned; `.`, `..` resolved */
 char *sw_path_home(const char *below);                          /* "$HOME/below", owned */
 
 int sw_write_all(int fd, const void *bytes, size_t length);     /* 0, or -1 with errno */

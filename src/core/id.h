@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-void sw_id_make(const char *name, char id[SW_ID_SIZE]);     /* any name: odd characters become '-' */
+void sw_id_make(const char *name, char id[SW_ID_SIZE]);   /* odd characters become '-' */
 bool sw_id_valid(const char *id);
 int sw_id_check(const char *id, struct sw_error *err);      /* the same with a reason */
 

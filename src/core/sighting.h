@@ -32,7 +32,7 @@ struct sw_sighting {
 
     enum sw_presence presence;
     enum sw_state state;
-    char reason[48];           /* one word: "exit", "signal", "time", "memory", "lost", "gpu-wait" */
+    char reason[48];           /* one word: "exit", "signal", "time", "memory", "gpu-wait" */
     char message[256];         /* for people */
     int exit_code;             /* SW_NO_EXIT_CODE: not known */
     int signal;                /* 0: none */

@@ -25,7 +25,7 @@ enum sw_state sw_state_lookup(const struct sw_state_word *words, size_t count, c
                               const char **note);
 int sw_state_parse(const char *name, enum sw_state *state);     /* our own words, any case */
 
-/* May a job that is `now` become `next`? `canceling`: a cancel was asked for, so it may only end. */
+/* May a job that is `now` become `next`? While `canceling` it may only end. */
 bool sw_state_may_follow(enum sw_state now, bool canceling, enum sw_state next);
 
 #endif

@@ -27,7 +27,7 @@ struct sw_place_config {            /* what open() may know; all borrowed for th
 struct sw_receipt {                 /* what submit gives back */
     char remote_id[128];
     json_t *details;                /* to be remembered with the job; owned by the caller after */
-    char *results_dir;              /* where results will be; owned by the caller after; may be NULL */
+    char *results_dir;              /* where results will be; likewise owned; may be NULL */
 };
 
 struct sw_platform {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_internal.h - what the files of api/ share: the session, and the two shapes of a job
+ * (a row of the store, a JSON document for the caller).
+ */
+#ifndef SW_API_INTERNAL_H
+#define SW_API_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/document.h"
+#include "base/error.h"
+#include "monitor/refresh.h"
+#include "platform/platform.h"
+#include "spec/spec.h"
+#include "store/store.h"
+
+struct open_link {
+    const struct sw_platform *platform;
+    char *profile;
+    struct sw_link *link;
+};
+
+struct sw_session {
+    struct sw_store *store;        /* guards itself */
+    char *state_dir, *project_dir, *profile;
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+
+    pthread_mutex_t lock;          /* guards what follows */
+    struct sw_profiles *profiles;  /* read when first needed */
+    struct open_link *links;
+    size_t link_count;
+};
+
+struct sw_request {
+    struct sw_document *job;       /* NULL: flags only */
+    char *base_dir;                /* where the job file's relative paths start; NULL: cwd */
+    json_t *flags;                 /* object */
+    json_t *argv;                  /* array or NULL */
+    char id[SW_ID_SIZE];           /* empty: we make one */
+};
+
+/* session.c */
+void api_warn(const struct sw_session *session, const char *text);
+struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+                         const char *profile, struct sw_error *err);
+const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
+int api_refresh(struct sw_session *session, const char *const *ids, size_t count,
+                json_t *unreachable, struct sw_error *err);
+/* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
+const struct sw_spec_platform *api_spec_platforms(size_t *count);
+
+/* A job, its platform, the open link and the reference to it: what most verbs begin with. */
+struct api_job {
+    struct sw_job row;
+    const struct sw_platform *platform;
+    struct sw_link *link;
+    struct sw_jobref ref;
+};
+int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
+                 struct sw_error *err);
+static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
+
+/* job_json.c */
+json_t *api_job_json(const struct sw_job *job, json_t *attempts);
+
+/* request.c: spec and plan of a request. */
+struct api_plan {
+    struct sw_spec *spec;
+    struct sw_plan *plan;
+    const struct sw_platform *platform;
+    struct sw_link *link;
+};
+int api_plan_make(struct sw_session *session, const struct sw_request *request,
+                  struct api_plan *out, struct sw_error *err);
+void api_plan_auto(struct api_plan *plan);
+
+/* Results as the caller's text: compact JSON; steals the document. */
+char *api_text(json_t *document);
+
+#endif

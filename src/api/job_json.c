@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job_json.c - a job as the outside sees it.
+ *
+ * The first fields are the seed's (id, status, message, backend_type, backend_job_id,
+ * backend_details, results_dir, timestamps), so that scripts written for the Python SDK read on.
+ * Times are texts in the contract's form; "not yet" is null. "version" of the enclosing document
+ * changes only when a field changes its meaning.
+ */
+#include "api/api_internal.h"
+
+#include "base/clock.h"
+
+static json_t *time_or_null(int64_t at_ms)
+{
+    char text[40];
+
+    if (!at_ms)
+        return json_null();
+    sw_time_format(at_ms, text);
+    return json_string(text);
+}
+
+static json_t *number_or_null(int value, int none)
+{
+    return value == none ? json_null() : json_integer(value);
+}
+
+static const char *phase_name(enum sw_phase phase)
+{
+    static const char *const names[] = {
+        [SW_PHASE_SUBMITTING] = "submitting", [SW_PHASE_ACTIVE] = "active",
+        [SW_PHASE_OVER] = "over",
+    };
+
+    return names[phase];
+}
+
+json_t *api_job_json(const struct sw_job *job, json_t *attempts)
+{
+    int64_t now = sw_now_ms();
+    int64_t end = job->ended_ms ? job->ended_ms : now;
+
+    return sw_json_object(
+        SW_STR("id", job->id),
+        SW_STR("name", job->name),
+        SW_STR("status", sw_state_name(job->state)),
+        SW_STR("reason", job->reason ? job->reason : ""),
+        SW_STR("message", job->message ? job->message : ""),
+        SW_STR("backend_type", job->platform),
+        SW_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
+        SW_SUB("backend_details", job->details ? json_incref(job->details) : json_object()),
+        SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
+        SW_STR("phase", phase_name(job->phase)),
+        SW_BOOL("canceling", job->canceling),
+        SW_INT("attempt", job->attempt),
+        SW_SUB("exit_code", number_or_null(job->exit_code, SW_NO_EXIT_CODE)),
+        SW_SUB("signal", number_or_null(job->signal, 0)),
+        SW_SUB("failed_replica", number_or_null(job->failed_replica, -1)),
+        SW_STR("node", job->node),
+        SW_STR("err_class", job->err_class),
+        SW_STR("cause", job->cause),
+        SW_STR("suggestion", job->suggestion),
+        SW_SUB("created_at", time_or_null(job->created_ms)),
+        SW_SUB("submitted_at", time_or_null(job->submitted_ms)),
+        SW_SUB("started_at", time_or_null(job->started_ms)),
+        SW_SUB("ended_at", time_or_null(job->ended_ms)),
+        SW_SUB("updated_at", time_or_null(job->updated_ms)),
+        SW_SUB("seen_at", time_or_null(job->seen_ms)),
+        SW_INT("age_ms", now - job->created_ms),
+        SW_SUB("seen_age_ms", job->seen_ms ? json_integer(now - job->seen_ms) : json_null()),
+        SW_SUB("duration_ms",
+               job->started_ms ? json_integer(end - job->started_ms) : json_null()),
+        SW_SUB("labels", job->labels ? json_incref(job->labels) : NULL),
+        SW_SUB("attempts", attempts));
+}

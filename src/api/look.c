@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * look.c - reading what is known: status, lists, events, replicas, results, explanations.
+ */
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "base/text.h"
+#include "core/state.h"
+#include "diagnose/diagnose.h"
+
+static json_t *job_document(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    json_t *attempts;
+
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return NULL;
+    attempts = sw_store_attempts(session->store, id, err);
+    return attempts ? api_job_json(&row, attempts) : NULL;
+}
+
+char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
+                struct sw_error *err)
+{
+    sw_auto(json) json_t *unreachable = json_array();
+    json_t *document;
+
+    if (look == SW_LOOK_REFRESH && api_refresh(session, &id, 1, unreachable, err) < 0)
+        return NULL;
+    document = job_document(session, id, err);
+    if (document && json_array_size(unreachable) > 0)
+        json_object_set(document, "unreachable", unreachable);
+    return api_text(document);
+}
+
+char *sw_status_many(struct sw_session *session, const char *const *ids, size_t count,
+                     enum sw_look look, struct sw_error *err)
+{
+    sw_auto(json) json_t *jobs = json_array();
+    sw_auto(json) json_t *unreachable = json_array();
+
+    if (look == SW_LOOK_REFRESH && count > 0 &&
+        api_refresh(session, ids, count, unreachable, err) < 0)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        json_t *job = job_document(session, ids[i], err);
+
+        if (!job)
+            return NULL;
+        json_array_append_new(jobs, job);
+    }
+    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("jobs", jobs),
+                                   SW_SUB_COPY("unreachable", unreachable)));
+}
+
+static int append_row(void *context, const struct sw_job *row)
+{
+    json_array_append_new(context, api_job_json(row, NULL));
+    return 0;
+}
+
+static int list_filter(const struct sw_list_options *options, struct sw_job_filter *filter,
+                       enum sw_state *state, char **label_key, struct sw_error *err)
+{
+    const char *equals;
+
+    filter->platform = options->platform;
+    filter->name = options->name;
+    filter->limit = options->limit ? options->limit : 100;
+    filter->offset = options->offset;
+    if (options->state && strcmp(options->state, "active") == 0) {
+        filter->active_only = true;
+    } else if (options->state) {
+        if (sw_state_parse(options->state, state) < 0) {
+            sw_fail(err, SW_E_USAGE, "'%s' is not a state", options->state);
+            return sw_hint(err, "use Pending, Running, Paused, Complete, Error, Canceled, Unknown "
+                                "or active");
+        }
+        filter->states = state;
+        filter->state_count = 1;
+    }
+    if (options->label) {
+        equals = strchr(options->label, '=');
+        *label_key = equals ? sw_strndup(options->label, (size_t)(equals - options->label))
+                            : sw_strdup(options->label);
+        filter->label_key = *label_key;
+        filter->label_value = equals ? equals + 1 : NULL;
+    }
+    return 0;
+}
+
+char *sw_list(struct sw_session *session, const struct sw_list_options *options,
+              struct sw_error *err)
+{
+    static const struct sw_list_options defaults = { .size = sizeof defaults };
+    struct sw_job_filter filter = { .columns = SW_COLUMNS_LIST };
+    enum sw_state state;
+    sw_autofree char *label_key = NULL;
+    sw_auto(json) json_t *jobs = json_array();
+    sw_auto(json) json_t *unreachable = json_array();
+    int64_t total = 0;
+
+    if (!options)
+        options = &defaults;
+    if (list_filter(options, &filter, &state, &label_key, err) < 0)
+        return NULL;
+    if (options->look == SW_LOOK_REFRESH && api_refresh(session, NULL, 0, unreachable, err) < 0)
+        return NULL;
+    if (sw_store_list(session->store, &filter, append_row, jobs, err) < 0 ||
+        sw_store_count(session->store, &filter, &total, err) < 0)
+        return NULL;
+    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("jobs", jobs),
+                                   SW_INT("total", total),
+                                   SW_SUB_COPY("unreachable", unreachable)));
+}
+
+static int append_event(void *context, int64_t seq, int64_t at_ms, const char *job_id,
+                        const char *kind, const json_t *data)
+{
+    json_array_append_new(context, sw_json_object(
+        SW_INT("seq", seq), SW_INT("at_ms", at_ms), SW_STR("job", job_id), SW_STR("kind", kind),
+        SW_SUB("data", data ? json_deep_copy(data) : json_null())));
+    return 0;
+}
+
+char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
+                struct sw_error *err)
+{
+    sw_auto(json) json_t *events = json_array();
+
+    if (sw_store_events(session->store, id, after_seq, append_event, events, err) < 0)
+        return NULL;
+    return api_text(sw_take(events));
+}
+
+char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+    struct sw_evidence evidence = { 0 };
+    json_t *verdict;
+
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
+        return NULL;
+    if (!job.platform->evidence ||
+        job.platform->evidence(job.link, &job.ref, &evidence, NULL) < 0)
+        sw_evidence_done(&evidence);
+    /* What the store says is the truth the user was told; the platform's view only adds to it. */
+    evidence.state = job.row.state;
+    evidence.exit_code = job.row.exit_code;
+    evidence.signal = job.row.signal;
+    evidence.failed_replica = job.row.failed_replica;
+    strncpy(evidence.reason, job.row.reason ? job.row.reason : "", sizeof evidence.reason - 1);
+    strncpy(evidence.message, job.row.message ? job.row.message : "",
+            sizeof evidence.message - 1);
+    verdict = sw_diagnose(&evidence);
+    sw_evidence_done(&evidence);
+    return api_text(verdict ? verdict : json_null());
+}
+
+char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+
+    if (api_job_open(session, id, &job, err) < 0)
+        return NULL;
+    if (!job.platform->replicas) {
+        sw_fail(err, SW_E_UNSUPPORTED, "replicas are not available on %s", job.platform->name);
+        return NULL;
+    }
+    return api_text(job.platform->replicas(job.link, &job.ref, err));
+}
+
+char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+
+    if (api_job_open(session, id, &job, err) < 0)
+        return NULL;
+    if (!sw_text_empty(job.row.results_dir))
+        return sw_strdup(job.row.results_dir);
+    if (job.platform->results_dir)
+        return job.platform->results_dir(job.link, &job.ref, err);
+    sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id);
+    return NULL;
+}

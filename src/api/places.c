@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * places.c - what platforms there are, what they know, and whether all is well here.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "api/api_internal.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "base/units.h"
+
+static json_t *option_rows(const struct sw_option *options)
+{
+    json_t *rows = json_array();
+
+    for (; options && options->name; options++) {
+        json_t *choices = options->choices ? json_array() : NULL;
+
+        for (const char *const *word = options->choices; word && *word; word++)
+            json_array_append_new(choices, json_string(*word));
+        json_array_append_new(rows, sw_json_object(
+            SW_STR("name", options->name), SW_STR("type", sw_type_name(options->type)),
+            SW_STR_OPT("default", options->initial), SW_STR_OPT("env", options->env),
+            SW_STR("help", options->help), SW_SUB("choices", choices),
+            SW_SUB("fields", options->fields ? option_rows(options->fields) : NULL)));
+    }
+    return rows;
+}
+
+static json_t *credential_rows(const struct sw_credential *credentials)
+{
+    json_t *rows = json_array();
+
+    for (; credentials && credentials->name; credentials++)
+        json_array_append_new(rows, sw_json_object(
+            SW_STR("name", credentials->name), SW_BOOL("required", credentials->required),
+            SW_BOOL("present", !sw_text_empty(getenv(credentials->name))),
+            SW_STR("help", credentials->help)));
+    return rows;
+}
+
+static json_t *platform_row(const struct sw_platform *platform)
+{
+    return sw_json_object(
+        SW_STR("name", platform->name), SW_STR("summary", platform->summary),
+        SW_SUB("options", option_rows(platform->options)),
+        SW_SUB("credentials", credential_rows(platform->credentials)));
+}
+
+char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err)
+{
+    sw_auto(json) json_t *rows = json_array();
+    const struct sw_platform *platform;
+
+    if (session && !api_profiles(session, err))     /* .env files may hold credentials */
+        return NULL;
+    if (name) {
+        platform = sw_platform_need(name, err);
+        if (!platform)
+            return NULL;
+        json_array_append_new(rows, platform_row(platform));
+    } else {
+        for (size_t i = 0; (platform = sw_platform_at(i)); i++)
+            json_array_append_new(rows, platform_row(platform));
+    }
+    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("platforms", rows)));
+}
+
+static struct sw_link *link_to(struct sw_session *session, const char *name,
+                               const struct sw_platform **platform, struct sw_error *err)
+{
+    *platform = sw_platform_need(name ? name : "local", err);
+    return *platform ? api_link(session, *platform, session->profile, err) : NULL;
+}
+
+int sw_check_path(struct sw_session *session, const char *platform_name, const char *path,
+                  bool *exists, struct sw_error *err)
+{
+    const struct sw_platform *platform;
+    struct sw_link *link = link_to(session, platform_name, &platform, err);
+
+    if (!link)
+        return -1;
+    if (!platform->check_path)
+        return sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be checked on %s", platform->name);
+    return platform->check_path(link, path, exists, err);
+}
+
+char *sw_list_path(struct sw_session *session, const char *platform_name, const char *path,
+                   struct sw_error *err)
+{
+    const struct sw_platform *platform;
+    struct sw_link *link = link_to(session, platform_name, &platform, err);
+
+    if (!link)
+        return NULL;
+    if (!platform->list_path) {
+        sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be listed on %s", platform->name);
+        return NULL;
+    }
+    return api_text(platform->list_path(link, path, err));
+}
+
+char *sw_schema(struct sw_error *err)
+{
+    size_t count;
+    const struct sw_spec_platform *platforms = api_spec_platforms(&count);
+
+    (void)err;
+    return api_text(sw_spec_schema(platforms, count));
+}
+
+/* ---- doctor: each check is one function that says what it saw ---------------------------- */
+
+static void finding(json_t *rows, const char *check, bool good, const char *message,
+                    const char *fix)
+{
+    json_array_append_new(rows, sw_json_object(
+        SW_STR("check", check), SW_BOOL("ok", good), SW_STR("message", message),
+        SW_STR("fix", good ? "" : fix)));
+}
+
+static void check_store(struct sw_session *session, json_t *rows)
+{
+    sw_autofree char *problem = NULL;
+    struct sw_error why = { 0 };
+    bool good = sw_store_check(session->store, &problem, &why) == 0 && sw_text_empty(problem);
+
+    finding(rows, "job store", good,
+            good ? sw_store_path(session->store) : problem ? problem : why.message,
+            "move the file away (it is not lost) and run again; see docs/internals/store.md");
+}
+
+static void check_space(struct sw_session *session, json_t *rows)
+{
+    struct statvfs space;
+    char free_text[32];
+    sw_autofree char *message = NULL;
+    int64_t left;
+
+    if (statvfs(session->state_dir, &space) < 0)
+        return;
+    left = (int64_t)space.f_bavail * (int64_t)space.f_frsize;
+    sw_size_format(left, free_text);
+    message = sw_format("%s free in %s", free_text, session->state_dir);
+    finding(rows, "disk space", left > 256 * 1024 * 1024, message,
+            "free some space, or choose another place with SLIPWAY_STATE_DIR");
+}
+
+static void check_helpers(json_t *rows)
+{
+    static const char *const helpers[] = { "slipway-supervisor", "slipway-runner" };
+
+    for (size_t i = 0; i < SW_COUNT(helpers); i++) {
+        struct sw_error why = { 0 };
+        sw_autofree char *path = sw_helper_path(helpers[i], &why);
+
+        finding(rows, helpers[i], path != NULL, path ? path : why.message, why.hint);
+    }
+}
+
+static void check_profiles(struct sw_session *session, json_t *rows)
+{
+    struct sw_error why = { 0 };
+    bool good = api_profiles(session, &why) != NULL;
+
+    finding(rows, "profiles and .env", good, good ? "readable" : why.message,
+            why.hint[0] ? why.hint : "correct the file at the place named");
+}
+
+static void check_platforms(struct sw_session *session, json_t *rows)
+{
+    const struct sw_platform *platform;
+
+    for (size_t i = 0; (platform = sw_platform_at(i)); i++) {
+        struct sw_error why = { 0 };
+        struct sw_link *link = api_link(session, platform, NULL, &why);
+        sw_auto(json) json_t *here = link && platform->inventory
+                                         ? platform->inventory(link, &why) : NULL;
+        sw_autofree char *seen = here ? sw_json_dump(here) : NULL;
+        sw_autofree char *title = sw_format("platform %s", platform->name);
+        bool good = link && (here || !platform->inventory);
+
+        finding(rows, title, good, !good ? why.message : seen ? seen : "ready", why.hint);
+    }
+}
+
+char *sw_doctor(struct sw_session *session, struct sw_error *err)
+{
+    json_t *rows = json_array();
+
+    (void)err;
+    check_store(session, rows);
+    check_space(session, rows);
+    check_helpers(rows);
+    check_profiles(session, rows);
+    check_platforms(session, rows);
+    return api_text(rows);
+}

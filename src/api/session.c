@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.c - opening and closing a session, and what it keeps open in between.
+ *
+ * Opening touches only the store. Profiles, .env files and platform connections are made when a
+ * call first needs them, so that a verb pays for nothing it does not use.
+ */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static char *default_state_dir(void)
+{
+    const char *asked = getenv("SLIPWAY_STATE_DIR");
+    const char *xdg = getenv("XDG_STATE_HOME");
+
+    if (!sw_text_empty(asked))
+        return sw_path_absolute(asked, NULL);
+    if (!sw_text_empty(xdg) && *xdg == '/')
+        return sw_path_join(xdg, "slipway");
+    return sw_path_home(".local/state/slipway");
+}
+
+struct sw_session *sw_open(const struct sw_open_options *options, struct sw_error *err)
+{
+    static const struct sw_open_options defaults = { .size = sizeof defaults };
+    struct sw_session *session = sw_new(struct sw_session);
+
+    if (!options)
+        options = &defaults;
+    session->state_dir = options->state_dir ? sw_path_absolute(options->state_dir, NULL)
+                                            : default_state_dir();
+    session->project_dir = sw_path_absolute(options->project_dir ? options->project_dir : ".",
+                                            NULL);
+    session->profile = sw_strdup(options->profile);
+    session->warn = options->warn;
+    session->warn_context = options->warn_context;
+    pthread_mutex_init(&session->lock, NULL);
+    session->store = sw_store_open(session->state_dir, options->read_only, err);
+    if (!session->store) {
+        sw_close(session);
+        return NULL;
+    }
+    return session;
+}
+
+void sw_close(struct sw_session *session)
+{
+    if (!session)
+        return;
+    for (size_t i = 0; i < session->link_count; i++) {
+        session->links[i].platform->close(session->links[i].link);
+        free(session->links[i].profile);
+    }
+    free(session->links);
+    sw_profiles_free(session->profiles);
+    sw_store_close(session->store);
+    pthread_mutex_destroy(&session->lock);
+    free(session->state_dir);
+    free(session->project_dir);
+    free(session->profile);
+    free(session);
+}
+
+void api_warn(const struct sw_session *session, const char *text)
+{
+    if (session->warn)
+        session->warn(session->warn_context, text);
+}
+
+const struct sw_spec_platform *api_spec_platforms(size_t *count)
+{
+    static struct sw_spec_platform table[16];
+    static size_t known;
+    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&once);
+    for (const struct sw_platform *p; known < SW_COUNT(table) && (p = sw_platform_at(known));)
+        table[known++] = (struct sw_spec_platform){ p->name, p->options };
+    *count = known;
+    pthread_mutex_unlock(&once);
+    return table;
+}
+
+static int load_once(struct sw_session *session, struct sw_error *err)
+{
+    const char *home = getenv("HOME");
+    sw_autofree char *here = sw_path_join(session->project_dir, ".env");
+    sw_autofree char *tao = sw_path_home(".config/tao/.env");
+
+    if (session->profiles)
+        return 0;
+    if (sw_dotenv_load(here, session->warn, session->warn_context, err) < 0 ||
+        sw_dotenv_load(tao, session->warn, session->warn_context, err) < 0)
+        return -1;
+    session->profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
+    return session->profiles ? 0 : -1;
+}
+
+const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err)
+{
+    int result;
+
+    pthread_mutex_lock(&session->lock);
+    result = load_once(session, err);
+    pthread_mutex_unlock(&session->lock);
+    return result == 0 ? session->profiles : NULL;
+}
+
+/* A platform's own options outside any job: profile, environment, defaults. */
+static json_t *place_options(struct sw_session *session, const struct sw_platform *platform,
+                             const char *profile, struct sw_error *err)
+{
+    size_t count;
+    const struct sw_spec_platform *platforms = api_spec_platforms(&count);
+    const struct sw_spec_input input = {
+        .profiles = session->profiles, .profile = profile, .platforms = platforms,
+        .platform_count = count, .getenv = (const char *(*)(const char *))getenv,
+        .default_platform = platform->name,
+    };
+    sw_auto(sw_spec) struct sw_spec *spec = sw_spec_resolve(&input, err);
+
+    return spec ? json_incref(spec->options) : NULL;
+}
+
+static struct sw_link *find_or_open(struct sw_session *session, const struct sw_platform *platform,
+                                    const char *profile, struct sw_error *err)
+{
+    sw_auto(json) json_t *options = NULL;
+    struct sw_place_config config = { .state_dir = session->state_dir, .warn = session->warn,
+                                      .warn_context = session->warn_context };
+    struct sw_link *link;
+
+    for (size_t i = 0; i < session->link_count; i++)
+        if (session->links[i].platform == platform &&
+            sw_text_same(session->links[i].profile, profile))
+            return session->links[i].link;
+    if (load_once(session, err) < 0)
+        return NULL;
+    options = place_options(session, platform, profile, err);
+    if (!options)
+        return NULL;
+    config.options = options;
+    link = platform->open(&config, err);
+    if (!link)
+        return NULL;
+    session->links = sw_realloc_array(session->links, session->link_count + 1,
+                                      sizeof *session->links);
+    session->links[session->link_count++] =
+        (struct open_link){ platform, sw_strdup(profile), link };
+    return link;
+}
+
+struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+                         const char *profile, struct sw_error *err)
+{
+    struct sw_link *link;
+
+    pthread_mutex_lock(&session->lock);
+    link = find_or_open(session, platform, profile, err);
+    pthread_mutex_unlock(&session->lock);
+    return link;
+}
+
+static struct sw_link *link_for_refresh(void *context, const struct sw_platform *platform,
+                                        const char *profile, struct sw_error *err)
+{
+    return api_link(context, platform, profile, err);
+}
+
+int api_refresh(struct sw_session *session, const char *const *ids, size_t count,
+                json_t *unreachable, struct sw_error *err)
+{
+    const struct sw_harbour harbour = { session->store, link_for_refresh, session };
+
+    return sw_refresh(&harbour, ids, count, unreachable, err);
+}
+
+int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
+                 struct sw_error *err)
+{
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &out->row, err) < 0)
+        return -1;
+    out->platform = sw_platform_need(out->row.platform, err);
+    if (!out->platform)
+        return -1;
+    out->link = api_link(session, out->platform, out->row.profile, err);
+    if (!out->link)
+        return -1;
+    out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
+                                   .attempt = out->row.attempt, .details = out->row.details,
+                                   .plan = out->row.plan };
+    return 0;
+}
+
+char *api_text(json_t *document)
+{
+    char *text;
+
+    if (!document)
+        return NULL;
+    text = sw_json_dump(document);
+    json_decref(document);
+    return text;
+}
+
+void sw_text_free(char *text)
+{
+    free(text);
+}
+
+const char *sw_version(void)
+{
+    return SW_VERSION;
+}

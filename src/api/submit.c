@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * submit.c - plan without sending, and sending at most once.
+ *
+ * The order is the promise: (1) everything that can fail without leaving a trace fails first;
+ * (2) the row is written, with who is submitting; (3) the platform is called; (4) the row learns
+ * what the platform said. Dying between any two of these leaves a row from which the next
+ * refresh finds out the truth (monitor/refresh.c). See docs/internals/write-ahead-submit.md.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+static json_t *value_rows(const struct api_plan *made)
+{
+    json_t *rows = json_array();
+    const char *path;
+    json_t *source;
+
+    json_object_foreach(made->spec->sources, path, source) {
+        const char *inside = strchr(path, '.');
+        size_t length = strlen(made->spec->platform);
+        json_t *value = NULL;
+
+        if (inside && (size_t)(inside - path) == length &&
+            strncmp(path, made->spec->platform, length) == 0)
+            value = json_object_get(made->spec->options, inside + 1);
+        else
+            value = json_object_get(made->spec->job, path);
+        if (!value && inside) {                         /* "env.A": one level into a map */
+            sw_autofree char *key = sw_strndup(path, (size_t)(inside - path));
+
+            value = json_object_get(json_object_get(made->spec->job, key), inside + 1);
+        }
+        if (value)
+            json_array_append_new(rows, sw_json_object(SW_STR("key", path),
+                                                       SW_SUB_COPY("value", value),
+                                                       SW_SUB_COPY("source", source)));
+    }
+    return rows;
+}
+
+char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
+                  struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan made = { 0 };
+    json_t *sends;
+
+    if (api_plan_make(session, request, &made, err) < 0)
+        return NULL;
+    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
+        return NULL;
+    sends = made.platform->render(made.link, made.plan, err);
+    if (!sends)
+        return NULL;
+    return api_text(sw_json_object(
+        SW_INT("version", 1),
+        SW_STR("id", made.plan->job_id),
+        SW_STR("platform", made.platform->name),
+        SW_SUB("values", value_rows(&made)),
+        SW_SUB("plan", sw_plan_to_json(made.plan)),
+        SW_SUB("sends", sends),
+        SW_SUB_COPY("warnings", made.spec->warnings)));
+}
+
+static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(plan->secrets, i, name)
+        if (sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
+            return NULL;
+    return sw_take(secrets);
+}
+
+static int remember(struct sw_session *session, const struct sw_plan *plan, struct sw_error *err)
+{
+    struct sw_proc self;
+    sw_auto(json) json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    struct sw_job row = { .name = plan->name, .platform = plan->platform,
+                          .profile = session->profile, .plan = stored, .labels = plan->labels,
+                          .keep_ms = plan->keep_ms, .owner = owner };
+
+    memcpy(row.id, plan->job_id, sizeof row.id);
+    return sw_store_add(session->store, &row, err);
+}
+
+static void let_go(struct sw_session *session, const char *id)
+{
+    struct sw_proc self;
+    sw_auto(json) json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
+    bool won;
+
+    if (owner)
+        sw_store_claim(session->store, id, owner, NULL, &won, NULL);
+}
+
+static void record_refusal(struct sw_session *session, const char *id, const struct sw_error *why)
+{
+    struct sw_sighting seen = {
+        .job = { .id = id, .attempt = 1 }, .presence = SW_PRESENT, .state = SW_ERROR,
+        .reason = "refused", .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
+        .ended_ms = sw_now_ms(),
+    };
+    sw_auto(json) json_t *verdict = sw_json_object(
+        SW_STR("err_class", "ERR_PROGRAM"), SW_STR("cause", "user"),
+        SW_STR("suggestion", why->hint[0] ? why->hint : "the platform refused the job"));
+    bool changed;
+
+    snprintf(seen.message, sizeof seen.message, "%.255s", why->message);
+    sw_store_saw(session->store, &seen, verdict, sw_now_ms(), &changed, NULL);
+}
+
+static int send_it(struct sw_session *session, const struct api_plan *made,
+                   const struct sw_secrets *secrets, struct sw_error *err)
+{
+    struct sw_receipt receipt = { 0 };
+    struct sw_error why = { 0 };
+    int result = made->platform->submit(made->link, made->plan, 1, secrets, &receipt, &why);
+
+    if (result == 0) {
+        result = sw_store_submitted(session->store, made->plan->job_id, receipt.remote_id,
+                                    receipt.details, receipt.results_dir, err);
+    } else {
+        if (why.code == SW_E_UNREACHABLE)
+            let_go(session, made->plan->job_id);       /* maybe: the next refresh finds out */
+        else
+            record_refusal(session, made->plan->job_id, &why);
+        if (err)
+            *err = why;
+    }
+    json_decref(receipt.details);
+    free(receipt.results_dir);
+    return result;
+}
+
+/* The id is taken. *again: its submit was interrupted before anything was made, and the row is
+ * ours to send; otherwise the first job is the answer. */
+static int find_first(struct sw_session *session, const char *id, bool *again,
+                      struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+
+    *again = false;
+    if (api_refresh(session, &id, 1, NULL, err) < 0 ||
+        sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return -1;
+    if (row.phase == SW_PHASE_OVER && sw_text_same(row.reason, "not-started")) {
+        if (sw_store_remove(session->store, id, err) < 0)
+            return -1;
+        *again = true;
+    }
+    return 0;
+}
+
+int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
+              struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan made = { 0 };
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_error why = { 0 };
+
+    id[0] = '\0';
+    if (api_plan_make(session, request, &made, err) < 0)
+        return -1;
+    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
+        return -1;
+    secrets = gather_secrets(made.plan, err);
+    if (!secrets)
+        return -1;
+    while (remember(session, made.plan, &why) < 0) {
+        bool again;
+
+        if (why.code != SW_E_CONFLICT || !request->id[0]) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        memcpy(id, made.plan->job_id, SW_ID_SIZE);
+        if (find_first(session, id, &again, err) < 0)
+            return -1;
+        if (!again)
+            return 0;
+    }
+    memcpy(id, made.plan->job_id, SW_ID_SIZE);
+    return send_it(session, &made, secrets, err);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.c - from what the user wants (spec) to what will run (plan).
+ *
+ * The spec is already checked against its table, so this only turns texts into numbers, fills in
+ * what one value implies for another, and refuses combinations that no table can express: no
+ * command, a secret whose value stands in the job, two ways to give the command.
+ */
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "core/id.h"
+
+static struct sw_plan *plan_new(void)
+{
+    return sw_new(struct sw_plan);
+}
+
+void sw_plan_free(struct sw_plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->name);
+    free(plan->platform);
+    free(plan->image);
+    free(plan->command);
+    free(plan->workdir);
+    free(plan->base_dir);
+    free(plan->gpu_type);
+    json_decref(plan->argv);
+    json_decref(plan->env);
+    json_decref(plan->secrets);
+    json_decref(plan->inputs);
+    json_decref(plan->outputs);
+    json_decref(plan->config);
+    json_decref(plan->labels);
+    json_decref(plan->retry);
+    json_decref(plan->python);
+    json_decref(plan->options);
+    json_decref(plan->sources);
+    free(plan);
+}
+
+/* Durations and sizes may stand in a document as text ("12h") or as a plain number. */
+static int read_quantity(const json_t *job, const char *key,
+                         int (*parse)(const char *, int64_t *, struct sw_error *),
+                         int64_t *out, struct sw_error *err)
+{
+    const json_t *value = json_object_get(job, key);
+    char number[32];
+
+    if (!value || json_is_null(value))
+        return 0;
+    if (json_is_string(value))
+        return parse(json_string_value(value), out, err) < 0 ? sw_wrap(err, "%s", key) : 0;
+    snprintf(number, sizeof number, "%.15g", json_number_value(value));
+    return parse(number, out, err) < 0 ? sw_wrap(err, "%s", key) : 0;
+}
+
+static int plan_resources(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    const json_t *gpus = json_object_get(job, "gpus");
+    const json_t *cpus = json_object_get(job, "cpus");
+
+    plan->nodes = (int)sw_json_int(job, "nodes", 1);
+    plan->cpus = json_number_value(cpus);
+    if (json_is_integer(gpus))
+        plan->gpus = (int)json_integer_value(gpus);
+    else if (json_is_string(gpus) &&
+             sw_gpus_parse(json_string_value(gpus), &plan->gpu_type, &plan->gpus, err) < 0)
+        return -1;
+    if (read_quantity(job, "memory", sw_size_parse, &plan->memory_bytes, err) < 0 ||
+        read_quantity(job, "shm", sw_size_parse, &plan->shm_bytes, err) < 0 ||
+        read_quantity(job, "time", sw_duration_parse, &plan->time_ms, err) < 0 ||
+        read_quantity(job, "grace", sw_duration_parse, &plan->grace_ms, err) < 0 ||
+        read_quantity(job, "keep", sw_duration_parse, &plan->keep_ms, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    const json_t *argv = json_object_get(job, "argv");
+
+    plan->command = sw_strdup(sw_json_str(job, "command"));
+    plan->python = json_incref(json_object_get(job, "python"));
+    if (json_is_array(argv) && json_array_size(argv) > 0) {
+        plan->argv = json_deep_copy(argv);
+        free(sw_take(plan->command));        /* words after `--` win over the file's command */
+        json_decref(sw_take(plan->python));
+    }
+    if (plan->command && plan->python)
+        return sw_fail(err, SW_E_SPEC, "'command' and 'python' both say what to run: keep one");
+    if (!plan->argv && !plan->python && sw_text_empty(plan->command)) {
+        sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
+        return sw_hint(err, "set 'command:' in the job file, or give it after `--`");
+    }
+    return 0;
+}
+
+/* {"path": "from"} or {"path": {"from": ...}} -> array of {"path","from",...}; a plain list of
+ * paths gives entries without the second part. */
+static json_t *entries(const json_t *map, const char *part)
+{
+    json_t *out = json_array();
+    const char *path;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach((json_t *)map, path, value) {
+        json_t *entry = sw_json_object(SW_STR("path", path));
+
+        if (json_is_object(value))
+            json_object_update(entry, value);
+        else if (json_is_string(value))
+            json_object_set(entry, part, value);
+        json_array_append_new(out, entry);
+    }
+    json_array_foreach(map, i, value)
+        json_array_append_new(out, sw_json_object(SW_SUB_COPY("path", value)));
+    return out;
+}
+
+static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    const char *format = sw_json_str(job, "config_format");
+
+    plan->inputs = entries(json_object_get(job, "inputs"), "from");
+    plan->outputs = entries(json_object_get(job, "outputs"), "to");
+    plan->config = json_incref(json_object_get(job, "config"));
+    return format ? sw_format_parse(format, &plan->config_format, err) : 0;
+}
+
+static json_t *copy_or_empty(const json_t *job, const char *key, json_t *(*empty)(void))
+{
+    json_t *value = json_object_get(job, key);
+
+    return value && !json_is_null(value) ? json_deep_copy(value) : empty();
+}
+
+static int plan_environment(struct sw_plan *plan, const json_t *job, struct sw_error *err)
+{
+    size_t i;
+    json_t *name;
+
+    plan->env = copy_or_empty(job, "env", json_object);
+    plan->secrets = copy_or_empty(job, "secrets", json_array);
+    plan->labels = copy_or_empty(job, "labels", json_object);
+    plan->retry = json_incref(json_object_get(job, "retry"));
+    json_array_foreach(plan->secrets, i, name)
+        if (json_object_get(plan->env, json_string_value(name)))
+            return sw_fail(err, SW_E_SPEC, "%s is a secret and has a value in 'env' too: keep one",
+                           json_string_value(name));
+    return 0;
+}
+
+static void plan_launcher(struct sw_plan *plan, const json_t *job)
+{
+    static const char *const words[] = {
+        [SW_LAUNCHER_NONE] = "none", [SW_LAUNCHER_TORCHRUN] = "torchrun",
+        [SW_LAUNCHER_MPI] = "mpi",   [SW_LAUNCHER_RAY] = "ray",
+    };
+    const char *said = sw_json_str(job, "launcher");
+
+    for (size_t i = 0; said && i < SW_COUNT(words); i++)
+        if (strcmp(said, words[i]) == 0)
+            plan->launcher = (enum sw_launcher)i;
+    plan->world_size_ranks = sw_text_same(sw_json_str(job, "world_size"), "ranks");
+}
+
+/* A job without a name is called after what it runs: "python train.py" -> "train". */
+static char *name_from_command(const struct sw_plan *plan)
+{
+    const char *first = plan->argv ? json_string_value(json_array_get(plan->argv, 0))
+                                   : plan->python ? sw_json_str(plan->python, "script")
+                                                  : plan->command;
+    const char *base, *end;
+
+    if (!first)
+        return sw_strdup("job");
+    end = first + strcspn(first, " \t\n;|&");
+    base = end;
+    while (base > first && base[-1] != '/')
+        base--;
+    return end > base ? sw_strndup(base, (size_t)(end - base)) : sw_strdup("job");
+}
+
+struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,
+                             struct sw_error *err)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_new();
+    const json_t *job = spec->job;
+
+    plan->platform = sw_strdup(spec->platform);
+    plan->image = sw_strdup(sw_json_str(job, "image"));
+    plan->base_dir = sw_strdup(base_dir);
+    plan->workdir = sw_strdup(sw_json_str(job, "workdir"));
+    plan->options = json_incref(spec->options);
+    plan->sources = json_incref(spec->sources);
+    plan_launcher(plan, job);
+    if (plan_command(plan, job, err) < 0 || plan_resources(plan, job, err) < 0 ||
+        plan_data(plan, job, err) < 0 || plan_environment(plan, job, err) < 0)
+        return NULL;
+
+    plan->name = sw_json_str(job, "name") ? sw_strdup(sw_json_str(job, "name"))
+                                          : name_from_command(plan);
+    if (job_id)
+        snprintf(plan->job_id, sizeof plan->job_id, "%s", job_id);
+    else
+        sw_id_make(plan->name, plan->job_id);
+    return sw_take(plan);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.c - the one list of platforms, in the order `slipway platforms` prints it.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "platform/platform.h"
+
+extern const struct sw_platform sw_platform_local;
+extern const struct sw_platform sw_platform_rehearsal;
+
+static const struct sw_platform *const platforms[] = {
+    &sw_platform_local,
+    &sw_platform_rehearsal,
+};
+
+const struct sw_platform *sw_platform_at(size_t index)
+{
+    return index < SW_COUNT(platforms) ? platforms[index] : NULL;
+}
+
+const struct sw_platform *sw_platform_find(const char *name)
+{
+    for (size_t i = 0; i < SW_COUNT(platforms); i++)
+        if (strcmp(platforms[i]->name, name) == 0)
+            return platforms[i];
+    return NULL;
+}
+
+const struct sw_platform *sw_platform_need(const char *name, struct sw_error *err)
+{
+    const struct sw_platform *found = sw_platform_find(name);
+    const char *names[SW_COUNT(platforms)];
+    const char *nearest;
+
+    if (found)
+        return found;
+    for (size_t i = 0; i < SW_COUNT(platforms); i++)
+        names[i] = platforms[i]->name;
+    nearest = sw_text_nearest(name, names, SW_COUNT(names));
+    sw_fail(err, SW_E_NOT_FOUND, "there is no platform '%s'", name);
+    if (nearest)
+        sw_hint(err, "did you mean '%s'? `slipway platforms` lists them", nearest);
+    else
+        sw_hint(err, "`slipway platforms` lists them");
+    return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attempts.c - how often a job was tried, and how each try went.
+ *
+ * The row of the current attempt is a copy of the job's row, made by one statement whenever the
+ * job's row changes; so the two cannot tell different stories, and an older attempt is simply a
+ * copy that nobody updates any more.
+ */
+#include "store/store_internal.h"
+
+static const char SQL_FOLLOW[] =
+    "INSERT OR REPLACE INTO attempts (job, number, state, reason, message, exit_code, signal, node,"
+    "                                 remote_id, started_ms, ended_ms)"
+    " SELECT seq, attempt, state, reason, message, exit_code, signal, node, remote_id, started_ms,"
+    "        ended_ms FROM jobs WHERE seq = :seq";
+static const char SQL_CLOSE[] =
+    "UPDATE attempts SET state = 'Error', reason = 'retried', message = :why, ended_ms = :now"
+    " WHERE job = :seq AND number = (SELECT attempt FROM jobs WHERE seq = :seq)";
+static const char SQL_LIST[] =
+    "SELECT number, state, reason, message, exit_code, signal, node, remote_id, started_ms,"
+    "       ended_ms FROM attempts WHERE job = :seq ORDER BY number";
+
+int store_attempt_follow(struct sw_store *store, int64_t seq, struct sw_error *err)
+{
+    sqlite3_stmt *follow = store_statement(store, SQL_FOLLOW, err);
+
+    if (!follow)
+        return -1;
+    store_bind_int(follow, ":seq", seq);
+    return store_run(store, follow, err);
+}
+
+int store_attempt_close(struct sw_store *store, int64_t seq, const char *why, int64_t now_ms,
+                        struct sw_error *err)
+{
+    sqlite3_stmt *close_it = store_statement(store, SQL_CLOSE, err);
+
+    if (!close_it)
+        return -1;
+    store_bind_int(close_it, ":seq", seq);
+    store_bind_text(close_it, ":why", why);
+    store_bind_int(close_it, ":now", now_ms);
+    return store_run(store, close_it, err);
+}
+
+static json_t *text_or_null(sqlite3_stmt *row, int column)
+{
+    return sw_json_text((const char *)sqlite3_column_text(row, column));
+}
+
+static json_t *attempt_json(sqlite3_stmt *row)
+{
+    bool exited = sqlite3_column_type(row, 4) != SQLITE_NULL;
+
+    return sw_json_object(
+        SW_INT("number", sqlite3_column_int64(row, 0)),
+        SW_SUB("state", text_or_null(row, 1)),
+        SW_SUB("reason", text_or_null(row, 2)),
+        SW_SUB("message", text_or_null(row, 3)),
+        SW_SUB("exit_code", exited ? json_integer(sqlite3_column_int64(row, 4)) : json_null()),
+        SW_INT("signal", sqlite3_column_int64(row, 5)),
+        SW_SUB("node", text_or_null(row, 6)),
+        SW_SUB("remote_id", text_or_null(row, 7)),
+        SW_INT("started_ms", sqlite3_column_int64(row, 8)),
+        SW_INT("ended_ms", sqlite3_column_int64(row, 9)));
+}
+
+json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(json) json_t *list = json_array();
+    sqlite3_stmt *rows;
+    int64_t seq = 0;
+    int row;
+
+    if (store_begin(&work, store, STORE_READS, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(rows = store_statement(store, SQL_LIST, err)))
+        return NULL;
+    store_bind_int(rows, ":seq", seq);
+    while ((row = store_next(store, rows, err)) > 0)
+        json_array_append_new(list, attempt_json(rows));
+    return row < 0 ? NULL : sw_take(list);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jobs.c - the life of a row: made before anything is sent, confirmed, taken over, read, removed.
+ *
+ * This is the write-ahead half of submit (docs/internals/write-ahead-submit.md): when
+ * sw_store_add() returns, the row is on the disk. Whoever finds a row still "submitting" can tell
+ * from its owner whether somebody is at work on it; sw_store_claim() lets exactly one take over.
+ */
+#include "store/store_internal.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/id.h"
+
+static const char SQL_ADD[] =
+    "INSERT INTO jobs (id, name, platform, profile, phase, state, results_dir, created_ms,"
+    "                  updated_ms, keep_ms, owner)"
+    " VALUES (:id, :name, :platform, :profile, 'submitting', 'Pending', :results_dir, :now, :now,"
+    "         :keep_ms, :owner)"
+    " ON CONFLICT (id) DO NOTHING";
+static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
+static const char SQL_ADD_LABEL[] =
+    "INSERT INTO labels (job, key, value) VALUES (:seq, :key, :value)";
+
+/* Also for a row that is already over: a fast job may end before its submit is confirmed. */
+static const char SQL_SUBMITTED[] =
+    "UPDATE jobs SET"
+    "  phase = CASE phase WHEN 'submitting' THEN 'active' ELSE phase END,"
+    "  remote_id = coalesce(:remote_id, remote_id),"
+    "  results_dir = coalesce(:results_dir, results_dir),"
+    "  submitted_ms = :now, updated_ms = :now, owner = NULL"
+    " WHERE seq = :seq";
+static const char SQL_SUBMITTED_DETAILS[] =
+    "UPDATE documents SET details = coalesce(:details, details) WHERE job = :seq";
+
+static const char SQL_CLAIM[] =
+    "UPDATE jobs SET owner = :new_owner"
+    " WHERE seq = :seq AND phase = 'submitting' AND owner IS :old_owner";
+static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
+
+static int add_labels(struct sw_store *store, int64_t seq, json_t *labels, struct sw_error *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(labels, key, value) {
+        sqlite3_stmt *add = store_statement(store, SQL_ADD_LABEL, err);
+        sw_autofree char *other = json_is_string(value) ? NULL : sw_json_dump(value);
+        const char *text = other ? other : json_string_value(value);
+
+        if (!add)
+            return -1;
+        store_bind_int(add, ":seq", seq);
+        /* Bound here and not by store_bind_text: an empty label value is a value. */
+        sqlite3_bind_text(add, sqlite3_bind_parameter_index(add, ":key"), key, -1,
+                          SQLITE_TRANSIENT);
+        sqlite3_bind_text(add, sqlite3_bind_parameter_index(add, ":value"), text, -1,
+                          SQLITE_TRANSIENT);
+        if (store_run(store, add, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now_ms, int64_t *seq,
+                   struct sw_error *err)
+{
+    sqlite3_stmt *add = store_statement(store, SQL_ADD, err);
+
+    if (!add)
+        return -1;
+    store_bind_text(add, ":id", job->id);
+    store_bind_text(add, ":name", job->name);
+    store_bind_text(add, ":platform", job->platform);
+    store_bind_text(add, ":profile", job->profile);
+    store_bind_text(add, ":results_dir", job->results_dir);
+    store_bind_int(add, ":now", now_ms);
+    store_bind_int(add, ":keep_ms", job->keep_ms);
+    store_bind_json_sorted(add, ":owner", job->owner);
+    if (store_run(store, add, err) < 0)
+        return -1;
+    if (sqlite3_changes(store->db) == 0)
+        return sw_fail(err, SW_E_CONFLICT, "there is already a job '%s'", job->id);
+    *seq = sqlite3_last_insert_rowid(store->db);
+    return 0;
+}
+
+int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,
+                     struct sw_error *err)
+{
+    sqlite3_stmt *documents;
+    int64_t seq = 0;
+
+    if (sw_id_check(job->id, err) < 0)
+        return -1;
+    if (sw_text_empty(job->name) || sw_text_empty(job->platform))
+        return sw_fail(err, SW_E_INTERNAL, "job '%s' has no name or no platform", job->id);
+    if (add_row(store, job, now_ms, &seq, err) < 0)
+        return -1;
+    documents = store_statement(store, SQL_ADD_DOCUMENTS, err);
+    if (!documents)
+        return -1;
+    store_bind_int(documents, ":seq", seq);
+    store_bind_json(documents, ":plan", job->plan);
+    if (store_run(store, documents, err) < 0 || add_labels(store, seq, job->labels, err) < 0 ||
+        store_attempt_follow(store, seq, err) < 0)
+        return -1;
+    return store_event_add(store, seq, "submitting", NULL, now_ms, err);
+}
+
+int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_job_insert(store, job, sw_now_ms(), err) < 0)
+        return -1;
+    return store_commit(&work, err);
+}
+
+/* ---- confirmed, or taken over --------------------------------------------------------------- */
+
+static int remember_receipt(struct sw_store *store, int64_t seq, const char *remote_id,
+                            const json_t *details, const char *results_dir, int64_t now_ms,
+                            struct sw_error *err)
+{
+    sqlite3_stmt *submitted = store_statement(store, SQL_SUBMITTED, err);
+    sqlite3_stmt *documents = store_statement(store, SQL_SUBMITTED_DETAILS, err);
+
+    if (!submitted || !documents)
+        return -1;
+    store_bind_int(submitted, ":seq", seq);
+    store_bind_text(submitted, ":remote_id", remote_id);
+    store_bind_text(submitted, ":results_dir", results_dir);
+    store_bind_int(submitted, ":now", now_ms);
+    store_bind_int(documents, ":seq", seq);
+    store_bind_json(documents, ":details", details);
+    return store_run(store, submitted, err) < 0 ? -1 : store_run(store, documents, err);
+}
+
+/* Relaxed: should a power cut forget it, the row is "submitting" again, and the next refresh asks
+ * the platform and adopts the job. */
+int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
+                       const json_t *details, const char *results_dir, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(json) json_t *data = NULL;
+    int64_t seq = 0, now_ms = sw_now_ms();
+
+    if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        remember_receipt(store, seq, remote_id, details, results_dir, now_ms, err) < 0 ||
+        store_attempt_follow(store, seq, err) < 0)
+        return -1;
+    data = sw_json_object(SW_INT("attempt", job.attempt),
+                          SW_STR_OPT("remote_id", sw_text_empty(remote_id) ? NULL : remote_id));
+    if (store_event_add(store, seq, "submitted", data, now_ms, err) < 0)
+        return -1;
+    return store_commit(&work, err);
+}
+
+int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
+                   const json_t *new_owner, bool *won, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sqlite3_stmt *claim;
+    int64_t seq = 0;
+    bool mine;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(claim = store_statement(store, SQL_CLAIM, err)))
+        return -1;
+    store_bind_int(claim, ":seq", seq);
+    store_bind_json_sorted(claim, ":old_owner", old_owner);
+    store_bind_json_sorted(claim, ":new_owner", new_owner);
+    if (store_run(store, claim, err) < 0)
+        return -1;
+    mine = sqlite3_changes(store->db) > 0;
+    if (mine && (store_event_add(store, seq, "claimed", new_owner, sw_now_ms(), err) < 0 ||
+                 store_commit(&work, err) < 0))
+        return -1;
+    *won = mine;
+    return 0;
+}
+
+/* ---- read, remove ---------------------------------------------------------------------------- */
+
+int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
+                 struct sw_job *out, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    int64_t seq = 0;
+
+    if (store_begin(&work, store, STORE_READS, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0)
+        return -1;
+    if (columns == SW_COLUMNS_ALL && store_row_documents(store, seq, &job, err) < 0)
+        return -1;
+    *out = job;
+    job = (struct sw_job){ 0 };
+    return 0;
+}
+
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sqlite3_stmt *remove;
+    int64_t seq = 0;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(remove = store_statement(store, SQL_REMOVE, err)))
+        return -1;
+    store_bind_int(remove, ":seq", seq);
+    if (store_run(store, remove, err) < 0)
+        return -1;
+    if (sqlite3_changes(store->db) == 0) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is not over", id);
+        return sw_hint(err, "cancel it first: slipway cancel %s", id);
+    }
+    return store_commit(&work, err);
+}

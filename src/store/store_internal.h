@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store_internal.h - what the files of store/ share: the open store, one piece of work on it,
+ * and statements that are prepared once.
+ *
+ * Every public function is one `struct store_work`: it takes the store's mutex, begins a
+ * transaction, and lets go of both when it leaves scope. Not committed means rolled back, so an
+ * early return never leaves half a change.
+ *
+ *     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+ *
+ *     if (store_begin(&work, store, STORE_DURABLE, err) < 0)
+ *         return -1;
+ *     ...
+ *     return store_commit(&work, err);
+ */
+#ifndef SW_STORE_STORE_INTERNAL_H
+#define SW_STORE_STORE_INTERNAL_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "base/error.h"
+#include "store/store.h"
+
+enum { STORE_STATEMENTS = 64 };      /* room in the cache; more than we have constants */
+
+struct sw_store {
+    sqlite3 *db;
+    char *path;
+    const char *doing;               /* "open", "read", "write": for messages */
+    bool read_only;
+    bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
+    int64_t patience_ms;             /* how long we wait for another process's lock */
+    int64_t patient_until_ms;        /* monotonic; set when a wait begins */
+    pthread_mutex_t mutex;           /* held for one work, never while a caller's function runs */
+    size_t cached;
+    struct {
+        const char *sql;             /* the constant itself is the key */
+        sqlite3_stmt *prepared;
+    } cache[STORE_STATEMENTS];
+};
+
+/* ---- opening (store.c, migrations.c) ---------------------------------------------------- */
+
+struct store_migration {
+    const char *what;                /* for the error message: "cannot <what>" */
+    const char *sql;
+};
+
+struct store_setup {                 /* sw_store_open's choices; tests make others */
+    const struct store_migration *steps;
+    size_t step_count;               /* also the version of the file afterwards */
+    const char *journal_sql;         /* NULL: by the kind of file system */
+    int64_t patience_ms;
+};
+
+struct store_setup store_setup_default(void);
+struct sw_store *store_open_as(const char *dir, bool read_only, const struct store_setup *setup,
+                               struct sw_error *err);
+bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
+
+/* Our own mark in the file's header: "SWJB". */
+#define STORE_APPLICATION_ID 0x53574A42
+
+extern const struct store_migration store_migrations[];
+extern const size_t store_migration_count;
+
+/* Is this file one of ours, and not newer than we are? Reads only. *version: what it is now. */
+int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
+                        struct sw_error *err);
+/* Bring the file to `count` steps. Many processes may try at once; one does it. */
+int store_migrate(struct sw_store *store, const struct store_migration *steps, size_t count,
+                  struct sw_error *err);
+
+/* ---- one piece of work (sql.c) ---------------------------------------------------------- */
+
+enum store_care {
+    STORE_READS,                     /* one consistent view, no write lock */
+    STORE_RELAXED,                   /* a power cut may forget it (never tear it): seen times */
+    STORE_DURABLE,                   /* on the disk when store_commit() returns */
+};
+
+struct store_work {
+    struct sw_store *store;          /* NULL: not begun */
+};
+#define STORE_WORK_INIT { NULL }
+
+int store_begin(struct store_work *work, struct sw_store *store, enum store_care care,
+                struct sw_error *err);
+int store_commit(struct store_work *work, struct sw_error *err);
+void store_work_done(struct store_work *work);
+static inline void store_work_auto(struct store_work *work) { store_work_done(work); }
+
+/* ---- statements (sql.c) ----------------------------------------------------------------- */
+
+/* Ready to bind; owned by the store. `sql` must be a constant that lives for ever. */
+sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err);
+
+void store_bind_text(sqlite3_stmt *statement, const char *name, const char *text);  /* NULL, "": NULL */
+void store_bind_int(sqlite3_stmt *statement, const char *name, int64_t value);
+void store_bind_json(sqlite3_stmt *statement, const char *name, const json_t *document);
+/* Equal documents become equal texts, so that SQL can compare them. */
+void store_bind_json_sorted(sqlite3_stmt *statement, const char *name, const json_t *document);
+
+int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);  /* 1, 0, -1 */
+int store_run(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);   /* 0, -1 */
+int store_exec(struct sw_store *store, const char *sql, struct sw_error *err);
+/* The single number a statement answers; `missing` when there is no row. */
+int store_number(struct sw_store *store, const char *sql, int64_t missing, int64_t *value,
+                 struct sw_error *err);
+
+char *store_column_text(sqlite3_stmt *statement, int column);                   /* owned, or NULL */
+int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct sw_error *err);
+
+/* What SQLite just complained about, in words for people; returns -1. */
+int store_fail(struct sw_store *store, struct sw_error *err);
+
+/* ---- rows (rows.c) ---------------------------------------------------------------------- */
+
+/* In the order in which store_row_read() takes them. */
+#define STORE_JOB_COLUMNS                                                                  \
+    "seq, id, name, platform, profile, phase, state, canceling, reason, message, attempt," \
+    " exit_code, signal, failed_replica, remote_id, node, results_dir, err_class, cause,"  \
+    " suggestion, created_ms, submitted_ms, started_ms, ended_ms, updated_ms, seen_ms, keep_ms"
+
+void store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
+/* Adds plan, details, labels and owner. */
+int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
+                        struct sw_error *err);
+/* The row of `id` as it is now; SW_E_NOT_FOUND. */
+int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
+                   struct sw_error *err);
+const char *store_phase_name(enum sw_phase phase);
+
+/* list.c: the statement that answers a filter; a test reads its query plan. */
+const char *store_list_sql(const struct sw_job_filter *filter);
+
+/* ---- pieces used inside another's work --------------------------------------------------- */
+
+/* jobs.c: sw_store_add without its transaction. */
+int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,
+                     struct sw_error *err);
+/* events.c. `data` may be NULL. */
+int store_event_add(struct sw_store *store, int64_t seq, const char *kind, const json_t *data,
+                    int64_t now_ms, struct sw_error *err);
+/* attempts.c: the row of the current attempt says what the job's row says. */
+int store_attempt_follow(struct sw_store *store, int64_t seq, struct sw_error *err);
+/* attempts.c: an attempt the platform gave up without our seeing its end. */
+int store_attempt_close(struct sw_store *store, int64_t seq, const char *why, int64_t now_ms,
+                        struct sw_error *err);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan.c - a spec becomes a plan, and a plan survives being stored. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "plan/plan.h"
+
+static struct sw_plan *plan_of(const char *job, struct sw_error *err)
+{
+    struct sw_spec spec = { .platform = (char *)"local" };
+    struct sw_plan *plan;
+
+    spec.job = json_loads(job, 0, NULL);
+    spec.options = json_object();
+    spec.sources = json_object();
+    plan = sw_plan_make(&spec, NULL, "/base", err);
+    json_decref(spec.job);
+    json_decref(spec.options);
+    json_decref(spec.sources);
+    return plan;
+}
+
+static void texts_become_numbers(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(
+        "{\"command\":\"x\",\"gpus\":\"H100:8\",\"nodes\":2,\"memory\":\"1GiB\",\"time\":\"90s\","
+        "\"cpus\":1.5,\"grace\":3,\"launcher\":\"torchrun\",\"world_size\":\"ranks\"}", NULL);
+
+    (void)state;
+    assert_non_null(plan);
+    assert_int_equal(plan->gpus, 8);
+    assert_string_equal(plan->gpu_type, "H100");
+    assert_int_equal(plan->nodes, 2);
+    assert_int_equal(plan->memory_bytes, 1 << 30);
+    assert_int_equal(plan->time_ms, 90000);
+    assert_int_equal(plan->grace_ms, 3000);
+    assert_int_equal(plan->launcher, SW_LAUNCHER_TORCHRUN);
+    assert_true(plan->world_size_ranks);
+}
+
+static void a_job_without_a_name_is_called_after_what_it_runs(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{\"command\":\"/opt/bin/train -x\"}", NULL);
+
+    (void)state;
+    assert_string_equal(plan->name, "train");
+    assert_memory_equal(plan->job_id, "train-", 6);
+}
+
+static void inputs_and_outputs_have_one_shape(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(
+        "{\"command\":\"x\",\"inputs\":{\"/d\":\"./d\"},"
+        "\"outputs\":[\"/results\"]}", NULL);
+    sw_auto(sw_plan) struct sw_plan *other = plan_of(
+        "{\"command\":\"x\",\"outputs\":{\"/results\":{\"to\":\"/out\",\"every\":\"10m\"}}}", NULL);
+
+    (void)state;
+    assert_string_equal(sw_json_str(json_array_get(plan->inputs, 0), "from"), "./d");
+    assert_string_equal(sw_json_str(json_array_get(plan->outputs, 0), "path"), "/results");
+    assert_string_equal(sw_json_str(json_array_get(other->outputs, 0), "to"), "/out");
+    assert_string_equal(sw_json_str(json_array_get(other->outputs, 0), "every"), "10m");
+}
+
+static void what_no_table_can_express_is_refused_here(void **state)
+{
+    static const struct { const char *job, *says; } bad[] = {
+        { "{}", "no command" },
+        { "{\"command\":\"\"}", "no command" },
+        { "{\"command\":\"x\",\"python\":{\"script\":\"a\"}}", "keep one" },
+        { "{\"command\":\"x\",\"env\":{\"T\":\"v\"},\"secrets\":[\"T\"]}", "T is a secret" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(bad); i++) {
+        struct sw_error err = { 0 };
+
+        assert_null(plan_of(bad[i].job, &err));
+        assert_int_equal(err.code, SW_E_SPEC);
+        assert_non_null(strstr(err.message, bad[i].says));
+    }
+}
+
+static void a_plan_survives_being_stored(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(
+        "{\"name\":\"n\",\"command\":\"x\",\"gpus\":3,\"env\":{\"A\":\"1\"},\"secrets\":[\"S\"],"
+        "\"config\":{\"a\":[1,2]},\"config_format\":\"toml\",\"labels\":{\"k\":\"v\"}}", NULL);
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    sw_auto(sw_plan) struct sw_plan *again = sw_plan_from_json(stored, NULL);
+    sw_auto(json) json_t *stored_again = sw_plan_to_json(again);
+
+    (void)state;
+    assert_true(json_equal(stored, stored_again));
+    assert_int_equal(again->config_format, SW_TOML);
+}
+
+static void ranks_learn_where_they_are(void **state)
+{
+    sw_auto(json) json_t *env = json_object();
+    struct sw_rendezvous r = { .nodes = 2, .node_rank = 1, .gpus_per_node = 4,
+                               .master_addr = "127.0.0.1", .master_port = 29500,
+                               .worker_addrs = "127.0.0.1,127.0.0.1" };
+
+    (void)state;
+    sw_rendezvous_env(&r, env);
+    assert_string_equal(sw_json_str(env, "NODE_RANK"), "1");
+    assert_string_equal(sw_json_str(env, "WORLD_SIZE"), "2");       /* TAO: nodes */
+    assert_string_equal(sw_json_str(env, "NPROC_PER_NODE"), "4");
+    r.world_size_ranks = true;
+    sw_rendezvous_env(&r, env);
+    assert_string_equal(sw_json_str(env, "WORLD_SIZE"), "8");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_become_numbers),
+        cmocka_unit_test(a_job_without_a_name_is_called_after_what_it_runs),
+        cmocka_unit_test(inputs_and_outputs_have_one_shape),
+        cmocka_unit_test(what_no_table_can_express_is_refused_here),
+        cmocka_unit_test(a_plan_survives_being_stored),
+        cmocka_unit_test(ranks_learn_where_they_are),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

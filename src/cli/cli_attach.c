@@ -101,6 +101,7 @@ static int offer_cancel(struct cli *cli, const char *id, struct sw_error *err)
         return 0;
     }
     cli_say_job(cli, id, "canceling");
+    cli_interrupt_release();                      /* the wish is stored first: leaving is safe */
     if (sw_cancel(cli->session, id, err) < 0)
         return sw_wrap(err, "cannot cancel '%s'", id);
     cli_say_job(cli, id, "canceled");
@@ -112,6 +113,7 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
 {
     int seen = cli_interrupt_count();
 
+    cli->exit_status = 0;
     if (cli->screen.err_terminal)
         fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
     cli_say_job(cli, id, "detached: the job goes on");
@@ -131,7 +133,7 @@ static void say_field(const struct cli *cli, const char *label, const json_t *jo
         cli_say(cli, "  %-8s %s", label, text);
 }
 
-void cli_attach_summary(struct cli *cli, const char *id)
+static void say_summary(struct cli *cli, const char *id)
 {
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
@@ -173,27 +175,27 @@ static int follow_log(struct attach *a, struct sw_error *err)
     return 0;
 }
 
+/* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks us. */
 int cli_attach(struct cli *cli, const char *id, struct sw_error *err)
 {
     struct attach a = { .cli = cli, .id = id };
+    struct sw_error trouble = { 0 };
     int rc;
 
     cli_interrupt_attend();
     cli_log_init(&a.log, cli, id, -1);
     rc = follow_log(&a, err);
-    if (rc == 0 && !a.log.error && cli_interrupt_count() == 0 &&
-        sw_wait(cli->session, id, -1, while_idle, &a, &cli->exit_status, err) < 0 &&
-        (!err || err->code != SW_E_INTERRUPTED))
-        rc = sw_wrap(err, "cannot wait for '%s'", id);
+    if (rc == 0 && !a.log.error)
+        rc = sw_wait(cli->session, id, -1, while_idle, &a, &cli->exit_status, &trouble);
     free(a.told);
-    if (rc < 0 || a.log.error)
-        return rc;
-    if (cli_interrupt_count() > 0) {
-        if (err)
-            *err = (struct sw_error){ 0 };
-        cli->exit_status = 0;
+    if (trouble.code == SW_E_INTERRUPTED)
         return leave(cli, id, err);
+    if (trouble.code != SW_OK) {
+        if (err)
+            *err = trouble;
+        return sw_wrap(err, "cannot wait for '%s'", id);
     }
-    cli_attach_summary(cli, id);
-    return 0;
+    if (rc == 0 && !a.log.error)
+        say_summary(cli, id);
+    return rc;
 }

@@ -132,6 +132,9 @@ int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct 
                    struct sw_error *err);
 const char *store_phase_name(enum sw_phase phase);
 
+/* list.c: the statement that answers a filter; a test reads its query plan. */
+const char *store_list_sql(const struct sw_job_filter *filter);
+
 /* ---- pieces used inside another's work --------------------------------------------------- */
 
 /* jobs.c: sw_store_add without its transaction. */

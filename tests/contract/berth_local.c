@@ -7,7 +7,7 @@
 
 #include "berth.h"
 
-#define NUMBERED "'rehearsal line %012.0f ...................................'"
+#define NUMBERED "'rehearsal line %%012.0f ...................................'"
 
 static int ask(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err)
 {

@@ -57,6 +57,7 @@ int stay_begin(void **state)
         if (strcmp(*name, "home") == 0)
             setenv("HOME", path, 1);
     }
+    unsetenv("SLIPWAY_REHEARSAL_API");
     here->canary = canary_new();
     here->session = open_session(here);
     *state = here;
@@ -258,7 +259,7 @@ struct log read_log(struct stay *here, const char *id, int64_t tail_lines, bool 
 
     expect_ok(sw_logs(here->session, id, &options, gather, &all, &err), &err, "logs");
     canary_heard(here->canary, "sw_logs", sw_buf_text(&all));
-    return (struct log){ .length = all.length, .bytes = sw_buf_steal(&all) };
+    return (struct log){ .bytes = all.data ? all.data : sw_strdup(""), .length = all.length };
 }
 
 void log_done(struct log *log)

@@ -297,8 +297,10 @@ static int look(struct sw_link *link, struct sw_sighting *seen, bool hidden, str
     faults = faults_of(link, view.job.api);
     if (!link->api && call(link, &faults, seen->job.id, err) < 0)
         return -1;
+    /* A lie, and half believed: a job that was never confirmed may be on its way, so for that one
+     * a list without it proves nothing. The rest is monitor/'s to survive. */
     if (hidden || job_hides(link, &faults, seen->job.id))
-        seen->presence = SW_ABSENT;    /* the server's lie, believed: monitor/ must survive it */
+        seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
         describe(&view, seen);
     return 0;

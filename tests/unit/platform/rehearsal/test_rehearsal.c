@@ -94,7 +94,7 @@ static void submit(struct place *place, const char *id, const char *script)
 
 static struct sw_sighting look(struct place *place, const char *id)
 {
-    struct sw_sighting seen = { .job = { .id = id, .attempt = 1 } };
+    struct sw_sighting seen = { .job = { .id = id, .remote_id = "rehearsal://", .attempt = 1 } };
 
     assert_int_equal(stage->poll(place->link, &seen, 1, NULL), 0);
     return seen;
@@ -211,11 +211,23 @@ static void a_job_not_found_at_first_is_found_later(void **state)
     assert_int_equal(look(place, "a-1").presence, SW_PRESENT);
 }
 
+static void a_job_never_confirmed_is_not_called_absent_by_a_list_without_it(void **state)
+{
+    struct place *place = *state;
+    struct sw_sighting seen = { .job = { .id = "a-1", .attempt = 1 } };
+
+    try_submit(place->link, plan_for("a-1", "running", "lose-answer, empty-list"), NULL);
+    assert_int_equal(stage->poll(place->link, &seen, 1, NULL), 0);
+    assert_int_equal(seen.presence, SW_UNSEEN);
+}
+
 static void the_fault_of_one_job_is_not_its_neighbours(void **state)
 {
     struct place *place = *state;
-    struct sw_sighting seen[2] = { { .job = { .id = "a-1", .attempt = 1 } },
-                                   { .job = { .id = "a-2", .attempt = 1 } } };
+    struct sw_sighting seen[2] = {
+        { .job = { .id = "a-1", .remote_id = "rehearsal://a-1", .attempt = 1 } },
+        { .job = { .id = "a-2", .remote_id = "rehearsal://a-2", .attempt = 1 } },
+    };
 
     submit(place, "a-1", "running");
     assert_int_equal(try_submit(place->link, plan_for("a-2", "running", "empty-list"), NULL), 0);
@@ -347,6 +359,7 @@ int main(void)
         CASE(an_api_that_is_down_changes_nothing),
         CASE(a_lost_answer_leaves_one_job_that_the_next_submit_finds),
         CASE(a_job_not_found_at_first_is_found_later),
+        CASE(a_job_never_confirmed_is_not_called_absent_by_a_list_without_it),
         CASE(the_fault_of_one_job_is_not_its_neighbours),
         CASE(the_calls_an_api_is_down_for_are_counted_over_all_connections),
         CASE(the_connection_can_repair_what_a_job_asked_for),

@@ -121,7 +121,7 @@ static void wide_characters_count_two_columns(void **state)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     (void)state;
-    sw_table_cell(table, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", NULL);   /* three, of two columns */
+    sw_table_cell(table, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", NULL);
     sw_table_cell(table, "x", NULL);
     sw_table_write(table, 8, false, &out);
     assert_string_equal(sw_buf_text(&out),

@@ -66,6 +66,8 @@ void spec_rename(struct spec_check *check, struct spec_mark mark, const char *ke
 void spec_leave(struct spec_check *check, struct spec_mark mark);
 
 char *spec_where(const struct spec_check *check);      /* "job.yaml:3:7", "--gpus"; owned */
+/* "retry.max: " to begin a complaint with; empty when the flag in front of it says it already. */
+char *spec_subject(const struct spec_check *check, const char *path);
 char *spec_source(const struct spec_check *check);     /* "flag --gpus", "default"; owned */
 #define spec_complain(check, ...)                                   \
     do {                                                            \

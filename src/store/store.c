@@ -25,6 +25,7 @@
 
 static const char SQL_JOURNAL_WAL[] = "PRAGMA journal_mode = WAL";
 static const char SQL_JOURNAL_FILE[] = "PRAGMA journal_mode = DELETE";
+static const char SQL_WAL_SHORT[] = "PRAGMA wal_autocheckpoint = 250";     /* pages: 1 MB */
 static const char SQL_JOURNAL_LIMIT[] = "PRAGMA journal_size_limit = 4194304";
 static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
@@ -247,6 +248,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         return 0;
     if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) < 0 ||
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
+        store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
     return version < (int64_t)setup->step_count

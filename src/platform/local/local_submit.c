@@ -245,7 +245,7 @@ static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *p
     if (attempt <= 1)
         return 0;
     before = local_attempt_folder(link, plan->job_id, attempt - 1);
-    if (!local_lock_held(before))
+    if (!local_lock_held(before) || local_has(before, LOCAL_EXIT))
         return 0;
     return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' still runs", attempt - 1, plan->job_id);
 }

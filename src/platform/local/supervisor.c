@@ -99,6 +99,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->gpus = (int)sw_json_int(sup->launch, "gpus", 0);
     sup->grace_ms = sw_json_int(sup->launch, "grace_ms", 10000);
     sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
+    sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
     sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));
     sup->end.failed_replica = -1;
     sup->facts = json_object();
@@ -195,11 +196,12 @@ static int write_who(const struct sup *sup, struct sw_error *err)
     return local_record_write(sup->folder, LOCAL_SUPERVISOR, record, err);
 }
 
-static int stay(struct sup *sup)
+static int stay(struct sup *sup, int lock)
 {
     struct sw_error err = { 0 };
 
     if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
+        close(lock);              /* whoever hears of the failure finds nothing of us */
         tell("%s", err.message);
         return 1;
     }
@@ -207,6 +209,7 @@ static int stay(struct sup *sup)
     if (!told_to_go())
         return 1;
     if (write_who(sup, &err) < 0) {
+        close(lock);
         tell("%s", err.message);
         return 1;
     }
@@ -230,5 +233,5 @@ int main(int argc, char **argv)
     lock = take_place(sup.folder);
     if (lock < 0)
         return 0;
-    return stay(&sup);
+    return stay(&sup, lock);
 }

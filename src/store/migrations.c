@@ -173,7 +173,7 @@ static int keep_copy(struct sw_store *store, int64_t version, struct sw_error *e
 static int run_script(struct sw_store *store, const char *sql, struct sw_error *err)
 {
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return store_fail(store, err, "write");
+        return store_fail(store, err);
     return 0;
 }
 

@@ -25,6 +25,7 @@
 
 static const char SQL_JOURNAL_WAL[] = "PRAGMA journal_mode = WAL";
 static const char SQL_JOURNAL_FILE[] = "PRAGMA journal_mode = DELETE";
+static const char SQL_WAL_SHORT[] = "PRAGMA wal_autocheckpoint = 250";     /* pages: 1 MB */
 static const char SQL_JOURNAL_LIMIT[] = "PRAGMA journal_size_limit = 4194304";
 static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
@@ -189,11 +190,13 @@ static int connect(struct sw_store *store, const char *folder, struct sw_error *
         return sw_fail(err, SW_E_STORE, "cannot open the job store: out of memory");
     sqlite3_extended_result_codes(store->db, 1);
     if (code != SQLITE_OK)
-        return store_fail(store, err, "open");
+        return store_fail(store, err);
     sqlite3_busy_handler(store->db, wait_for_lock, store);
     sqlite3_create_function(store->db, "may_follow", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                             sql_may_follow, NULL, NULL);
-    /* Until we know the file is ours, closing it must not move its WAL into it. */
+    /* The last one to close would move the WAL into the file and delete it: two or three disk
+     * flushes at the end of every short command, and a change to a file that may not be ours. The
+     * WAL is moved every thousand pages anyway. */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (!store->read_only && chmod(store->path, 0600) < 0)
         return cannot_use(err, store->path);
@@ -225,7 +228,7 @@ static int set_journal(struct sw_store *store, const char *sql, struct sw_error 
         if (code == SQLITE_ROW || code == SQLITE_DONE)
             return 0;
         if ((code & 0xff) != SQLITE_BUSY || sw_monotonic_ms() >= until)
-            return store_fail(store, err, "open");
+            return store_fail(store, err);
         sw_sleep_ms(5);
     }
 }
@@ -245,13 +248,12 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
         return 0;
     if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) < 0 ||
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
+        store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    if (version < (int64_t)setup->step_count &&
-        store_migrate(store, setup->steps, setup->step_count, err) < 0)
-        return -1;
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    return 0;
+    return version < (int64_t)setup->step_count
+               ? store_migrate(store, setup->steps, setup->step_count, err)
+               : 0;
 }
 
 /* ---- the public part --------------------------------------------------------------------- */
@@ -270,6 +272,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 
     pthread_mutex_init(&store->mutex, NULL);
     store->read_only = read_only;
+    store->doing = "open";
     store->patience_ms = setup->patience_ms;
     folder = prepare_folder(dir, read_only, err);
     if (!folder)
@@ -323,15 +326,33 @@ static int collect_problems(struct sw_store *store, const char *sql, const char 
     return row;
 }
 
+/* Damage so bad that a check cannot even run is still an answer to "is it healthy?". */
+static int damage_is_a_problem(struct sw_store *store, struct sw_buf *out)
+{
+    int code = sqlite3_errcode(store->db) & 0xff;
+
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB)
+        return -1;
+    sw_buf_addf(out, "%s%s", out->length ? "\n" : "", sqlite3_errmsg(store->db));
+    return 0;
+}
+
 int sw_store_check(struct sw_store *store, char **problem, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    struct sw_error why = { 0 };
 
-    if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        collect_problems(store, SQL_QUICK_CHECK, "", &out, err) < 0 ||
-        collect_problems(store, SQL_FOREIGN_KEY_CHECK, "a row without its job in: ", &out, err) < 0)
+    if (store_begin(&work, store, STORE_READS, err) < 0)
         return -1;
+    if ((collect_problems(store, SQL_QUICK_CHECK, "", &out, &why) < 0 ||
+         collect_problems(store, SQL_FOREIGN_KEY_CHECK, "a row without its job in: ", &out,
+                          &why) < 0) &&
+        damage_is_a_problem(store, &out) < 0) {
+        if (err)
+            *err = why;
+        return -1;
+    }
     *problem = out.length ? sw_buf_steal(&out) : sw_strdup("");
     return 0;
 }

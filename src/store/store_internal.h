@@ -28,6 +28,7 @@ enum { STORE_STATEMENTS = 64 };      /* room in the cache; more than we have con
 struct sw_store {
     sqlite3 *db;
     char *path;
+    const char *doing;               /* "open", "read", "write": for messages */
     bool read_only;
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
     int64_t patience_ms;             /* how long we wait for another process's lock */
@@ -113,7 +114,7 @@ char *store_column_text(sqlite3_stmt *statement, int column);                   
 int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct sw_error *err);
 
 /* What SQLite just complained about, in words for people; returns -1. */
-int store_fail(struct sw_store *store, struct sw_error *err, const char *doing);
+int store_fail(struct sw_store *store, struct sw_error *err);
 
 /* ---- rows (rows.c) ---------------------------------------------------------------------- */
 
@@ -131,6 +132,9 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err);
 const char *store_phase_name(enum sw_phase phase);
+
+/* list.c: the statement that answers a filter; a test reads its query plan. */
+const char *store_list_sql(const struct sw_job_filter *filter);
 
 /* ---- pieces used inside another's work --------------------------------------------------- */
 

@@ -27,7 +27,8 @@ struct sw_column {
 
 struct sw_table;
 
-struct sw_table *sw_table_new(const struct sw_column *columns, size_t count);  /* columns borrowed */
+/* `columns` is borrowed as long as the table lives. */
+struct sw_table *sw_table_new(const struct sw_column *columns, size_t count);
 void sw_table_free(struct sw_table *table);
 SW_DEFINE_AUTO(sw_table, struct sw_table *, sw_table_free)
 

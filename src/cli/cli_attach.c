@@ -17,6 +17,7 @@
 #include "cli/cli_log.h"
 
 #define LOOK_EVERY_MS    200      /* into the store only: following asks the platform itself */
+#define PATIENCE_MS      1000
 #define SECOND_CTRL_C_MS 2000
 #define EXIT_CANCELED    130
 
@@ -24,18 +25,19 @@ struct attach {
     struct cli *cli;
     const char *id;
     struct cli_log log;
-    int64_t next_look_ms;       /* monotonic */
+    int64_t begun_ms, next_look_ms;     /* monotonic */
     char *told;                 /* the last news, so that nothing is said twice */
     bool log_begun;
+};
+
+static const char *const words[] = {
+    [SW_UNKNOWN] = "its state is unknown", [SW_PENDING] = "waiting",
+    [SW_RUNNING] = "running",              [SW_PAUSED] = "paused",
 };
 
 /* "waiting: 2 GPUs are in use"; NULL for states that the summary will tell. */
 static char *news_of(const json_t *job)
 {
-    static const char *const words[] = {
-        [SW_UNKNOWN] = "its state is unknown", [SW_PENDING] = "waiting",
-        [SW_RUNNING] = "running",              [SW_PAUSED] = "paused",
-    };
     enum sw_state state = cli_job_state(job);
     const char *message = sw_json_str(job, "message");
 
@@ -46,21 +48,44 @@ static char *news_of(const json_t *job)
     return sw_format("%s: %s", words[state], message);
 }
 
+static void tell(struct attach *a, char *news)
+{
+    if (!news || sw_text_same(news, a->told)) {
+        free(news);
+        return;
+    }
+    cli_say_job(a->cli, a->id, "%s", news);
+    free(a->told);
+    a->told = news;
+}
+
 static void look(struct attach *a)
 {
+    int64_t now_ms = sw_monotonic_ms();
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *news = NULL;
 
-    if (a->cli->quiet || sw_monotonic_ms() < a->next_look_ms)
+    if (a->cli->quiet || now_ms < a->next_look_ms)
         return;
-    a->next_look_ms = sw_monotonic_ms() + LOOK_EVERY_MS;
+    a->next_look_ms = now_ms + LOOK_EVERY_MS;
     job = cli_document(sw_status(a->cli->session, a->id, SW_LOOK_STORED, NULL), NULL);
     news = job ? news_of(job) : NULL;
-    if (!news || sw_text_same(news, a->told))
+    if (sw_text_same(news, words[SW_PENDING]) && now_ms < a->begun_ms + PATIENCE_MS)
+        return;                 /* a job that is about to start does not "wait" */
+    tell(a, sw_take(news));
+}
+
+/* Bytes prove that it runs; the platform's answer may be a moment behind its log. */
+static void begin_log(struct attach *a)
+{
+    sw_auto(json) json_t *job = NULL;
+
+    if (a->log_begun || a->cli->quiet)
         return;
-    cli_say_job(a->cli, a->id, "%s", news);
-    free(a->told);
-    a->told = sw_take(news);
+    a->log_begun = true;
+    job = cli_document(sw_status(a->cli->session, a->id, SW_LOOK_STORED, NULL), NULL);
+    if (job && !sw_state_is_final(cli_job_state(job)))
+        tell(a, sw_strdup(words[SW_RUNNING]));
 }
 
 static int while_idle(void *context)
@@ -77,9 +102,7 @@ static int on_bytes(void *context, int rank, const char *bytes, size_t length)
 
     if (cli_interrupt_count() > 0)
         return 1;
-    if (!a->log_begun)
-        a->next_look_ms = 0;    /* "running" is said before the first line, not after it */
-    a->log_begun = true;
+    begin_log(a);
     look(a);
     return cli_log_write(&a->log, rank, bytes, length);
 }
@@ -101,6 +124,7 @@ static int offer_cancel(struct cli *cli, const char *id, struct sw_error *err)
         return 0;
     }
     cli_say_job(cli, id, "canceling");
+    cli_interrupt_release();                      /* the wish is stored first: leaving is safe */
     if (sw_cancel(cli->session, id, err) < 0)
         return sw_wrap(err, "cannot cancel '%s'", id);
     cli_say_job(cli, id, "canceled");
@@ -112,6 +136,7 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
 {
     int seen = cli_interrupt_count();
 
+    cli->exit_status = 0;
     if (cli->screen.err_terminal)
         fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
     cli_say_job(cli, id, "detached: the job goes on");
@@ -131,7 +156,7 @@ static void say_field(const struct cli *cli, const char *label, const json_t *jo
         cli_say(cli, "  %-8s %s", label, text);
 }
 
-void cli_attach_summary(struct cli *cli, const char *id)
+static void say_summary(struct cli *cli, const char *id)
 {
     sw_auto(json) json_t *job = NULL;
     sw_autofree char *outcome = NULL;
@@ -173,27 +198,27 @@ static int follow_log(struct attach *a, struct sw_error *err)
     return 0;
 }
 
+/* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks us. */
 int cli_attach(struct cli *cli, const char *id, struct sw_error *err)
 {
-    struct attach a = { .cli = cli, .id = id };
+    struct attach a = { .cli = cli, .id = id, .begun_ms = sw_monotonic_ms() };
+    struct sw_error trouble = { 0 };
     int rc;
 
     cli_interrupt_attend();
     cli_log_init(&a.log, cli, id, -1);
     rc = follow_log(&a, err);
-    if (rc == 0 && !a.log.error && cli_interrupt_count() == 0 &&
-        sw_wait(cli->session, id, -1, while_idle, &a, &cli->exit_status, err) < 0 &&
-        (!err || err->code != SW_E_INTERRUPTED))
-        rc = sw_wrap(err, "cannot wait for '%s'", id);
+    if (rc == 0 && !a.log.error)
+        rc = sw_wait(cli->session, id, -1, while_idle, &a, &cli->exit_status, &trouble);
     free(a.told);
-    if (rc < 0 || a.log.error)
-        return rc;
-    if (cli_interrupt_count() > 0) {
-        if (err)
-            *err = (struct sw_error){ 0 };
-        cli->exit_status = 0;
+    if (trouble.code == SW_E_INTERRUPTED)
         return leave(cli, id, err);
+    if (trouble.code != SW_OK) {
+        if (err)
+            *err = trouble;
+        return sw_wrap(err, "cannot wait for '%s'", id);
     }
-    cli_attach_summary(cli, id);
-    return 0;
+    if (rc == 0 && !a.log.error)
+        say_summary(cli, id);
+    return rc;
 }

@@ -9,7 +9,5 @@
 
 /* Follow until the job is over, or until Ctrl-C leaves it alone. Sets cli->exit_status. */
 int cli_attach(struct cli *cli, const char *id, struct sw_error *err);
-/* Tell how a job ended: outcome, why, results, what to do next. */
-void cli_attach_summary(struct cli *cli, const char *id);
 
 #endif

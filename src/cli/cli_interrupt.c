@@ -9,7 +9,6 @@
 #include "cli/cli_interrupt.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -34,6 +33,11 @@ void cli_interrupt_catch(void)
 void cli_interrupt_attend(void)
 {
     attended = 1;
+}
+
+void cli_interrupt_release(void)
+{
+    signal(SIGINT, SIG_DFL);
 }
 
 int cli_interrupt_count(void)

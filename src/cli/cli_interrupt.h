@@ -13,6 +13,8 @@
 void cli_interrupt_catch(void);
 /* Somebody asks often enough now: no Ctrl-C ends the program any more. */
 void cli_interrupt_attend(void);
+/* Ctrl-C ends the program again. */
+void cli_interrupt_release(void);
 int cli_interrupt_count(void);
 /* Wait for a count above `seen`; false when the time passed. */
 bool cli_interrupt_wait(int seen, int64_t timeout_ms);

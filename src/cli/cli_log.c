@@ -16,11 +16,12 @@
 
 #define EXIT_READER_GONE 141
 
-static size_t count_ranks(struct cli *cli, const char *id)
+static int64_t count_ranks(struct cli *cli, const char *id)
 {
-    sw_auto(json) json_t *replicas = cli_document(sw_replicas(cli->session, id, NULL), NULL);
+    sw_auto(json) json_t *job =
+        cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
 
-    return json_array_size(replicas);
+    return sw_json_int(job, "nodes", 1);
 }
 
 void cli_log_init(struct cli_log *log, struct cli *cli, const char *id, int rank)

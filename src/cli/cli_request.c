@@ -99,8 +99,8 @@ static int set_env(struct sw_request *request, const char *key, const char *pair
     if (looks_secret(name) && strlen(value) >= SHORTEST_SECRET) {
         sw_fail(err, SW_E_USAGE, "%s looks like a secret, and values of --env are written down",
                 name);
-        return sw_hint(err, "export %s and use --secret %s: then its value is sent, but kept nowhere", name,
-                       name);
+        return sw_hint(err, "export %s and use --secret %s: its value is sent, but kept nowhere",
+                       name, name);
     }
     return sw_request_set(request, sw_buf_text(&path), value, err);
 }

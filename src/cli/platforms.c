@@ -11,7 +11,7 @@
 #define WIDTH 79
 
 static const struct sw_column platform_columns[] = {
-    { "PLATFORM" }, { "CREDENTIALS", .least = 12, .drop = 1 }, { "SUMMARY", .least = 20 },
+    { "PLATFORM" }, { "CREDENTIALS", .drop = 2 }, { "SUMMARY", .least = 20, .drop = 1 },
 };
 static const struct sw_column credential_columns[] = {
     { "CREDENTIAL" }, { "HERE" }, { "MEANING", .least = 20 },

@@ -22,7 +22,7 @@ static char *show(size_t width, bool color)
     static const char *const cells[] = {
         "hello-k3v9q2xa", "Running", "5m", "",
         "detection-transformer-2-k3v9q2xa", "Error", "12h",
-        "the program ended with exit code 3: gr\xc3\xb6\xc3\x9f" "e is not a number",
+        "the program ended with exit code 3: \xc3\xb6\xc3\x9f is not a number",
     };
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -57,7 +57,7 @@ static void without_a_width_nothing_is_cut(void **state)
         "ID                                STATUS   AGE  MESSAGE\n"
         "hello-k3v9q2xa                    Running   5m\n"
         "detection-transformer-2-k3v9q2xa  Error    12h  the program ended with exit code 3: "
-        "gr\xc3\xb6\xc3\x9f" "e is not a number\n");
+        "\xc3\xb6\xc3\x9f is not a number\n");
 }
 
 static void at_80_columns_the_message_is_cut_and_ids_stay_whole(void **state)
@@ -121,7 +121,7 @@ static void wide_characters_count_two_columns(void **state)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     (void)state;
-    sw_table_cell(table, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", NULL);   /* three, of two columns */
+    sw_table_cell(table, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", NULL);
     sw_table_cell(table, "x", NULL);
     sw_table_write(table, 8, false, &out);
     assert_string_equal(sw_buf_text(&out),

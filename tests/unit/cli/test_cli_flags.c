@@ -122,8 +122,8 @@ static void values_are_read_by_their_kind(void **state)
     struct options options = { 0 };
 
     (void)state;
-    assert_int_equal(parse(WORDS("--timeout", "90s", "--output=yaml"), false, &options, &args, NULL),
-                     3);
+    assert_int_equal(parse(WORDS("--timeout=90s", "--output=yaml"), false, &options, &args, NULL),
+                     2);
     assert_int_equal(options.timeout_ms, 90000);
     assert_int_equal(options.format, 2);
 }

@@ -68,7 +68,7 @@ static int take_place(const char *folder)
     int64_t deadline = sw_monotonic_ms() + LOCK_PATIENCE_MS;
 
     for (;;) {
-        int lock = local_lock_take(folder);
+        int lock = local_lock_take(folder), why = errno;
 
         if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT)) {
             tell("known");
@@ -76,8 +76,8 @@ static int take_place(const char *folder)
         }
         if (lock >= 0)
             return lock;
-        if (errno != EAGAIN && errno != EACCES) {
-            tell("cannot lock '%s': %s", folder, strerror(errno));
+        if (why != EAGAIN && why != EACCES) {
+            tell("cannot lock '%s': %s", folder, strerror(why));
             return -1;
         }
         if (sw_monotonic_ms() > deadline) {

@@ -35,8 +35,7 @@ static const char HINT_READ_ONLY[] =
     "make the folder writable, or choose another one with SLIPWAY_STATE_DIR";
 static const char HINT_DAMAGED[] =
     "nothing was changed; copy the folder first, then move jobs.db, jobs.db-wal and jobs.db-shm "
-    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected: "
-    "`slipway adopt` finds them again";
+    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected";
 static const char HINT_LOCKED[] =
     "another program holds it: `fuser -v jobs.db` in that folder shows which; "
     "try again when it is done";

@@ -237,12 +237,23 @@ static int set_journal(struct sw_store *store, const char *sql, struct sw_error 
     }
 }
 
+/* In one transaction: between two separate looks another process may make the tables. */
+static int look_at_version(struct sw_store *store, size_t newest, int64_t *version,
+                           struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+
+    if (store_begin(&work, store, STORE_READS, err) < 0)
+        return -1;
+    return store_check_version(store, newest, version, err);
+}
+
 static int make_ready(struct sw_store *store, const char *folder, const struct store_setup *setup,
                       struct sw_error *err)
 {
     int64_t version = 0;
 
-    if (store_check_version(store, setup->step_count, &version, err) < 0)
+    if (look_at_version(store, setup->step_count, &version, err) < 0)
         return -1;
     if (store->read_only && version < (int64_t)setup->step_count) {
         sw_fail(err, SW_E_STORE, "the job store '%s' was made by an older Slipway", store->path);

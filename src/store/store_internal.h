@@ -66,7 +66,8 @@ bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 extern const struct store_migration store_migrations[];
 extern const size_t store_migration_count;
 
-/* Is this file one of ours, and not newer than we are? Reads only. *version: what it is now. */
+/* Is this file one of ours, and not newer than we are? Reads only, inside a transaction. *version:
+ * what it is now. */
 int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
                         struct sw_error *err);
 /* Bring the file to `count` steps. Many processes may try at once; one does it. */

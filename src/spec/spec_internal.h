@@ -96,6 +96,11 @@ const char **spec_words(const struct sw_option *rows, const struct sw_option *mo
                         const struct sw_spec_platform *platforms, size_t platform_count,
                         size_t *count);
 
+/* ---- spec_path.c ----------------------------------------------------------------------- */
+
+/* The next key of a path, owned; *path moves on, and is NULL after the last. */
+char *spec_path_step(const char **path);
+
 /* ---- spec_text.c: a text from the command line, the environment or a table ------------- */
 
 /* The value that a text stands for, before it is checked: "8" -> 8 for a whole number. Texts

@@ -27,7 +27,7 @@ static const char SQL_ROLLBACK[] = "ROLLBACK";
 static const char SQL_SYNC_FULL[] = "PRAGMA synchronous = FULL";
 static const char SQL_SYNC_NORMAL[] = "PRAGMA synchronous = NORMAL";
 
-/* ---- errors ------------------------------------------------------------------------------ */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static const char HINT_FULL[] =
     "free some space, then try again; nothing that was stored is lost";
@@ -100,7 +100,7 @@ int store_fail(struct sw_store *store, struct sw_error *err)
                    system_errno ? strerror(system_errno) : "");
 }
 
-/* ---- statements -------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err)
 {
@@ -227,7 +227,7 @@ int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct 
     return sw_hint(err, "%s", HINT_DAMAGED);
 }
 
-/* ---- work -------------------------------------------------------------------------------- */
+/* ---- work ----------------------------------------------------------------------------------- */
 
 static int set_care(struct sw_store *store, bool relaxed, struct sw_error *err)
 {

@@ -19,6 +19,7 @@
 
 #include "berth.h"
 #include "canary.h"
+#include "processes.h"
 #include "slipway.h"
 
 enum { PATIENCE_MS = 20000, LOG_LINE = 64 };
@@ -84,7 +85,6 @@ char *read_text(const char *path);                           /* owned; NULL: no 
 int lines_in(const char *path);                              /* 0: no such file */
 bool wait_for_lines(const char *path, int count);            /* with patience */
 long peak_memory_kib(void);                                  /* of this process, so far */
-int processes_of(const char *dir, const char *id, char *first, size_t size);
 
 void expect_ok(int result, const struct sw_error *err, const char *what);
 

@@ -21,6 +21,8 @@ static const struct sw_option local_options[] = {
     { "shell", SW_TEXT, .initial = "/bin/sh", .help = "program that reads the command" },
     { "inherit_env", SW_FLAG, .initial = "true",
       .help = "the job sees the environment of the one who submits it (never credentials)" },
+    { "disk_wait", SW_DURATION, .initial = "1m",
+      .help = "how long the job waits when there is no room for its log, before it ends" },
     { 0 }
 };
 

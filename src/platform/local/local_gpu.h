@@ -35,7 +35,8 @@ struct gpu_wish {
     const json_t *ids;                 /* array of UUIDs or numbers to choose from; NULL: any */
     bool share;                        /* take them whoever else uses them */
     const char *job_id;
-    const char *state_dir;             /* where leases are kept when the machine has no place */
+    const char *lease_dir;             /* where leases are kept; NULL: the machine's own place */
+    const char *state_dir;             /* for a machine that has no such place */
 };
 
 struct gpu_lease {
@@ -55,6 +56,7 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256]);
 void gpu_lease_free(struct gpu_lease *lease);
 
 /* Who holds this device? Writes the job's id; false: it is free. */
-bool gpu_holder(const struct gpu *gpu, const char *state_dir, char id[SW_ID_SIZE]);
+bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
+                char id[SW_ID_SIZE]);
 
 #endif

@@ -115,9 +115,8 @@ static int open_folder_at(const char *path, mode_t mode)
     return -1;
 }
 
-static int open_lease_folder(const char *state_dir)
+static int open_lease_folder(const char *asked, const char *state_dir)
 {
-    const char *asked = getenv("SLIPWAY_GPU_LEASE_DIR");
     sw_autofree char *ours = sw_format("%s/gpu-leases", state_dir);
     int fd = -1;
 
@@ -323,7 +322,7 @@ struct gpu_queue *gpu_queue_join(const struct gpu_wish *wish, struct sw_error *e
     }
     if (wish->share)
         return queue;
-    queue->folder = open_lease_folder(wish->state_dir);
+    queue->folder = open_lease_folder(wish->lease_dir, wish->state_dir);
     queue->lock = queue->folder >= 0 ? open_shared(queue->folder, "queue.lock") : -1;
     if (queue->lock < 0) {
         sw_fail_errno(err, SW_E_IO, "cannot use the folder of GPU leases");
@@ -369,9 +368,10 @@ void gpu_lease_free(struct gpu_lease *lease)
     free(lease);
 }
 
-bool gpu_holder(const struct gpu *gpu, const char *state_dir, char id[SW_ID_SIZE])
+bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
+                char id[SW_ID_SIZE])
 {
-    sw_autofd int folder = open_lease_folder(state_dir);
+    sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
     char name[128], text[128] = "";
     sw_autofd int fd = -1;
     ssize_t n;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -149,7 +150,7 @@ int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
 static json_t *gpu_json(const struct gpu *gpu, const char *state_dir)
 {
     char id[SW_ID_SIZE] = "";
-    bool held = gpu_holder(gpu, state_dir, id);
+    bool held = gpu_holder(gpu, getenv("SLIPWAY_GPU_LEASE_DIR"), state_dir, id);
     const char *holder = held ? id : NULL;
 
     return sw_json_object(SW_INT("index", gpu->index), SW_STR("uuid", gpu->uuid),

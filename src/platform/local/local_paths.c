@@ -179,7 +179,7 @@ json_t *local_paths_document(const struct local_paths *paths, const json_t *docu
 /* ---- commands -------------------------------------------------------------------------- */
 
 static const char before_a_path[] = " \t\n'\"=:,(<>;|&`[{";
-static const char after_a_path[] = " \t\n'\"/:,)<>;|&`]}";
+static const char after_a_path[] = " \t\n'\"\\/:,)<>;|&`]}";
 
 static bool is_boundary(const char *command, const char *at)
 {
@@ -208,6 +208,16 @@ static bool is_clearly_a_path(const struct mapping *item, const char *command, c
     return follows_an_option(command, at);
 }
 
+/* "./out" for a declared "out". */
+static const struct mapping *mapping_after_dot(const struct local_paths *paths, const char *at)
+{
+    const struct mapping *item = NULL;
+
+    if (at[0] == '.' && at[1] == '/')
+        item = mapping_at(paths, at + 2, after_a_path);
+    return item && *item->declared != '/' ? item : NULL;
+}
+
 static void add_escaped(struct sw_buf *out, const char *text, char quote, bool shell)
 {
     for (; *text; text++) {
@@ -233,13 +243,10 @@ static char *rewrite(const struct local_paths *paths, const char *command, bool 
 
         if (is_boundary(command, at)) {
             item = mapping_at(paths, at, after_a_path);
-            if (!item && at[0] == '.' && at[1] == '/' && (item = mapping_at(paths, at + 2, after_a_path))) {
-                skip = 2;
-                if (*item->declared == '/')
-                    item = NULL;
-            } else if (item && !is_clearly_a_path(item, command, at)) {
+            if (item && !is_clearly_a_path(item, command, at))
                 item = NULL;
-            }
+            else if (!item && (item = mapping_after_dot(paths, at)))
+                skip = 2;
         }
         if (item) {
             add_escaped(&out, item->place, quote, shell);

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
@@ -373,6 +374,18 @@ static bool any_destination(const json_t *outputs)
     return false;
 }
 
+static int64_t disk_wait_ms(const json_t *options)
+{
+    const json_t *value = json_object_get(options, "disk_wait");
+    int64_t ms = 60000;
+
+    if (json_is_number(value))
+        ms = (int64_t)(json_number_value(value) * 1000);
+    else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
+        ms = 60000;
+    return ms;
+}
+
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
 {
     sw_autofree char *venv_bin = NULL;
@@ -395,6 +408,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
+        SW_INT("disk_wait_ms", disk_wait_ms(plan->options)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
         SW_STR("work_dir", site->work_dir),
         SW_STR("results_dir", site->results_dir),

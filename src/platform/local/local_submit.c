@@ -70,13 +70,15 @@ static int write_folder(const struct sw_plan *plan, const struct local_site *sit
     sw_autofree char *logs = sw_path_join(site->folder, "logs");
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
-    if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 || sw_mkdirs(site->work_dir, 0700, err) < 0 ||
-        sw_mkdirs(site->results_dir, 0777, err) < 0)
+    if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 ||
+        sw_mkdirs(site->work_dir, 0700, err) < 0 || sw_mkdirs(site->results_dir, 0777, err) < 0)
         return -1;
     plan_json = sw_plan_to_json(plan);
     letter = sw_payload_to_json(payload);
     launch = local_launch(plan, site, attempt);
     json_object_set_new(launch, "runner", sw_json_text(runner));
+    if (!sw_text_empty(getenv("SLIPWAY_GPU_LEASE_DIR")))
+        json_object_set_new(launch, "lease_dir", sw_json_text(getenv("SLIPWAY_GPU_LEASE_DIR")));
     if (local_record_write(site->folder, LOCAL_PAYLOAD, letter, err) < 0 ||
         local_record_write(site->folder, LOCAL_LAUNCH, launch, err) < 0 ||
         local_record_write(site->folder, LOCAL_PLAN, plan_json, err) < 0)
@@ -245,7 +247,7 @@ static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *p
     if (attempt <= 1)
         return 0;
     before = local_attempt_folder(link, plan->job_id, attempt - 1);
-    if (!local_lock_held(before))
+    if (!local_lock_held(before) || local_has(before, LOCAL_EXIT))
         return 0;
     return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' still runs", attempt - 1, plan->job_id);
 }

@@ -4,8 +4,9 @@
  *
  * The supervisor is a subreaper, so whatever the job starts stays below it, daemons that fork
  * twice included: a walk over parents finds them all. When the supervisor itself was killed that
- * link is cut, and the mark in the environment finds them; only processes that provably carry
- * it, and belong to this user, are touched.
+ * link is cut, and two marks find them: SLIPWAY_JOB_DIR in the environment, and the pipe of the
+ * job's log as standard output or error (for those who cleared their environment). Only
+ * processes that carry one of them, and belong to this user, are touched.
  */
 #include "platform/local/local_tree.h"
 
@@ -22,6 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "platform/local/local_internal.h"
 
 enum { ENVIRON_MAX = 4 * 1024 * 1024 };
 
@@ -128,17 +130,18 @@ void local_tree_below(pid_t root, struct local_processes *out)
     } while (found > 0);
 }
 
-static bool carries_mark(void *context, pid_t pid)
+struct marks {
+    char *environment;          /* "SLIPWAY_JOB_DIR=..." */
+    json_t *pipes;              /* array of "pipe:[123]", as the supervisor wrote them; may be NULL */
+};
+
+static bool has_environment(pid_t pid, const char *mark)
 {
-    const char *mark = context;
     char path[64];
-    struct stat info;
     size_t length = 0;
     sw_autofree char *text = NULL;
 
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    if (pid == getpid() || stat(path, &info) < 0 || info.st_uid != geteuid())
-        return false;
     text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
     for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
         if (strcmp(at, mark) == 0)
@@ -146,12 +149,43 @@ static bool carries_mark(void *context, pid_t pid)
     return false;
 }
 
+static bool writes_to(pid_t pid, int fd, const json_t *pipes)
+{
+    char path[64], target[64];
+    size_t i;
+    json_t *pipe;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    n = readlink(path, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = '\0';
+    json_array_foreach(pipes, i, pipe)
+        if (n > 0 && strcmp(target, json_string_value(pipe)) == 0)
+            return true;
+    return false;
+}
+
+static bool carries_mark(void *context, pid_t pid)
+{
+    const struct marks *marks = context;
+    char path[64];
+    struct stat info;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (pid == getpid() || stat(path, &info) < 0 || info.st_uid != geteuid())
+        return false;
+    return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
+           writes_to(pid, 2, marks->pipes);
+}
+
 void local_tree_marked(const char *folder, struct local_processes *out)
 {
-    sw_autofree char *mark = sw_format("SLIPWAY_JOB_DIR=%s", folder);
+    sw_autofree char *environment = sw_format("SLIPWAY_JOB_DIR=%s", folder);
+    sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
+    struct marks marks = { environment, json_object_get(supervisor, "pipes") };
 
     *out = (struct local_processes){ 0 };
-    scan(out, carries_mark, mark);
+    scan(out, carries_mark, &marks);
 }
 
 void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * local_tree.h - the processes of a job: those below its supervisor, or those that carry its
- * mark (SLIPWAY_JOB_DIR in their environment) when the supervisor is no more.
+ * marks (its folder in their environment, its log's pipe) when the supervisor is no more.
  */
 #ifndef SW_PLATFORM_LOCAL_TREE_H
 #define SW_PLATFORM_LOCAL_TREE_H
@@ -30,7 +30,7 @@ static inline void local_processes_auto(struct local_processes *all) { local_pro
  * of their own and are left out too. */
 void local_tree_below(pid_t root, struct local_processes *out);
 
-/* Processes of this user that carry the mark of the attempt in `folder`. */
+/* Processes of this user that carry a mark of the attempt in `folder`. */
 void local_tree_marked(const char *folder, struct local_processes *out);
 
 /* Signal each, but not those whose pid is in `spare`; a number used again is never hit. */

@@ -68,7 +68,7 @@ static int take_place(const char *folder)
     int64_t deadline = sw_monotonic_ms() + LOCK_PATIENCE_MS;
 
     for (;;) {
-        int lock = local_lock_take(folder);
+        int lock = local_lock_take(folder), why = errno;
 
         if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT)) {
             tell("known");
@@ -76,8 +76,8 @@ static int take_place(const char *folder)
         }
         if (lock >= 0)
             return lock;
-        if (errno != EAGAIN && errno != EACCES) {
-            tell("cannot lock '%s': %s", folder, strerror(errno));
+        if (why != EAGAIN && why != EACCES) {
+            tell("cannot lock '%s': %s", folder, strerror(why));
             return -1;
         }
         if (sw_monotonic_ms() > deadline) {
@@ -99,6 +99,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->gpus = (int)sw_json_int(sup->launch, "gpus", 0);
     sup->grace_ms = sw_json_int(sup->launch, "grace_ms", 10000);
     sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
+    sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
     sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));
     sup->end.failed_replica = -1;
     sup->facts = json_object();
@@ -162,6 +163,23 @@ static bool told_to_go(void)
     return recv(CONTROL_FD, heard, sizeof heard, MSG_WAITALL) == 3 && memcmp(heard, "go\n", 3) == 0;
 }
 
+/* The pipes of the logs: whoever writes to one of them belongs to the job. */
+static json_t *pipe_names(const struct sup *sup)
+{
+    json_t *names = json_array();
+
+    for (int i = 0; i < sup->nodes; i++) {
+        char path[64], target[64];
+        ssize_t n;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", sup->replicas[i].log.pipe_write);
+        n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        json_array_append_new(names, json_string(target));
+    }
+    return names;
+}
+
 static int write_who(const struct sup *sup, struct sw_error *err)
 {
     struct sw_proc self;
@@ -173,15 +191,17 @@ static int write_who(const struct sup *sup, struct sw_error *err)
     local_host_name(host);
     record = sw_proc_json(&self);
     json_object_set_new(record, "host", sw_json_text(host));
+    json_object_set_new(record, "pipes", pipe_names(sup));
     json_object_set_new(record, "started_ms", json_integer(sw_now_ms()));
     return local_record_write(sup->folder, LOCAL_SUPERVISOR, record, err);
 }
 
-static int stay(struct sup *sup)
+static int stay(struct sup *sup, int lock)
 {
     struct sw_error err = { 0 };
 
     if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
+        close(lock);              /* whoever hears of the failure finds nothing of us */
         tell("%s", err.message);
         return 1;
     }
@@ -189,6 +209,7 @@ static int stay(struct sup *sup)
     if (!told_to_go())
         return 1;
     if (write_who(sup, &err) < 0) {
+        close(lock);
         tell("%s", err.message);
         return 1;
     }
@@ -212,5 +233,5 @@ int main(int argc, char **argv)
     lock = take_place(sup.folder);
     if (lock < 0)
         return 0;
-    return stay(&sup);
+    return stay(&sup, lock);
 }

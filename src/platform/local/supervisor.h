@@ -80,7 +80,7 @@ struct sup {
     json_t *launch;                   /* launch.json */
     const char *job_id;               /* borrowed from launch */
     int attempt, nodes, gpus;
-    int64_t grace_ms, time_ms;
+    int64_t grace_ms, time_ms, disk_wait_ms;
     double cpus;
     const char *runner;               /* borrowed from launch */
     struct sw_secrets *secrets;

@@ -128,7 +128,8 @@ static void wait_for_gpus(struct sup *sup)
         .count = sup->gpus * sup->nodes, .type = sw_json_str(sup->launch, "gpu_type"),
         .ids = json_object_get(sup->launch, "gpu_ids"),
         .share = sw_json_bool(sup->launch, "share_gpus", false),
-        .job_id = sup->job_id, .state_dir = state_dir,
+        .job_id = sup->job_id, .lease_dir = sw_json_str(sup->launch, "lease_dir"),
+        .state_dir = state_dir,
     };
 
     if (wish.count == 0)
@@ -178,12 +179,12 @@ static void end_everything(struct sup *sup)
     int64_t begun = sw_monotonic_ms(), kill_at = begun + sup->grace_ms;
     bool killing = false;
 
-    if (!anything_left())
+    if (!anything_left() && sup_all_ended(sup))
         return;
     if (!sup_all_ended(sup))
         sup_write_status(sup, SW_RUNNING, "ending", sup->end.message);
     signal_tree(sup, SIGTERM, true);
-    while (anything_left()) {
+    while (anything_left() || !sup_all_ended(sup)) {
         int64_t now = sw_monotonic_ms();
 
         if (now >= kill_at) {

@@ -64,17 +64,26 @@ static char *own_cgroup(void)
     return sw_strdup(line);
 }
 
+/* May children of this cgroup be limited by `controller`? Asks for it when they may not yet. */
+static bool hand_down(const char *folder, const char *controller)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        sw_autofree char *given = get(folder, "cgroup.subtree_control");
+        sw_autofree char *more = sw_format("+%s", controller);
+
+        if (given && lists(given, controller))
+            return true;
+        if (put(folder, "cgroup.subtree_control", more) < 0)
+            return false;
+    }
+    return false;
+}
+
 static char *make_below(const char *folder, const char *name, bool memory, bool cpu)
 {
     sw_autofree char *path = sw_path_join(folder, name);
-    sw_autofree char *given = NULL;
 
-    if (memory)
-        put(folder, "cgroup.subtree_control", "+memory");
-    if (cpu)
-        put(folder, "cgroup.subtree_control", "+cpu");
-    given = get(folder, "cgroup.subtree_control");
-    if (!given || (memory && !lists(given, "memory")) || (cpu && !lists(given, "cpu")))
+    if ((memory && !hand_down(folder, "memory")) || (cpu && !hand_down(folder, "cpu")))
         return NULL;
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         return NULL;

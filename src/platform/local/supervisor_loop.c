@@ -29,7 +29,6 @@
 enum {
     SAMPLE_EVERY_MS = 250,
     DISK_RETRY_MS = 250,
-    DISK_PATIENCE_MS = 20000,       /* how long a job may wait for room on the disk */
     FIXED_FDS = 3,
 };
 
@@ -188,7 +187,7 @@ static void check_disk(struct sup *sup, int64_t now)
     for (int i = 0; i < sup->nodes; i++) {
         const struct sup_log *log = &sup->replicas[i].log;
 
-        if (log->blocked_errno && now - log->blocked_since_ms > DISK_PATIENCE_MS)
+        if (log->blocked_errno && now - log->blocked_since_ms > sup->disk_wait_ms)
             sup_decide(sup, SW_ERROR, "disk", 74, "its log cannot be written: %s",
                        strerror(log->blocked_errno));
     }

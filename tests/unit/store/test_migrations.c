@@ -110,7 +110,7 @@ static void an_older_file_cannot_be_opened_for_reading_only(void **state)
     assert_says("older Slipway");
 }
 
-/* ---- many openers at once ---------------------------------------------------------------------- */
+/* ---- many openers at once ------------------------------------------------------------------- */
 
 enum { OPENERS = 12 };
 

@@ -9,7 +9,7 @@
 
 static const char ID[] = "job-aaaaaaaa";
 
-/* ---- the table of the contract, 2.8.3, row by row -------------------------------------------- */
+/* ---- the table of the contract, 2.8.3, row by row ------------------------------------------- */
 
 enum { CANCELING = 100 };
 
@@ -87,7 +87,7 @@ static void the_rule_inside_sql_is_the_rule_of_core(void **state)
     assert_int_equal(number(here, "SELECT may_follow(NULL, 0, 'Error')"), 0);
 }
 
-/* ---- sightings ------------------------------------------------------------------------------------ */
+/* ---- sightings ------------------------------------------------------------------------------ */
 
 static void a_final_sighting_leaves_the_whole_story(void **state)
 {
@@ -218,7 +218,7 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
     assert_string_equal(job.remote_id, "4711");
 }
 
-/* ---- cost ------------------------------------------------------------------------------------------- */
+/* ---- cost ----------------------------------------------------------------------------------- */
 
 enum { POLLED = 1000 };
 
@@ -289,7 +289,7 @@ static void a_batch_is_written_whole_or_not_at_all(void **state)
     assert_int_equal(state_of(here, "one-aaaaaaaa"), SW_PENDING);
 }
 
-/* ---- cancel ------------------------------------------------------------------------------------------ */
+/* ---- cancel --------------------------------------------------------------------------------- */
 
 static void a_cancel_once_asked_for_stays_asked_for(void **state)
 {

@@ -51,6 +51,9 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t created_ms, submitted_ms, started_ms, ended_ms, updated_ms;   /* 0: not yet */
     int64_t seen_ms;                 /* when the platform last answered about it */
     int64_t keep_ms;                 /* keep files that long after the end; 0: for ever */
+    int64_t not_before_ms;           /* a retry waits until then; 0: none */
+    json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
+    json_t *progress;                /* as sw_store_progress took it; NULL: none */
     json_t *owner;                   /* sw_proc_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
@@ -134,6 +137,31 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
  * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
+
+/* The attempt failed and is tried again. In one transaction the attempt gets its end (from
+ * `failed` and `verdict`), and the job becomes Pending, attempt + 1, phase submitting without owner,
+ * not to be sent before not_before_ms; nobody ever sees it as over. Compare-and-set on the attempt:
+ * *won tells. `avoid` is an array of node names to keep away from (may be NULL). */
+int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
+                   int64_t not_before_ms, const json_t *avoid, const char *why, int64_t now_ms,
+                   bool *won, struct sw_error *err);
+
+/* How far the job's training is (JSON of struct sw_progress, log offset so far): relaxed. An epoch
+ * event is written for each milestone in `milestones` (array of numbers) exactly once. */
+int sw_store_progress(struct sw_store *store, const char *id, int attempt, const json_t *progress,
+                      const json_t *milestones, struct sw_error *err);
+
+/* Events that a job's hooks and notifications still have to hear, oldest first: those of jobs
+ * whose plan has any, not yet claimed for that hook. */
+typedef int sw_due_fn(void *context, const struct sw_job *job, int64_t event_seq,
+                      const char *kind, const json_t *data);
+int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *context,
+                 struct sw_error *err);
+/* Exactly one caller wins the right to run `hook` for that event. */
+int sw_store_notice_claim(struct sw_store *store, int64_t event_seq, const char *hook, bool *won,
+                          struct sw_error *err);
+int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *hook,
+                         int exit_status, struct sw_error *err);
 
 const char *sw_store_path(const struct sw_store *store);
 /* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */

@@ -133,6 +133,8 @@ static void look(struct sw_link *link, struct sw_sighting *seen)
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
 
     if (!record && local_lock_held(folder)) {
+        if (!local_has(folder, LOCAL_SUPERVISOR))
+            return;         /* it has not heard "go", and may never: not a job yet, nor none */
         record = local_record_read(folder, LOCAL_STATUS);
         if (!record)
             record = pending_record("starting", "");

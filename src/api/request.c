@@ -137,8 +137,11 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
     if (!input.profiles)
         return -1;
     values = json_deep_copy(request->flags);
-    if (request->argv && json_array_size(request->argv) > 0)    /* the words after `--` */
+    if (request->argv && json_array_size(request->argv) > 0) {   /* the words after `--` win */
         json_object_set(values, "argv", request->argv);
+        json_object_del(values, "command");
+        json_object_del(values, "python");
+    }
     flags = sw_document_from_json(values, "the command line");
     input.flags = flags;
     input.platforms = api_spec_platforms(&input.platform_count);

@@ -14,32 +14,38 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static json_t *value_rows(const struct api_plan *made)
+/* One row for each final value, however deep it stands; without a source of its own it has its
+ * parent's. Lists are one value. */
+static void add_rows(json_t *rows, const json_t *sources, const char *path, json_t *value,
+                     json_t *above)
 {
-    json_t *rows = json_array();
-    const char *path;
-    json_t *source;
+    json_t *own = json_object_get(sources, path), *source = own ? own : above;
+    const char *key;
+    json_t *inside;
 
-    json_object_foreach(made->spec->sources, path, source) {
-        const char *inside = strchr(path, '.');
-        size_t length = strlen(made->spec->platform);
-        json_t *value = NULL;
-
-        if (inside && (size_t)(inside - path) == length &&
-            strncmp(path, made->spec->platform, length) == 0)
-            value = json_object_get(made->spec->options, inside + 1);
-        else
-            value = json_object_get(made->spec->job, path);
-        if (!value && inside) {                         /* "env.A": one level into a map */
-            sw_autofree char *key = sw_strndup(path, (size_t)(inside - path));
-
-            value = json_object_get(json_object_get(made->spec->job, key), inside + 1);
-        }
-        if (value)
+    if (!json_is_object(value) || json_object_size(value) == 0) {
+        if (*path)
             json_array_append_new(rows, sw_json_object(SW_STR("key", path),
                                                        SW_SUB_COPY("value", value),
                                                        SW_SUB_COPY("source", source)));
+        return;
     }
+    json_object_foreach(value, key, inside) {
+        sw_auto(sw_buf) struct sw_buf below = SW_BUF_INIT;
+
+        sw_buf_add(&below, path);
+        sw_path_add_key(&below, key);
+        add_rows(rows, sources, sw_buf_text(&below), inside, source);
+    }
+}
+
+static json_t *value_rows(const struct api_plan *made)
+{
+    const struct sw_spec *spec = made->spec;
+    json_t *rows = json_array();
+
+    add_rows(rows, spec->sources, "", spec->job, NULL);
+    add_rows(rows, spec->sources, spec->platform, spec->options, NULL);
     return rows;
 }
 
@@ -140,23 +146,27 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     return result;
 }
 
-/* The id is taken. *again: its submit was interrupted before anything was made, and the row is
- * ours to send; otherwise the first job is the answer. */
+/* The id is taken. *again: its submit was interrupted before anything was made, or its row is gone
+ * by now, so ours may be written; otherwise the first job is the answer. */
 static int find_first(struct sw_session *session, const char *id, bool *again,
                       struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
 
     *again = false;
-    if (api_refresh(session, &id, 1, NULL, err) < 0 ||
-        sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0)
         return -1;
-    if (row.phase == SW_PHASE_OVER && sw_text_same(row.reason, "not-started")) {
-        if (sw_store_remove(session->store, id, err) < 0)
-            return -1;
-        *again = true;
+    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0) {
+        if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "not-started"))
+            return 0;
+        sw_store_remove(session->store, id, &why);
     }
-    return 0;
+    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
+    *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
+    if (!*again && err)
+        *err = why;
+    return *again ? 0 : -1;
 }
 
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],

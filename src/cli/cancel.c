@@ -19,19 +19,18 @@ static const struct cli_flag cancel_flags[] = {
 
 static int cancel_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
 {
-    sw_auto(json) json_t *job =
-        cli_document(sw_status(cli->session, id, SW_LOOK_STORED, err), err);
+    sw_auto(json) json_t *job = NULL;
 
     (void)context;
-    if (!job)
-        return -1;
-    if (sw_state_is_final(cli_job_state(job))) {
-        cli_say_job(cli, id, "is already over: %s", sw_state_name(cli_job_state(job)));
-        return 0;
-    }
     if (sw_cancel(cli->session, id, err) < 0)
         return sw_wrap(err, "cannot cancel '%s'", id);
-    cli_say_job(cli, id, "canceled");
+    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, err), err);
+    if (!job)
+        return -1;
+    if (cli_job_state(job) == SW_CANCELED)
+        cli_say_job(cli, id, "canceled");
+    else                               /* it was faster than we were */
+        cli_say_job(cli, id, "is over: %s", sw_state_name(cli_job_state(job)));
     return 0;
 }
 

@@ -19,7 +19,6 @@
 #define LOOK_EVERY_MS    200      /* into the store only: following asks the platform itself */
 #define PATIENCE_MS      1000
 #define SECOND_CTRL_C_MS 2000
-#define EXIT_CANCELED    130
 
 struct attach {
     struct cli *cli;
@@ -114,39 +113,6 @@ static void say_next_commands(const struct cli *cli, const char *id)
     cli_say(cli, "  slipway cancel %s     stop it", id);
 }
 
-static int offer_cancel(struct cli *cli, const char *id, struct sw_error *err)
-{
-    sw_autofree char *question = sw_format("cancel %s?", id);
-
-    fputc('\n', stderr);
-    if (!cli_confirm(cli, question)) {
-        cli_say_job(cli, id, "goes on");
-        return 0;
-    }
-    cli_say_job(cli, id, "canceling");
-    cli_interrupt_release();                      /* the wish is stored first: leaving is safe */
-    if (sw_cancel(cli->session, id, err) < 0)
-        return sw_wrap(err, "cannot cancel '%s'", id);
-    cli_say_job(cli, id, "canceled");
-    cli->exit_status = EXIT_CANCELED;
-    return 0;
-}
-
-static int leave(struct cli *cli, const char *id, struct sw_error *err)
-{
-    int seen = cli_interrupt_count();
-
-    cli->exit_status = 0;
-    if (cli->screen.err_terminal)
-        fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
-    cli_say_job(cli, id, "detached: the job goes on");
-    say_next_commands(cli, id);
-    if (!cli->screen.err_terminal)
-        return 0;
-    cli_say(cli, "Ctrl-C again within 2 seconds to cancel it");
-    return cli_interrupt_wait(seen, SECOND_CTRL_C_MS) ? offer_cancel(cli, id, err) : 0;
-}
-
 static void say_field(const struct cli *cli, const char *label, const json_t *job,
                       const char *key)
 {
@@ -176,6 +142,38 @@ static void say_summary(struct cli *cli, const char *id)
     say_field(cli, "results", job, "results_dir");
     cli_say(cli, "  next     slipway get %s", id);
     cli_say(cli, "           slipway status %s", id);
+}
+
+static int offer_cancel(struct cli *cli, const char *id, struct sw_error *err)
+{
+    sw_autofree char *question = sw_format("cancel %s?", id);
+
+    fputc('\n', stderr);
+    if (!cli_confirm(cli, question)) {
+        cli_say_job(cli, id, "goes on");
+        return 0;
+    }
+    cli_say_job(cli, id, "canceling");
+    cli_interrupt_release();                      /* the wish is stored first: leaving is safe */
+    if (sw_cancel(cli->session, id, err) < 0)
+        return sw_wrap(err, "cannot cancel '%s'", id);
+    say_summary(cli, id);
+    return sw_wait(cli->session, id, 0, NULL, NULL, &cli->exit_status, err);
+}
+
+static int leave(struct cli *cli, const char *id, struct sw_error *err)
+{
+    int seen = cli_interrupt_count();
+
+    cli->exit_status = 0;
+    if (cli->screen.err_terminal)
+        fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
+    cli_say_job(cli, id, "detached: the job goes on");
+    say_next_commands(cli, id);
+    if (!cli->screen.err_terminal)
+        return 0;
+    cli_say(cli, "Ctrl-C again within 2 seconds to cancel it");
+    return cli_interrupt_wait(seen, SECOND_CTRL_C_MS) ? offer_cancel(cli, id, err) : 0;
 }
 
 /* The log until it ends. 0 also when it cannot be read: the job's code matters more. */

@@ -6,46 +6,13 @@
  * here at most, and --set reaches every key anyway. A value given by --env is written into the
  * store, so a variable that looks like a secret is refused and --secret suggested.
  */
-#include <ctype.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
 #define DEFAULT_FILE "job.yaml"
-
-/* "K=V" -> the key below `parent`, and V. NULL value: there was no '='. */
-static const char *split_pair(struct sw_buf *path, const char *parent, const char *pair)
-{
-    size_t length = strcspn(pair, "=");
-    sw_autofree char *key = sw_strndup(pair, length);
-
-    sw_buf_add(path, parent);
-    sw_path_add_key(path, key);
-    return pair[length] == '=' ? pair + length + 1 : NULL;
-}
-
-static int set_pair(struct sw_request *request, const char *parent, const char *pair,
-                    struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    const char *value = split_pair(&path, parent, pair);
-
-    if (!value || pair[0] == '=')
-        return sw_fail(err, SW_E_USAGE, "'%s' is not of the form NAME=VALUE", pair);
-    return sw_request_set(request, sw_buf_text(&path), value, err);
-}
-
-/* --output PATH or PATH=DEST: without a destination it stays where results are kept. */
-static int set_output(struct sw_request *request, const char *key, const char *pair,
-                      struct sw_error *err)
-{
-    if (strchr(pair, '='))
-        return set_pair(request, key, pair, err);
-    return sw_request_set(request, key, pair, err);
-}
 
 /* --set KEY=VALUE: the key is a path already. */
 static int set_any(struct sw_request *request, const char *key, const char *pair,
@@ -56,7 +23,7 @@ static int set_any(struct sw_request *request, const char *key, const char *pair
 
     (void)key;
     if (!length || pair[length] != '=')
-        return sw_fail(err, SW_E_USAGE, "'%s' is not of the form KEY=VALUE", pair);
+        return sw_fail(err, SW_E_USAGE, "--set: '%s' is not of the form KEY=VALUE", pair);
     return sw_request_set(request, path, pair + length + 1, err);
 }
 
@@ -81,28 +48,28 @@ static bool looks_secret(const char *name)
 
 #define SHORTEST_SECRET 8     /* "SORT_KEY=name" is harmless */
 
+/* --env NAME=VALUE, or NAME alone: the value is taken from our own environment. */
 static int set_env(struct sw_request *request, const char *key, const char *pair,
                    struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_autofree char *name = sw_strndup(pair, strcspn(pair, "="));
-    const char *value = split_pair(&path, key, pair);
+    const char *equals = strchr(pair, '=');
+    const char *value = equals ? equals + 1 : getenv(name);
+    sw_autofree char *whole = NULL;
 
-    if (!*name)
-        return sw_fail(err, SW_E_USAGE, "'%s' is not of the form NAME=VALUE", pair);
-    if (!value)
-        value = getenv(name);
     if (!value) {
-        sw_fail(err, SW_E_USAGE, "%s is not set here, so its value cannot be taken over", name);
+        sw_fail(err, SW_E_USAGE, "--env %s: it is not set here, so its value cannot be taken over",
+                name);
         return sw_hint(err, "give it as --env %s=VALUE", name);
     }
     if (looks_secret(name) && strlen(value) >= SHORTEST_SECRET) {
-        sw_fail(err, SW_E_USAGE, "%s looks like a secret, and values of --env are written down",
+        sw_fail(err, SW_E_USAGE, "--env %s: it looks like a secret, and --env is written down",
                 name);
         return sw_hint(err, "export %s and use --secret %s: its value is sent, but kept nowhere",
                        name, name);
     }
-    return sw_request_set(request, sw_buf_text(&path), value, err);
+    whole = sw_format("%s=%s", name, value);
+    return sw_request_set(request, key, whole, err);
 }
 
 static int set_id(struct sw_request *request, const char *key, const char *value,
@@ -136,11 +103,11 @@ const struct cli_flag cli_job_flags[] = {
     JOB_FLAG("secret", 0, "NAME", "variable whose value is sent, never written down",
              .key = "secrets", .set = sw_request_set),
     JOB_FLAG("input", 0, "PATH=URI", "fetch URI to PATH before the job starts", .key = "inputs",
-             .set = set_pair),
+             .set = sw_request_set),
     JOB_FLAG("output", 0, "PATH[=DEST]", "results at PATH, sent to DEST at the end",
-             .key = "outputs", .set = set_output),
+             .key = "outputs", .set = sw_request_set),
     JOB_FLAG("label", 0, "KEY=VALUE", "label, for -l of other commands", .key = "labels",
-             .set = set_pair),
+             .set = sw_request_set),
     JOB_FLAG("workdir", 0, "DIR", "where the command starts", .key = "workdir",
              .set = sw_request_set),
     JOB_FLAG("launcher", 0, "NAME", "none, torchrun, mpi or ray", .key = "launcher",
@@ -187,10 +154,8 @@ struct sw_request *cli_request(const struct cli_args *args, struct sw_error *err
     for (size_t i = 0; i < args->given_count; i++) {
         const struct cli_flag *flag = args->given[i].flag;
 
-        if (flag->set && flag->set(request, flag->key, args->given[i].value, err) < 0) {
-            sw_wrap(err, "--%s", flag->name);
+        if (flag->set && flag->set(request, flag->key, args->given[i].value, err) < 0)
             return NULL;
-        }
     }
     if (args->rest && args->rest_count == 0) {
         sw_fail(err, SW_E_USAGE, "there is no command after '--'");

@@ -13,9 +13,8 @@
 #include "spec/spec_internal.h"
 
 #define NUMBER   "[0-9]+([.][0-9]+)?"
-#define DURATION "^\\s*" NUMBER "\\s*$|" \
-                 "^\\s*(" NUMBER "\\s*(ms|[smhdw]|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|" \
-                 "weeks?)\\s*)+$"
+#define UNITS    "(ms|[smhdw]|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?)"
+#define DURATION "^\\s*" NUMBER "\\s*$|^\\s*(" NUMBER "\\s*" UNITS "\\s*)+$"
 #define SIZE     "^\\s*" NUMBER "\\s*[KMGTPkmgtp]?i?[Bb]?\\s*$"
 #define GPUS     "^([A-Za-z0-9][A-Za-z0-9._-]*:)?[0-9]+$"
 

@@ -61,10 +61,20 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
 void sw_spec_free(struct sw_spec *spec);
 SW_DEFINE_AUTO(sw_spec, struct sw_spec *, sw_spec_free)
 
+/* The value that a path of `sources` speaks of, borrowed: "env.A", "slurm.partition". */
+json_t *sw_spec_value(const struct sw_spec *spec, const char *path);
+
+/* One platform's options outside of any job (profile > environment > default), for opening a
+ * connection. The asked-for profile counts only where it belongs to that platform, and nothing
+ * is required: a job that runs already must be reachable. NULL + err; job and flags are unused. */
+json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *platform,
+                              struct sw_error *err);
+
 extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_keys.c) */
 
 /* Turn a flag's text into the value its key's type asks for, and put it into a flags object at
- * that dotted key. Lists append. */
+ * that key: "gpus", "env.A", "inputs[\"/x.json\"]", "slurm.partition", "config.train.lr". Lists
+ * append. Refused like a job file would be, and then nothing is changed. */
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err);
 

@@ -32,36 +32,50 @@ static const char *kind_of(const json_t *value)
 
 static json_t *wrong_type(struct spec_check *check, const char *wanted, const json_t *value)
 {
-    sw_autofree char *path = spec_shown(sw_buf_text(&check->path));
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
     bool quotes = strcmp(wanted, "text") == 0 && !json_is_object(value) && !json_is_array(value);
 
-    spec_complain(check, "%s: expected %s, found %s%s", path, wanted, kind_of(value),
+    spec_complain(check, "%sexpected %s, found %s%s", subject, wanted, kind_of(value),
                   quotes ? " (put it in quotes)" : "");
     return NULL;
 }
 
 static json_t *refuse(struct spec_check *check, const char *reason)
 {
-    sw_autofree char *path = spec_shown(sw_buf_text(&check->path));
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
 
-    spec_complain(check, "%s: %s", path, reason);
+    spec_complain(check, "%s%s", subject, reason);
     return NULL;
+}
+
+/* "slurm.time" is ruled by what holds for "time". */
+static const char *portable_path(const struct spec_check *check, const char *path)
+{
+    for (size_t i = 0; i < check->platform_count; i++) {
+        size_t length = strlen(check->platforms[i].name);
+
+        if (strncmp(path, check->platforms[i].name, length) == 0 && path[length] == '.')
+            return path + length + 1;
+    }
+    return path;
 }
 
 /* Does a rule of spec_rules.c forbid this value? */
 static bool rules_hold(struct spec_check *check, const char *path, enum spec_rule_on on,
                        const json_t *value)
 {
-    for (const struct spec_rule *rule = NULL; (rule = spec_rule_next(rule, path, on));) {
+    const char *ruled = portable_path(check, path);
+
+    for (const struct spec_rule *rule = NULL; (rule = spec_rule_next(rule, ruled, on));) {
         sw_autofree char *shown = NULL;
-        sw_autofree char *at = NULL;
+        sw_autofree char *subject = NULL;
 
         if (rule->holds(value))
             continue;
-        at = spec_shown(path);
+        subject = spec_subject(check, path);
         shown = json_is_string(value) ? spec_shown(json_string_value(value))
                                       : spec_text_of_number(value);
-        spec_complain(check, "%s: '%s' is not %s", at, shown, rule->wanted);
+        spec_complain(check, "%s'%s' is not %s", subject, shown, rule->wanted);
         return false;
     }
     return true;
@@ -96,13 +110,13 @@ static json_t *check_scalar_text(struct spec_check *check, const json_t *value)
 
 static bool in_bounds(struct spec_check *check, const struct sw_option *row, int64_t value)
 {
-    sw_autofree char *path = NULL;
+    sw_autofree char *subject = NULL;
     char least[32], most[32];
 
     if ((row->least == 0 && row->most == 0) ||
         (value >= row->least && (row->most == 0 || value <= row->most)))
         return true;
-    path = spec_shown(sw_buf_text(&check->path));
+    subject = spec_subject(check, sw_buf_text(&check->path));
     if (row->type == SW_DURATION) {
         sw_duration_format(row->least, least);
         sw_duration_format(row->most, most);
@@ -111,9 +125,9 @@ static bool in_bounds(struct spec_check *check, const struct sw_option *row, int
         snprintf(most, sizeof most, "%" PRId64, row->most);
     }
     if (row->most)
-        spec_complain(check, "%s: out of range, expected %s to %s", path, least, most);
+        spec_complain(check, "%sout of range, expected %s to %s", subject, least, most);
     else
-        spec_complain(check, "%s: out of range, expected %s or more", path, least);
+        spec_complain(check, "%sout of range, expected %s or more", subject, least);
     return false;
 }
 
@@ -144,13 +158,13 @@ static json_t *check_flag(struct spec_check *check, const struct sw_option *row,
 static json_t *wrong_quantity(struct spec_check *check, const struct sw_option *row,
                               const char *text, bool too_large)
 {
-    sw_autofree char *path = spec_shown(sw_buf_text(&check->path));
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
     sw_autofree char *shown = spec_shown(text);
 
     if (too_large)
-        spec_complain(check, "%s: '%s' is too large", path, shown);
+        spec_complain(check, "%s'%s' is too large", subject, shown);
     else
-        spec_complain(check, "%s: '%s' is not %s", path, shown, sw_type_name(row->type));
+        spec_complain(check, "%s'%s' is not %s", subject, shown, sw_type_name(row->type));
     return NULL;
 }
 
@@ -193,7 +207,7 @@ static size_t count_words(const char *const *words)
 static bool is_a_choice(struct spec_check *check, const struct sw_option *row, const char *word)
 {
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
-    sw_autofree char *path = NULL, *shown = NULL, *mean = NULL;
+    sw_autofree char *subject = NULL, *shown = NULL, *mean = NULL;
     size_t count = count_words(row->choices);
 
     for (size_t i = 0; i < count; i++) {
@@ -201,10 +215,10 @@ static bool is_a_choice(struct spec_check *check, const struct sw_option *row, c
             return true;
         sw_buf_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
     }
-    path = spec_shown(sw_buf_text(&check->path));
+    subject = spec_subject(check, sw_buf_text(&check->path));
     shown = spec_shown(word);
     mean = spec_did_you_mean(word, row->choices, count);
-    spec_complain(check, "%s: '%s' is not one of %s%s", path, shown, sw_buf_text(&all), mean);
+    spec_complain(check, "%s'%s' is not one of %s%s", subject, shown, sw_buf_text(&all), mean);
     return false;
 }
 

@@ -106,10 +106,15 @@ static void fill(struct spec_level *into, struct spec_check *check,
 {
     check->sources = into->sources;
     for (const struct sw_option *row = platform->options; row && row->name; row++) {
+        const struct sw_option *portable = sw_option_find(sw_spec_keys, row->name);
         struct spec_mark mark;
 
-        if (sw_option_find(sw_spec_keys, row->name)) {
-            fn(check, into->values, row, get);
+        if (portable) {
+            struct sw_option both = *portable;
+
+            both.env = row->env;
+            both.initial = row->initial;
+            fn(check, into->values, &both, get);
             continue;
         }
         mark = spec_enter(check, platform->name);

@@ -65,6 +65,19 @@ static void unknown_key(struct spec_check *check, const struct sw_option *rows, 
     spec_complain(check, "unknown key '%s'%s", path, mean);
 }
 
+/* A row of a platform's table with a portable key's name: the portable row's word counts. */
+static const struct sw_option *ruling_row(const struct spec_check *check,
+                                          const struct sw_option *rows, const char *key)
+{
+    const struct sw_option *row = sw_option_find(rows, key);
+    const struct sw_option *portable = row ? sw_option_find(sw_spec_keys, key) : NULL;
+
+    for (size_t i = 0; portable && i < check->platform_count; i++)
+        if (check->platforms[i].options == rows)
+            return portable;
+    return row;
+}
+
 json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows,
                           const json_t *object)
 {
@@ -73,7 +86,7 @@ json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows
     json_t *value;
 
     json_object_foreach((json_t *)object, key, value) {
-        const struct sw_option *row = sw_option_find(rows, key);
+        const struct sw_option *row = ruling_row(check, rows, key);
         struct spec_mark mark = spec_enter(check, key);
         json_t *checked = row ? spec_check_value(check, row, value) : NULL;
 
@@ -196,7 +209,7 @@ bool spec_looks_like_credential(const char *name)
 {
     static const char *const endings[] = { "_TOKEN", "_KEY", "_PASSWD", "_PASSPHRASE" };
     static const char *const parts[] = { "SECRET", "PASSWORD" };
-    sw_autofree char *upper = sw_format("_%s", name);        /* so that TOKEN alone ends in _TOKEN */
+    sw_autofree char *upper = sw_format("_%s", name);    /* so that TOKEN alone ends in _TOKEN */
 
     for (char *at = upper; *at; at++)
         *at = (char)toupper((unsigned char)*at);

@@ -28,9 +28,11 @@ static int put_entry(json_t *object, const struct sw_option *row, const char *re
                      const char *text, struct sw_error *err)
 {
     const char *equals = rest ? NULL : strchr(text, '=');
-    sw_autofree char *name = rest     ? sw_strdup(rest)
-                             : equals ? sw_strndup(text, (size_t)(equals - text))
-                                      : sw_strdup(text);
+    bool bracketed = rest && sw_text_starts(rest, "[\"");
+    sw_autofree char *name = bracketed ? spec_path_step(&(const char *){ rest })
+                             : rest    ? sw_strdup(rest)           /* dots and all */
+                             : equals  ? sw_strndup(text, (size_t)(equals - text))
+                                       : sw_strdup(text);
     bool bare = !rest && !equals;
 
     if ((bare && !row->list_shorthand) || !*name)
@@ -44,18 +46,18 @@ static int put_entry(json_t *object, const struct sw_option *row, const char *re
 static int put_free(json_t *object, const struct sw_option *row, const char *rest,
                     const char *text, struct sw_error *err)
 {
-    sw_autofree char *path = sw_strdup(rest);
     json_t *at;
-    char *step, *more = path;
 
     if (sw_text_empty(rest))
         return sw_fail(err, SW_E_SPEC, "--%s: write %s.KEY=VALUE", row->name, row->name);
     at = child_of(object, row->name);
-    for (int depth = 0; (step = strsep(&more, "."));) {
-        if (!*step || ++depth >= SW_DOCUMENT_DEPTH)
+    for (int depth = 1; rest; depth++) {
+        sw_autofree char *step = spec_path_step(&rest);
+
+        if (!*step || depth >= SW_DOCUMENT_DEPTH)
             return sw_fail(err, SW_E_SPEC, "--%s: the path of the value %s", row->name,
                            *step ? "is too deep" : "has an empty part");
-        if (more)
+        if (rest)
             at = child_of(at, step);
         else
             json_object_set_new(at, step, spec_value_of_text(row, text));
@@ -81,18 +83,18 @@ static int put_value(json_t *object, const struct sw_option *row, const char *re
 static int put_field(json_t *object, const struct sw_option *row, const char *rest,
                      const char *text, struct sw_error *err)
 {
-    size_t length = rest ? strcspn(rest, ".") : 0;
-    sw_autofree char *key = rest ? sw_strndup(rest, length) : NULL;
-    const struct sw_option *field = key ? sw_option_find(row->fields, key) : NULL;
+    const struct sw_option *field;
+    sw_autofree char *key = NULL;
 
     if (!rest)
         return sw_fail(err, SW_E_SPEC, "--%s: has several parts: set them as %s.NAME", row->name,
                        row->name);
+    key = spec_path_step(&rest);
+    field = sw_option_find(row->fields, key);
     if (!field)
         return no_such_key(row->fields, NULL, 0, key, err) < 0 ? sw_wrap(err, "--%s", row->name)
                                                                : 0;
-    return put_value(child_of(object, row->name), field, rest[length] ? rest + length + 1 : NULL,
-                     text, err);
+    return put_value(child_of(object, row->name), field, rest, text, err);
 }
 
 static int put_value(json_t *object, const struct sw_option *row, const char *rest,
@@ -144,9 +146,8 @@ static int check_alone(const json_t *document, const struct sw_spec_platform *pl
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err)
 {
-    size_t length = strcspn(key, ".");
-    sw_autofree char *first = sw_strndup(key, length);
-    const char *rest = key[length] ? key + length + 1 : NULL;
+    const char *rest = key;
+    sw_autofree char *first = spec_path_step(&rest);
     const struct sw_spec_platform *platform = spec_platform(platforms, count, first);
     const struct sw_option *known = sw_option_find(sw_spec_keys, first);
     struct sw_option row;

@@ -66,6 +66,8 @@ void spec_rename(struct spec_check *check, struct spec_mark mark, const char *ke
 void spec_leave(struct spec_check *check, struct spec_mark mark);
 
 char *spec_where(const struct spec_check *check);      /* "job.yaml:3:7", "--gpus"; owned */
+/* "retry.max: " to begin a complaint with; empty when the flag in front of it says it already. */
+char *spec_subject(const struct spec_check *check, const char *path);
 char *spec_source(const struct spec_check *check);     /* "flag --gpus", "default"; owned */
 #define spec_complain(check, ...)                                   \
     do {                                                            \
@@ -93,6 +95,11 @@ const struct sw_spec_platform *spec_platform(const struct sw_spec_platform *plat
 const char **spec_words(const struct sw_option *rows, const struct sw_option *more,
                         const struct sw_spec_platform *platforms, size_t platform_count,
                         size_t *count);
+
+/* ---- spec_path.c ----------------------------------------------------------------------- */
+
+/* The next key of a path, owned; *path moves on, and is NULL after the last. */
+char *spec_path_step(const char **path);
 
 /* ---- spec_text.c: a text from the command line, the environment or a table ------------- */
 

@@ -5,8 +5,8 @@
  * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
  *
- * Some keys are checked already but no platform acts on them yet (checkpoint, retry, guard,
- * code, model, action): their help says nothing more than what they mean, and plan/ decides.
+ * checkpoint, retry, guard, code, model and action are checked here before any platform acts on
+ * them, so that a job file written today does not turn out wrong later.
  */
 #include "spec/spec.h"
 
@@ -81,7 +81,8 @@ const struct sw_option sw_spec_keys[] = {
     { "argv", SW_TEXTS, .help = "the command as separate words, run without a shell" },
     { "python", SW_GROUP, .fields = python_fields,
       .help = "a Python script in a virtual environment instead of a command" },
-    { "gpus", SW_GPUS, .initial = "0", .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
+    { "gpus", SW_GPUS, .initial = "0",
+      .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
     { "nodes", SW_WHOLE, .initial = "1", .least = 1, .most = 4096, .help = "how many nodes" },
     { "cpus", SW_NUMBER, .help = "CPU cores per node" },
     { "memory", SW_SIZE, .least = 1, .help = "main memory per node" },

@@ -87,6 +87,16 @@ char *spec_where(const struct spec_check *check)
     return sw_format("%s:%d:%d", sw_document_name(check->document), at.line, at.column);
 }
 
+char *spec_subject(const struct spec_check *check, const char *path)
+{
+    sw_autofree char *flag = check->origin == SPEC_FLAGS ? flag_of_path(path) : NULL;
+    sw_autofree char *shown = spec_shown(path);
+
+    if (flag && strcmp(flag + strlen("--"), path) == 0)
+        return sw_strdup("");
+    return sw_format("%s: ", shown);
+}
+
 char *spec_source(const struct spec_check *check)
 {
     sw_autofree char *flag = NULL;

@@ -249,13 +249,32 @@ static json_t *take_options(struct resolving *now)
     return options;
 }
 
+/* The blocks of platforms that were not chosen are gone, so their sources go too. */
+static json_t *take_sources(struct resolving *now)
+{
+    json_t *sources = json_object();
+    const char *path;
+    json_t *source;
+
+    json_object_foreach(now->level.sources, path, source) {
+        const char *rest = path;
+        sw_autofree char *first = spec_path_step(&rest);
+        const struct sw_spec_platform *block =
+            spec_platform(now->input->platforms, now->input->platform_count, first);
+
+        if (!block || block == now->platform)
+            json_object_set(sources, path, source);
+    }
+    return sources;
+}
+
 static struct sw_spec *make_spec(struct resolving *now)
 {
     struct sw_spec *spec = sw_new(struct sw_spec);
 
     spec->options = take_options(now);
     spec->job = sw_take(now->level.values);
-    spec->sources = sw_take(now->level.sources);
+    spec->sources = take_sources(now);
     spec->warnings = sw_take(now->check.warnings);
     spec->platform = sw_strdup(now->platform->name);
     spec->platforms = json_copy(json_object_get(spec->job, "platform"));
@@ -287,4 +306,28 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
     if (spec_problems_report(&now.problems, err) < 0)
         return NULL;
     return make_spec(&now);
+}
+
+json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *platform,
+                              struct sw_error *err)
+{
+    sw_auto(resolving) struct resolving now = { 0 };
+    const char *section = platform;
+
+    resolving_init(&now, input);
+    now.platform = find_platform(&now, platform, NULL);
+    if (now.platform) {
+        if (input->profile && spec_profile_exists(input->profiles, input->profile) &&
+            spec_profile_platform(input->profiles, input->profile, &now.check) == now.platform)
+            section = input->profile;
+        if (input->profiles)
+            spec_add_profile(&now.level, input->profiles, section, now.platform, &now.check);
+        sw_buf_clear(&now.check.path);
+        sw_buf_clear(&now.check.place);
+        spec_add_environment(&now.level, &now.check, now.platform, input->getenv);
+        spec_add_defaults(&now.level, &now.check, now.platform);
+    }
+    if (spec_problems_report(&now.problems, err) < 0)
+        return NULL;
+    return take_options(&now);
 }

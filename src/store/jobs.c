@@ -186,7 +186,7 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
     return 0;
 }
 
-/* ---- read, remove ---------------------------------------------------------------------------- */
+/* ---- read, remove --------------------------------------------------------------------------- */
 
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
                  struct sw_job *out, struct sw_error *err)

@@ -95,7 +95,7 @@ static const char SQL_EXPIRED[] =
     " WHERE phase = 'over' AND keep_ms > 0 AND ended_ms + keep_ms <= :now"
     " ORDER BY ended_ms + keep_ms LIMIT :limit";
 
-/* ---- which way, and what to bind ------------------------------------------------------------- */
+/* ---- which way, and what to bind ------------------------------------------------------------ */
 
 static unsigned wishes_of(const struct sw_job_filter *filter)
 {
@@ -163,7 +163,7 @@ static void bind_wishes(sqlite3_stmt *statement, const struct sw_job_filter *fil
     bind_states(statement, filter);
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages ---------------------------------------------------------------------------------- */
 
 struct page {
     struct sw_job *jobs;
@@ -227,7 +227,7 @@ static int page_tell(const struct page *page, sw_job_fn *fn, void *context)
     return 0;
 }
 
-/* ---- the public part ------------------------------------------------------------------------------ */
+/* ---- the public part ------------------------------------------------------------------------ */
 
 int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw_job_fn *fn,
                   void *context, struct sw_error *err)

@@ -27,7 +27,7 @@ static const char SQL_ROLLBACK[] = "ROLLBACK";
 static const char SQL_SYNC_FULL[] = "PRAGMA synchronous = FULL";
 static const char SQL_SYNC_NORMAL[] = "PRAGMA synchronous = NORMAL";
 
-/* ---- errors ------------------------------------------------------------------------------ */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static const char HINT_FULL[] =
     "free some space, then try again; nothing that was stored is lost";
@@ -35,8 +35,7 @@ static const char HINT_READ_ONLY[] =
     "make the folder writable, or choose another one with SLIPWAY_STATE_DIR";
 static const char HINT_DAMAGED[] =
     "nothing was changed; copy the folder first, then move jobs.db, jobs.db-wal and jobs.db-shm "
-    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected: "
-    "`slipway adopt` finds them again";
+    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected";
 static const char HINT_LOCKED[] =
     "another program holds it: `fuser -v jobs.db` in that folder shows which; "
     "try again when it is done";
@@ -100,7 +99,7 @@ int store_fail(struct sw_store *store, struct sw_error *err)
                    system_errno ? strerror(system_errno) : "");
 }
 
-/* ---- statements -------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err)
 {
@@ -227,7 +226,7 @@ int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct 
     return sw_hint(err, "%s", HINT_DAMAGED);
 }
 
-/* ---- work -------------------------------------------------------------------------------- */
+/* ---- work ----------------------------------------------------------------------------------- */
 
 static int set_care(struct sw_store *store, bool relaxed, struct sw_error *err)
 {

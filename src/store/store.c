@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -31,11 +30,16 @@ static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
 static const char SQL_FOREIGN_KEY_CHECK[] = "PRAGMA foreign_key_check";
 
-enum { PATIENCE_MS = 10000, LONGEST_PAUSE_MS = 20 };
+enum { PATIENCE_MS = 10000, LONGEST_PAUSE_MS = 20, LONG_WAL_BYTES = 4 * 1024 * 1024 };
 
-static const long network_file_systems[] = {
-    NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, AFS_SUPER_MAGIC,
-    CEPH_SUPER_MAGIC, V9FS_MAGIC,
+static const long network_file_systems[] = {      /* f_type of statfs(2) */
+    0x6969,          /* NFS */
+    0x517B,          /* SMB */
+    0xFF534D42,      /* CIFS */
+    0xFE534D42,      /* SMB2 */
+    0x5346414F,      /* AFS */
+    0x00C36400,      /* Ceph */
+    0x01021997,      /* 9P */
     0x0BD00BD0,      /* Lustre */
     0x47504653,      /* GPFS */
     0x19830326,      /* BeeGFS */
@@ -49,7 +53,7 @@ bool store_is_network_file_system(long type)
     return false;
 }
 
-/* ---- the folder and the file, before SQLite sees them ------------------------------------ */
+/* ---- the folder and the file, before SQLite sees them --------------------------------------- */
 
 static int cannot_use(struct sw_error *err, const char *path)
 {
@@ -120,7 +124,7 @@ static int check_file(const char *path, bool read_only, struct sw_error *err)
     return only_for_us(path, &info, read_only, err);
 }
 
-/* ---- the connection ---------------------------------------------------------------------- */
+/* ---- the connection ------------------------------------------------------------------------- */
 
 /* Called by SQLite while somebody else holds a lock: non-zero means "ask again". */
 static int wait_for_lock(void *context, int tries)
@@ -176,7 +180,7 @@ static char *uri_of(const char *path, const char *parameters)
     return sw_buf_steal(&out);
 }
 
-static int connect(struct sw_store *store, const char *folder, struct sw_error *err)
+static int open_connection(struct sw_store *store, const char *folder, struct sw_error *err)
 {
     /* Nobody can write there, so no lock can be taken and none is needed. */
     bool frozen = store->read_only && folder_is_frozen(folder, store->path);
@@ -233,12 +237,23 @@ static int set_journal(struct sw_store *store, const char *sql, struct sw_error 
     }
 }
 
+/* In one transaction: between two separate looks another process may make the tables. */
+static int look_at_version(struct sw_store *store, size_t newest, int64_t *version,
+                           struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+
+    if (store_begin(&work, store, STORE_READS, err) < 0)
+        return -1;
+    return store_check_version(store, newest, version, err);
+}
+
 static int make_ready(struct sw_store *store, const char *folder, const struct store_setup *setup,
                       struct sw_error *err)
 {
     int64_t version = 0;
 
-    if (store_check_version(store, setup->step_count, &version, err) < 0)
+    if (look_at_version(store, setup->step_count, &version, err) < 0)
         return -1;
     if (store->read_only && version < (int64_t)setup->step_count) {
         sw_fail(err, SW_E_STORE, "the job store '%s' was made by an older Slipway", store->path);
@@ -246,7 +261,8 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
     }
     if (store->read_only)
         return 0;
-    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) < 0 ||
+    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) <
+            0 ||
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
         store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
@@ -256,7 +272,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
                : 0;
 }
 
-/* ---- the public part --------------------------------------------------------------------- */
+/* ---- the public part ------------------------------------------------------------------------ */
 
 struct store_setup store_setup_default(void)
 {
@@ -278,7 +294,8 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
     if (!folder)
         return NULL;
     store->path = sw_path_join(folder, "jobs.db");
-    if (check_file(store->path, read_only, err) < 0 || connect(store, folder, err) < 0 ||
+    if (check_file(store->path, read_only, err) < 0 ||
+        open_connection(store, folder, err) < 0 ||
         make_ready(store, folder, setup, err) < 0)
         return NULL;
     return sw_take(store);
@@ -291,12 +308,27 @@ struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error 
     return store_open_as(dir, read_only, &setup, err);
 }
 
+/* After one very large write the WAL stays long, and every opener would read all of it: whoever
+ * closes moves it into the file, unless somebody else is using it just now. */
+static void shorten_long_wal(struct sw_store *store)
+{
+    sw_autofree char *wal = store->path ? sw_format("%s-wal", store->path) : NULL;
+    struct stat info;
+
+    if (!store->db || store->read_only || !wal || stat(wal, &info) < 0 ||
+        info.st_size < LONG_WAL_BYTES)
+        return;
+    sqlite3_busy_handler(store->db, NULL, NULL);
+    sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
 void sw_store_close(struct sw_store *store)
 {
     if (!store)
         return;
     for (size_t i = 0; i < store->cached; i++)
         sqlite3_finalize(store->cache[i].prepared);
+    shorten_long_wal(store);
     sqlite3_close(store->db);
     pthread_mutex_destroy(&store->mutex);
     free(store->path);

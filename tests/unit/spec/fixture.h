@@ -25,6 +25,7 @@ static const struct sw_option slurm_options[] = {
     { "time", SW_DURATION, .env = "SLURM_TIME", .initial = "4h", .help = "wall clock limit" },
     { "mounts", SW_TEXTS, .env = "SLURM_MOUNTS", .help = "folders to mount" },
     { "tunnel", SW_FLAG, .help = "go through ssh" },
+    { "env", SW_TEXT_MAP, .help = "same as the portable key" },
     { 0 }
 };
 

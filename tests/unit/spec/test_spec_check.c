@@ -79,6 +79,9 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "time: 1h\nslurm: {time: 2h}\n",
       "job.yaml:2:9: slurm.time contradicts 'time': a platform block may only add to the "
       "portable part" },
+    { "slurm: {time: 0s}\n", "job.yaml:1:9: slurm.time: out of range, expected 1s or more" },
+    { "slurm: {env: {1A: x}}\n",
+      "job.yaml:1:15: slurm.env: '1A' is not the name of an environment variable" },
     { "platform: local\nslurm: {qos: hih}\n",
       "job.yaml:2:9: slurm.qos: 'hih' is not one of normal, high (did you mean 'high'?)" },
 };
@@ -176,7 +179,8 @@ static void everything_of_the_design_is_accepted(void **state)
 
     (void)state;
     expect_json(spec->options, "{\"partition\":\"batch\",\"account\":\"edgeai\","
-                               "\"qos\":\"normal\",\"time\":\"12h\"}");
+                               "\"qos\":\"normal\",\"time\":\"12h\","
+                               "\"env\":{\"NCCL_DEBUG\":\"INFO\"}}");
     assert_null(json_object_get(spec->job, "slurm"));
     assert_null(json_object_get(spec->job, "lepton"));
     expect_json(json_object_get(json_object_get(spec->job, "outputs"), "/results"),

@@ -244,6 +244,54 @@ static void a_key_without_a_value_counts_as_not_given(void **state)
     assert_null(json_object_get(spec->job, "image"));
 }
 
+static void every_source_speaks_of_a_value(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .job = "platform: slurm\nenv: {A: 1}\ninputs: {/a.json: x}\nconfig: {a.b: {c: [1]}}\n"
+               "outputs: [/r]\nslurm: {partition: p}\nlepton: {node_group: g}\nguard: {}\n" });
+    const char *path;
+    json_t *source;
+
+    (void)state;
+    json_object_foreach(spec->sources, path, source)
+        if (!sw_spec_value(spec, path))
+            fail_msg("%s has a source but no value", path);
+    assert_string_equal(json_string_value(sw_spec_value(spec, "inputs[\"/a.json\"].from")), "x");
+    assert_string_equal(json_string_value(sw_spec_value(spec, "slurm.partition")), "p");
+    assert_null(sw_spec_value(spec, "lepton.node_group"));
+    assert_null(sw_spec_value(spec, "no.such.path"));
+}
+
+/* Which partition a connection to slurm, outside of any job, is opened with. */
+static void a_connection_takes_only_what_belongs_to_its_platform(void **state)
+{
+    static const char text[] = "[slurm]\npartition = \"plain\"\n[slurm_big]\npartition = \"big\"\n"
+                               "[lepton_x]\nnode_group = \"g\"\n";
+    static const struct { const char *profile, *partition; } cases[] = {
+        { NULL, "plain" }, { "slurm_big", "big" }, { "lepton_x", "plain" }, { "gone", "plain" },
+    };
+    sw_auto(sw_profiles) struct sw_profiles *profiles =
+        spec_profiles_parse(text, strlen(text), "env.toml", NULL);
+    struct sw_spec_input input = {
+        .profiles = profiles, .platforms = test_platforms,
+        .platform_count = SW_COUNT(test_platforms), .getenv = test_getenv,
+    };
+
+    (void)state;
+    test_environment = (const char *const[]){ "SLIPWAY_PLATFORM=lepton", NULL };
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(json) json_t *options = NULL;
+
+        input.profile = cases[i].profile;
+        options = sw_spec_place_options(&input, "slurm", NULL);
+        assert_string_equal(sw_json_str(options, "partition"), cases[i].partition);
+        assert_string_equal(sw_json_str(options, "qos"), "normal");
+    }
+    input.profile = NULL;
+    json_decref(sw_spec_place_options(&input, "lepton", NULL));   /* though it lacks node_group */
+    assert_null(sw_spec_place_options(&input, "nowhere", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +307,8 @@ int main(void)
         cmocka_unit_test(a_literal_credential_in_env_earns_a_warning_without_its_value),
         cmocka_unit_test(lists_in_the_environment_are_split_at_commas),
         cmocka_unit_test(a_key_without_a_value_counts_as_not_given),
+        cmocka_unit_test(every_source_speaks_of_a_value),
+        cmocka_unit_test(a_connection_takes_only_what_belongs_to_its_platform),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

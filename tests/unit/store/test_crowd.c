@@ -13,12 +13,14 @@ enum { PROCESSES = 16, JOBS_EACH = 25, SHARED = 10, THREADS = 8, KILLS = 30 };
 
 static void join(const pid_t *children, size_t count)
 {
+    int failed = 0;
+
     for (size_t i = 0; i < count; i++) {
         int status = 0;
 
-        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-        assert_int_equal(status, 0);
+        failed += waitpid(children[i], &status, 0) != children[i] || status != 0;
     }
+    assert_int_equal(failed, 0);
 }
 
 static void crowd(struct harbour *here, int (*work)(const char *dir, int index))
@@ -42,7 +44,7 @@ static int report(const struct sw_error *err)
     return 1;
 }
 
-/* ---- own jobs and shared ones -------------------------------------------------------------------- */
+/* ---- own jobs and shared ones --------------------------------------------------------------- */
 
 static int live(struct sw_store *store, const char *id, struct sw_error *err)
 {
@@ -93,7 +95,7 @@ static void sixteen_processes_lose_and_double_nothing(void **state)
     assert_string_equal(problem, "");
 }
 
-/* ---- one winner ------------------------------------------------------------------------------------ */
+/* ---- one winner ----------------------------------------------------------------------------- */
 
 static json_t *owner(int index)
 {
@@ -145,7 +147,7 @@ static void a_claim_and_an_attempt_have_exactly_one_winner(void **state)
     assert_int_equal(number(here, "SELECT count(*) FROM attempts WHERE number = 2"), SHARED);
 }
 
-/* ---- kill -9 ----------------------------------------------------------------------------------------- */
+/* ---- kill -9 -------------------------------------------------------------------------------- */
 
 /* Adds jobs for ever; tells through the pipe each time one is certainly stored. */
 static void write_until_killed(const char *dir, int round, int tell)
@@ -161,7 +163,7 @@ static void write_until_killed(const char *dir, int round, int tell)
     _exit(1);
 }
 
-/* Kill a writer after it told of `wanted` jobs, wherever it is then. Returns how many it told of. */
+/* Kill a writer after it told of `wanted` jobs, wherever it is then. How many it told of. */
 static int64_t kill_a_writer(struct harbour *here, int round)
 {
     int wanted = 1 + round % 7, ends[2];
@@ -178,8 +180,8 @@ static int64_t kill_a_writer(struct harbour *here, int round)
     close(ends[1]);
     while (told < wanted && read(ends[0], &byte, 1) == 1)
         told++;
-    for (volatile int spin = 0; spin < round * 20000; spin++)      /* a different instant each time */
-        ;
+    for (volatile int spin = 0; spin < round * 20000; spin++)
+        ;                                 /* a different instant each time */
     kill(child, SIGKILL);
     while (read(ends[0], &byte, 1) == 1)
         told++;
@@ -216,7 +218,7 @@ static void a_killed_writer_leaves_whole_rows_and_every_promise_kept(void **stat
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------ */
+/* ---- threads -------------------------------------------------------------------------------- */
 
 struct thread {
     pthread_t id;

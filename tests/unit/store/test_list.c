@@ -20,7 +20,7 @@ static int fill_once(void **state)
     return fill_store(full->store, MANY, &full->err);
 }
 
-/* ---- plans -------------------------------------------------------------------------------- */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static const enum sw_state only_failed[] = { SW_ERROR };
 static const enum sw_state all_ended[] = { SW_COMPLETE, SW_ERROR, SW_CANCELED };
@@ -34,7 +34,8 @@ static const struct {
     { "by state", { .states = only_failed, .state_count = 1 }, "USING INDEX jobs_by_state" },
     { "active", { .active_only = true }, "USING INDEX jobs_not_over" },
     { "by name", { .name = "train" }, "USING INDEX jobs_by_name" },
-    { "by name prefix", { .name_prefix = "tr" }, "USING COVERING INDEX jobs_by_name (name>? AND name<?)" },
+    { "by name prefix", { .name_prefix = "tr" },
+      "USING COVERING INDEX jobs_by_name (name>? AND name<?)" },
     { "by id prefix", { .id_prefix = "train-00" }, "(id>? AND id<?)" },
     { "by label", { .label_key = "team", .label_value = "vision" },
       "USING COVERING INDEX labels_by_value (key=? AND value=? AND job<?)" },
@@ -71,7 +72,7 @@ static void every_list_walks_an_index_in_its_order(void **state)
     }
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- answers -------------------------------------------------------------------------------- */
 
 struct heard {
     size_t count;
@@ -126,7 +127,7 @@ static const struct {
     { "a label key", { .label_key = "team" }, MANY / 5 },
     { "another label", { .label_key = "team", .label_value = "speech" }, 0 },
     { "a label and a name", { .label_key = "team", .name = "train" }, MANY / 20 },
-    { "a platform", { .platform = "local" }, (MANY + 2) / 3 },
+    { "a platform", { .platform = "local" }, (MANY + 2) / 3 - (MANY + 20) / 60 },
     { "a platform and a name", { .platform = "local", .name = "train" }, (MANY + 11) / 12 },
     { "ended long ago", { .ended_before_ms = 1 }, 0 },
 };
@@ -181,7 +182,7 @@ static void a_listener_may_stop(void **state)
     assert_int_equal(heard.count, 2000);
 }
 
-/* ---- smaller stores ------------------------------------------------------------------------ */
+/* ---- smaller stores ------------------------------------------------------------------------- */
 
 static int cancel_it(void *context, const struct sw_job *job)
 {
@@ -229,7 +230,6 @@ static void only_finished_jobs_past_their_keep_time_are_expired(void **state)
 {
     struct harbour *here = *state;
     struct expired found = { 0 };
-    sw_autofree char *plan = NULL;
 
     end_at(here, "late-aaaaaaaa", 1000, 9500);
     end_at(here, "first-aaaaaaaa", 1000, 5000);

@@ -69,7 +69,7 @@ static void assert_unchanged(const char *path, struct bytes before)
     free(before.data);
 }
 
-/* ---- who may read it -------------------------------------------------------------------------- */
+/* ---- who may read it ------------------------------------------------------------------------ */
 
 static void folder_and_file_are_for_us_alone(void **state)
 {
@@ -144,7 +144,7 @@ static void a_folder_reached_through_a_link_is_fine(void **state)
     assert_non_null(store);
 }
 
-/* ---- bad files ---------------------------------------------------------------------------------- */
+/* ---- bad files ------------------------------------------------------------------------------ */
 
 /* Everything into jobs.db itself: as long as a good page is in the WAL, a bad one does no harm. */
 static void empty_wal(struct harbour *here)
@@ -263,7 +263,7 @@ static void an_empty_file_becomes_a_store(void **state)
     assert_ok(add_job(here->store, ID, &here->err));
 }
 
-/* ---- no room, no permission ------------------------------------------------------------------------ */
+/* ---- no room, no permission ----------------------------------------------------------------- */
 
 /* Run `work` in a child, which may limit or lock itself up; its exit status is the answer. */
 enum { CHILD_OK = 0, CHILD_WRONG = 1, CHILD_CANNOT = 77 };
@@ -389,7 +389,7 @@ static void reading_only_makes_and_changes_nothing(void **state)
     assert_says("for reading only");
 }
 
-/* ---- others at work ----------------------------------------------------------------------------------- */
+/* ---- others at work ------------------------------------------------------------------------- */
 
 static void a_lock_held_too_long_has_its_own_message(void **state)
 {
@@ -406,7 +406,8 @@ static void a_lock_held_too_long_has_its_own_message(void **state)
     assert_refused(add_job(store, "other-aaaaaaaa", &here->err), SW_E_STORE);
     assert_says("kept it locked for too long");
     assert_true(strstr(here->err.hint, "fuser") != NULL);
-    assert_ok(sw_store_get(store, ID, SW_COLUMNS_LIST, &job, &here->err));     /* readers never wait */
+    /* Readers never wait. */
+    assert_ok(sw_store_get(store, ID, SW_COLUMNS_LIST, &job, &here->err));
     sw_job_done(&job);
     assert_int_equal(sqlite3_exec(here->store->db, "ROLLBACK", NULL, NULL, NULL), 0);
     assert_ok(add_job(store, "other-aaaaaaaa", &here->err));

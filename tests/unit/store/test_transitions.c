@@ -9,7 +9,7 @@
 
 static const char ID[] = "job-aaaaaaaa";
 
-/* ---- the table of the contract, 2.8.3, row by row -------------------------------------------- */
+/* ---- the table of the contract, 2.8.3, row by row ------------------------------------------- */
 
 enum { CANCELING = 100 };
 
@@ -87,7 +87,7 @@ static void the_rule_inside_sql_is_the_rule_of_core(void **state)
     assert_int_equal(number(here, "SELECT may_follow(NULL, 0, 'Error')"), 0);
 }
 
-/* ---- sightings ------------------------------------------------------------------------------------ */
+/* ---- sightings ------------------------------------------------------------------------------ */
 
 static void a_final_sighting_leaves_the_whole_story(void **state)
 {
@@ -218,7 +218,7 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
     assert_string_equal(job.remote_id, "4711");
 }
 
-/* ---- cost ------------------------------------------------------------------------------------------- */
+/* ---- cost ----------------------------------------------------------------------------------- */
 
 enum { POLLED = 1000 };
 
@@ -242,16 +242,28 @@ static void poll_all(struct harbour *here, enum sw_state state, int64_t now_ms)
     assert_ok(sw_store_saw_many(here->store, polled, POLLED, NULL, now_ms, NULL, &here->err));
 }
 
+static void add_polled(struct harbour *here)         /* in one transaction: a flush each is slow */
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+
+    assert_ok(store_begin(&work, here->store, STORE_DURABLE, &here->err));
+    for (unsigned i = 0; i < POLLED; i++) {
+        struct sw_job job = { .name = (char *)"train", .platform = (char *)"local" };
+
+        snprintf(job.id, sizeof job.id, "job%u-aaaaaaaa", i);
+        memcpy(polled_ids[i], job.id, sizeof job.id);
+        assert_ok(store_job_insert(here->store, &job, sw_now_ms(), &here->err));
+    }
+    assert_ok(store_commit(&work, &here->err));
+}
+
 static void refreshing_a_thousand_jobs_is_one_transaction_or_none(void **state)
 {
     struct harbour *here = *state;
     int64_t now_ms = sw_now_ms();
     int before;
 
-    for (size_t i = 0; i < POLLED; i++) {
-        snprintf(polled_ids[i], SW_ID_SIZE, "job%zu-aaaaaaaa", i);
-        assert_ok(add_job(here->store, polled_ids[i], &here->err));
-    }
+    add_polled(here);
     sqlite3_commit_hook(here->store->db, count_commit, NULL);
     poll_all(here, SW_RUNNING, now_ms);                /* news */
     assert_int_equal(commits, 1);
@@ -289,7 +301,7 @@ static void a_batch_is_written_whole_or_not_at_all(void **state)
     assert_int_equal(state_of(here, "one-aaaaaaaa"), SW_PENDING);
 }
 
-/* ---- cancel ------------------------------------------------------------------------------------------ */
+/* ---- cancel --------------------------------------------------------------------------------- */
 
 static void a_cancel_once_asked_for_stays_asked_for(void **state)
 {

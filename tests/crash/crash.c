@@ -71,7 +71,8 @@ enum outcome {
 };
 static const char *const outcome_names[] = {
     "survived", "not remembered", "nothing started", "ran once", "went on, canceled again",
-    "canceled", "still there, removed again", "removed", "lost, and said so", "refused, and said so", "BROKEN",
+    "canceled", "still there, removed again", "removed", "lost, and said so",
+    "refused, and said so", "BROKEN",
 };
 
 struct result {

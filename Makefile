@@ -5,7 +5,9 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
-MESON_TEST    = meson test -C $(BUILD) --print-errorlogs
+MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
+# Two copies of make in one checkout take turns at the compiler.
+LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
 .PHONY: help build demo check test bench fuzz install deb clean setup
 .DEFAULT_GOAL = build
@@ -17,8 +19,8 @@ setup:           ## install the Debian packages a build needs (nothing to do: no
 	@scripts/setup build
 
 build: setup     ## compile everything into build/
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)
-	@ninja -C $(BUILD)
+	@$(LOCKED) sh -c 'test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)'
+	@$(LOCKED) ninja -C $(BUILD)
 
 demo: build      ## run examples/hello on this machine and watch it
 	@scripts/demo $(BUILD)
@@ -40,7 +42,7 @@ fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 
 install: build   ## install under PREFIX (default /usr/local), below DESTDIR if given
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@$(LOCKED) env DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb

@@ -9,7 +9,7 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help build demo check test bench fuzz install deb clean setup
+.PHONY: help configure build demo check test bench fuzz install deb clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -18,11 +18,14 @@ help:            ## show this list
 setup:           ## install the Debian packages a build needs (nothing to do: no word, no time)
 	@scripts/setup build
 
-build: setup     ## compile everything into build/
+configure: setup
 	@$(LOCKED) sh -c 'test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)'
+
+build: configure ## compile everything into build/
 	@$(LOCKED) ninja -C $(BUILD)
 
-demo: build      ## run examples/hello on this machine and watch it
+demo: configure  ## run examples/hello on this machine and watch it
+	@$(LOCKED) ninja -C $(BUILD) program
 	@scripts/demo $(BUILD)
 
 check: build     ## the quick tests: unit, house rules, contract on this machine

@@ -132,7 +132,7 @@ void local_tree_below(pid_t root, struct local_processes *out)
 
 struct marks {
     char *environment;          /* "SLIPWAY_JOB_DIR=..." */
-    json_t *pipes;              /* array of "pipe:[123]", as the supervisor wrote them; may be NULL */
+    json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
 };
 
 static bool has_environment(pid_t pid, const char *mark)

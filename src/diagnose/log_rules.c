@@ -287,7 +287,7 @@ const struct diag_log_rule diag_log_rules[] = {
     { PROGRAM("permission", "user",
         "it may not read or write a file: check owner and mode, or write below one of the "
         "'outputs:'"),
-      DIAG_EXCEPTION, { "^PermissionError: " } },
+      DIAG_EXCEPTION, { "^PermissionError: [Errno #]" } },
     { PROGRAM("python-syntax", "user", "the program is not valid Python: see the line"),
       DIAG_EXCEPTION, { "^SyntaxError: ", "^IndentationError: ", "^TabError: " } },
     { PROGRAM("config", "user",

@@ -51,6 +51,7 @@ json_t *api_job_json(const struct sw_job *job, json_t *attempts)
         SW_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
         SW_SUB("backend_details", job->details ? json_incref(job->details) : json_object()),
         SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
+        SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
         SW_STR("phase", phase_name(job->phase)),
         SW_BOOL("canceling", job->canceling),
         SW_INT("attempt", job->attempt),

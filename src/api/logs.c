@@ -35,6 +35,7 @@ struct reading {
     struct stream *streams;
     size_t count;
     char *piece;
+    bool cut;                 /* the platform was out of reach at the last read */
 };
 
 static int interrupted(struct sw_error *err)
@@ -62,14 +63,31 @@ static int pass_lines(struct reading *r, struct stream *s, const char *bytes, si
     return stop;
 }
 
+/* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
+ * new: the next read goes on at the same byte. */
+static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, s->replica, s->offset,
+                                           r->piece, PIECE, &why);
+
+    if (n >= 0)
+        return n;
+    r->cut = why.code == SW_E_UNREACHABLE;
+    if (r->cut && r->options->follow)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
 /* Read what there is of one replica. Returns 1 when something was there. */
 static int drain(struct reading *r, struct stream *s, struct sw_error *err)
 {
     int any = 0;
 
     for (;;) {
-        ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, s->replica, s->offset,
-                                               r->piece, PIECE, err);
+        ssize_t n = next_piece(r, s, err);
         int stop;
 
         if (n <= 0)
@@ -89,6 +107,7 @@ static int drain_all(struct reading *r, struct sw_error *err)
 {
     int any = 0;
 
+    r->cut = false;
     for (size_t i = 0; i < r->count; i++) {
         int result = drain(r, &r->streams[i], err);
 
@@ -140,7 +159,7 @@ static int follow(struct reading *r, struct sw_error *err)
             any = drain_all(r, err);
         if (any < 0)
             return -1;
-        if (over)
+        if (over && !r->cut)             /* the last bytes may be behind the cut */
             return flush_held(r, err);
         if (any)
             continue;

@@ -14,32 +14,38 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static json_t *value_rows(const struct api_plan *made)
+/* One row for each final value, however deep it stands; without a source of its own it has its
+ * parent's. Lists are one value. */
+static void add_rows(json_t *rows, const json_t *sources, const char *path, json_t *value,
+                     json_t *above)
 {
-    json_t *rows = json_array();
-    const char *path;
-    json_t *source;
+    json_t *own = json_object_get(sources, path), *source = own ? own : above;
+    const char *key;
+    json_t *inside;
 
-    json_object_foreach(made->spec->sources, path, source) {
-        const char *inside = strchr(path, '.');
-        size_t length = strlen(made->spec->platform);
-        json_t *value = NULL;
-
-        if (inside && (size_t)(inside - path) == length &&
-            strncmp(path, made->spec->platform, length) == 0)
-            value = json_object_get(made->spec->options, inside + 1);
-        else
-            value = json_object_get(made->spec->job, path);
-        if (!value && inside) {                         /* "env.A": one level into a map */
-            sw_autofree char *key = sw_strndup(path, (size_t)(inside - path));
-
-            value = json_object_get(json_object_get(made->spec->job, key), inside + 1);
-        }
-        if (value)
+    if (!json_is_object(value) || json_object_size(value) == 0) {
+        if (*path)
             json_array_append_new(rows, sw_json_object(SW_STR("key", path),
                                                        SW_SUB_COPY("value", value),
                                                        SW_SUB_COPY("source", source)));
+        return;
     }
+    json_object_foreach(value, key, inside) {
+        sw_auto(sw_buf) struct sw_buf below = SW_BUF_INIT;
+
+        sw_buf_add(&below, path);
+        sw_path_add_key(&below, key);
+        add_rows(rows, sources, sw_buf_text(&below), inside, source);
+    }
+}
+
+static json_t *value_rows(const struct api_plan *made)
+{
+    const struct sw_spec *spec = made->spec;
+    json_t *rows = json_array();
+
+    add_rows(rows, spec->sources, "", spec->job, NULL);
+    add_rows(rows, spec->sources, spec->platform, spec->options, NULL);
     return rows;
 }
 

@@ -85,7 +85,7 @@ static void grow(struct sw_places *places)
     *places = larger;
 }
 
-/* The first place stays: a TOML table may be reopened, and its beginning is what people look for. */
+/* The first place stays: where a TOML table is reopened, people look for its beginning. */
 void sw_places_add(struct sw_places *places, sw_where where, struct sw_place place)
 {
     struct slot *slot;

@@ -55,7 +55,8 @@ static bool take_time(const char **at, int *fraction_digits)
 {
     const char *p = *at;
 
-    if (!take(at, "00:00:00") || number(p, 2) > 23 || number(p + 3, 2) > 59 || number(p + 6, 2) > 60)
+    if (!take(at, "00:00:00") || number(p, 2) > 23 || number(p + 3, 2) > 59 ||
+        number(p + 6, 2) > 60)
         return false;
     *fraction_digits = 0;
     if (**at == '.') {

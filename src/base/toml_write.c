@@ -15,6 +15,9 @@
 #include "base/document_internal.h"
 #include "base/text.h"
 
+/* Headers repeat the keys above them: one huge key over many tables would fill the memory. */
+enum { LARGEST_OUTPUT = 8 * SW_DOCUMENT_MAX };
+
 struct writer {
     struct sw_buf *out;
     bool tagged;
@@ -233,10 +236,13 @@ static int write_pairs(struct writer *w, const json_t *table)
     return 0;
 }
 
-static void write_header(struct writer *w, const char *open, const char *close)
+static int write_header(struct writer *w, const char *open, const char *close)
 {
+    if (w->out->length + w->header.length > LARGEST_OUTPUT)
+        return fail(w, "it would be far too long");
     sw_buf_addf(w->out, "%s%s%s%s\n", w->out->length ? "\n" : "", open, sw_buf_text(&w->header),
                 close);
+    return 0;
 }
 
 /* A table that only holds tables is implied by their headers. */
@@ -262,8 +268,7 @@ static int write_table_list(struct writer *w, const json_t *list)
         struct level level = { w->header.length, w->path.length };
 
         sw_path_add_index(&w->path, i);
-        write_header(w, "[[", "]]");
-        if (write_table(w, element) < 0)
+        if (write_header(w, "[[", "]]") < 0 || write_table(w, element) < 0)
             return -1;
         leave(w, level);
     }
@@ -274,8 +279,8 @@ static int write_block(struct writer *w, const json_t *value)
 {
     if (json_is_array(value))
         return write_table_list(w, value);
-    if (needs_header(w, value))
-        write_header(w, "[", "]");
+    if (needs_header(w, value) && write_header(w, "[", "]") < 0)
+        return -1;
     return write_table(w, value);
 }
 

@@ -180,16 +180,18 @@ void sw_duration_format(int64_t ms, char out[32])
 void sw_size_format(int64_t bytes, char out[32])
 {
     static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-    int64_t one = 1, tenths;
+    int64_t one = 1;
+    int tenths = 0;
     size_t i = 0;
 
     while (i + 1 < SW_COUNT(names) && bytes / one >= KI) {
         one *= KI;
         i++;
     }
-    tenths = bytes / one * 10 + (bytes % one) / (one / 10 ? one / 10 : 1) % 10;
-    if (i == 0 || tenths % 10 == 0)
+    if (i > 0)                     /* in 1024ths first: ten times the rest may not fit */
+        tenths = (int)(bytes % one / (one / KI) * 10 / KI);
+    if (tenths == 0)
         snprintf(out, 32, "%" PRId64 " %s", bytes / one, names[i]);
     else
-        snprintf(out, 32, "%" PRId64 ".%" PRId64 " %s", tenths / 10, tenths % 10, names[i]);
+        snprintf(out, 32, "%" PRId64 ".%c %s", bytes / one, '0' + tenths, names[i]);
 }

@@ -212,6 +212,16 @@ static int merge(const struct reader *r, const yaml_event_t *key, json_t *inheri
                           "<< takes a mapping or a list of mappings");
 }
 
+static bool is_null_word(const yaml_event_t *key)
+{
+    const char *text = (const char *)key->data.scalar.value, *why;
+    sw_auto(json) json_t *value = NULL;
+
+    if (is_plain(key))
+        value = sw_yaml_resolve(text, key->data.scalar.length, &why);
+    return json_is_null(value);
+}
+
 static int check_key(const struct reader *r, const yaml_event_t *key, const json_t *map,
                      sw_where where)
 {
@@ -219,7 +229,7 @@ static int check_key(const struct reader *r, const yaml_event_t *key, const json
 
     if (key->type != YAML_SCALAR_EVENT)
         return sw_source_fail(r->source, place_of(key->start_mark), "a key must be a plain text");
-    if (is_plain(key) && (!*text || strcmp(text, "~") == 0 || strcmp(text, "null") == 0))
+    if (is_null_word(key))
         return sw_source_fail(r->source, place_of(key->start_mark), "a key is missing here");
     if (memchr(text, '\0', key->data.scalar.length))
         return sw_source_fail(r->source, place_of(key->start_mark),
@@ -349,8 +359,10 @@ static json_t *read_document(struct reader *r)
 
     if (skip(r, YAML_STREAM_START_EVENT, "not a YAML stream") < 0 || next(r, &start) < 0)
         return NULL;
-    if (start.type == YAML_STREAM_END_EVENT)
+    if (start.type == YAML_STREAM_END_EVENT) {
+        sw_places_add(r->source->places, SW_WHERE_ROOT, (struct sw_place){ 1, 1 });
         return json_null();
+    }
     if (next(r, &root) < 0)
         return NULL;
     sw_places_add(r->source->places, SW_WHERE_ROOT, place_of(root.start_mark));

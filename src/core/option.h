@@ -35,11 +35,13 @@ struct sw_option {
     const char *env;                     /* environment variable that gives it; NULL: none */
     const char *flag;                    /* command line flag without dashes; NULL: same as name */
     const char *help;                    /* one line, lower case, no full stop */
-    const char *const *choices;          /* SW_CHOICE: NULL-ended */
+    const char *const *choices;          /* SW_CHOICE, SW_TEXTS (each): NULL-ended */
     const struct sw_option *fields;      /* SW_GROUP, SW_MAP_OF */
-    int64_t least, most;                 /* of SW_WHOLE, SW_DURATION (ms), SW_SIZE; both 0: none */
+    int64_t least, most;                 /* SW_WHOLE, SW_DURATION (ms), SW_SIZE; both 0: no bounds;
+                                            only most 0: nothing above */
     bool required;
     bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
+    bool unites;                         /* SW_TEXTS: flag, file and profile add up (secrets) */
 };
 
 const struct sw_option *sw_option_find(const struct sw_option *options, const char *name);

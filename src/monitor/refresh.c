@@ -267,6 +267,22 @@ static int apply(struct sw_store *store, struct batch *batch, struct sw_link *li
     return result;
 }
 
+/* We claimed these rows to find out, and did not: let the next one try. */
+static void release_claims(struct sw_store *store, const struct batch *batch,
+                           const struct sw_sighting *seen, const size_t *rows, size_t count)
+{
+    struct sw_proc self;
+    sw_auto(json) json_t *me = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
+
+    for (size_t i = 0; me && i < count; i++) {
+        const struct sw_job *job = &batch->jobs[rows[i]];
+        bool won;
+
+        if (job->phase == SW_PHASE_SUBMITTING && seen[i].presence == SW_UNSEEN)
+            sw_store_claim(store, job->id, me, NULL, &won, NULL);
+    }
+}
+
 static void note_unreachable(json_t *unreachable, const char *platform, const struct sw_error *why)
 {
     if (unreachable)
@@ -300,8 +316,12 @@ static int refresh_batch(const struct sw_harbour *harbour, struct batch *batch,
         return 0;
     if (batch->platform->poll(link, seen, count, &why) < 0) {
         note_unreachable(unreachable, batch->platform->name, &why);
+        for (size_t i = 0; i < count; i++)
+            seen[i].presence = SW_UNSEEN;
+        release_claims(harbour->store, batch, seen, rows, count);
         return 0;
     }
+    release_claims(harbour->store, batch, seen, rows, count);
     return apply(harbour->store, batch, link, seen, rows, count, err);
 }
 

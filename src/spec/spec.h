@@ -29,7 +29,7 @@ SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
 struct sw_spec_input {
     const struct sw_document *job;          /* the job file; NULL: flags only */
-    const struct sw_document *flags;        /* one flat or nested object from the command line */
+    const struct sw_document *flags;        /* as sw_spec_set_text() builds it; may be NULL */
     const struct sw_profiles *profiles;     /* may be NULL */
     const char *profile;                    /* section asked for; NULL: the platform's name */
     const struct sw_spec_platform *platforms;
@@ -38,6 +38,14 @@ struct sw_spec_input {
     const char *default_platform;           /* when nothing says otherwise: "local" */
 };
 
+/* Every value is in its normal form, whichever way it was written:
+ *   duration, size, GPUs   text that sw_duration_parse / sw_size_parse / sw_gpus_parse takes
+ *   list of texts          array of texts, even when one text was written
+ *   map of texts           object of texts; numbers and true/false became text
+ *   inputs, outputs        object: path -> group ({"from": ...}, {"to": ...}); the short form of
+ *                          text became the group's first field, a listed path an empty group
+ * A platform's option with a portable key's name is the same value in `job` and `options`.
+ * Of command, argv and python at most one is there. */
 struct sw_spec {
     json_t *job;          /* the portable part: every key of spec_keys.c that has a value */
     char *platform;       /* the chosen one (first of the list) */
@@ -53,10 +61,20 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
 void sw_spec_free(struct sw_spec *spec);
 SW_DEFINE_AUTO(sw_spec, struct sw_spec *, sw_spec_free)
 
+/* The value that a path of `sources` speaks of, borrowed: "env.A", "slurm.partition". */
+json_t *sw_spec_value(const struct sw_spec *spec, const char *path);
+
+/* One platform's options outside of any job (profile > environment > default), for opening a
+ * connection. The asked-for profile counts only where it belongs to that platform, and nothing
+ * is required: a job that runs already must be reachable. NULL + err; job and flags are unused. */
+json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *platform,
+                              struct sw_error *err);
+
 extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_keys.c) */
 
 /* Turn a flag's text into the value its key's type asks for, and put it into a flags object at
- * that dotted key. Lists append. */
+ * that key: "gpus", "env.A", "inputs[\"/x.json\"]", "slurm.partition", "config.train.lr". Lists
+ * append. Refused like a job file would be, and then nothing is changed. */
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err);
 

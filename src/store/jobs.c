@@ -138,6 +138,8 @@ static int remember_receipt(struct sw_store *store, int64_t seq, const char *rem
     return store_run(store, submitted, err) < 0 ? -1 : store_run(store, documents, err);
 }
 
+/* Relaxed: should a power cut forget it, the row is "submitting" again, and the next refresh asks
+ * the platform and adopts the job. */
 int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
                        const json_t *details, const char *results_dir, struct sw_error *err)
 {
@@ -146,7 +148,7 @@ int sw_store_submitted(struct sw_store *store, const char *id, const char *remot
     sw_auto(json) json_t *data = NULL;
     int64_t seq = 0, now_ms = sw_now_ms();
 
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+    if (store_begin(&work, store, STORE_RELAXED, err) < 0 ||
         store_row_find(store, id, &seq, &job, err) < 0 ||
         remember_receipt(store, seq, remote_id, details, results_dir, now_ms, err) < 0 ||
         store_attempt_follow(store, seq, err) < 0)
@@ -184,7 +186,7 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
     return 0;
 }
 
-/* ---- read, remove ---------------------------------------------------------------------------- */
+/* ---- read, remove --------------------------------------------------------------------------- */
 
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
                  struct sw_job *out, struct sw_error *err)

@@ -33,7 +33,7 @@ enum wish {
 
 #define BEGINS_WITH(column, prefix) column " BETWEEN " prefix " AND " prefix " || char(1114111)"
 
-#define FROM_ALL       " FROM jobs NOT INDEXED WHERE seq > 0"
+#define FROM_ALL       " FROM jobs NOT INDEXED WHERE true"
 #define FROM_ACTIVE    " FROM jobs INDEXED BY jobs_not_over WHERE phase <> 'over'"
 #define FROM_STATE     " FROM jobs INDEXED BY jobs_by_state WHERE state = :state"
 #define FROM_PLATFORM  " FROM jobs INDEXED BY jobs_by_platform WHERE platform = :platform"
@@ -68,9 +68,10 @@ enum wish {
 #define NEWEST_FIRST(number) \
     " AND " number " < :before ORDER BY " number " DESC LIMIT :limit OFFSET :offset"
 
-#define WAY(wish, from, number)                                                 \
+#define WAY_COUNTED(wish, from, number, count)                                  \
     { wish, "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),         \
-      "SELECT count(*)" from, "SELECT count(*)" from ALSO }
+      "SELECT count(*)" count, "SELECT count(*)" from ALSO }
+#define WAY(wish, from, number) WAY_COUNTED(wish, from, number, from)
 
 static const struct way {
     unsigned wish;                  /* the wish this walk fulfils by itself */
@@ -86,7 +87,7 @@ static const struct way {
     WAY(WISH_NAME_PREFIX, FROM_NAME_PREFIX, "jobs.seq"),
     WAY(WISH_LABEL_KEY,   FROM_LABEL_KEY,   "labels.job"),
     WAY(WISH_PLATFORM,    FROM_PLATFORM,    "jobs.seq"),
-    WAY(WISH_NOTHING,     FROM_ALL,         "jobs.seq"),
+    WAY_COUNTED(WISH_NOTHING, FROM_ALL,     "jobs.seq", " FROM jobs"),
 };
 
 static const char SQL_EXPIRED[] =
@@ -94,7 +95,7 @@ static const char SQL_EXPIRED[] =
     " WHERE phase = 'over' AND keep_ms > 0 AND ended_ms + keep_ms <= :now"
     " ORDER BY ended_ms + keep_ms LIMIT :limit";
 
-/* ---- which way, and what to bind ------------------------------------------------------------- */
+/* ---- which way, and what to bind ------------------------------------------------------------ */
 
 static unsigned wishes_of(const struct sw_job_filter *filter)
 {
@@ -114,6 +115,11 @@ static const struct way *way_for(unsigned wishes)
     while (ways[i].wish != WISH_NOTHING && !(ways[i].wish & wishes))
         i++;
     return &ways[i];
+}
+
+const char *store_list_sql(const struct sw_job_filter *filter)
+{
+    return way_for(wishes_of(filter))->list;
 }
 
 /* Bind a wish where the statement has a place for it. An empty text is a text here. */
@@ -157,7 +163,7 @@ static void bind_wishes(sqlite3_stmt *statement, const struct sw_job_filter *fil
     bind_states(statement, filter);
 }
 
-/* ---- pages --------------------------------------------------------------------------------------- */
+/* ---- pages ---------------------------------------------------------------------------------- */
 
 struct page {
     struct sw_job *jobs;
@@ -200,11 +206,10 @@ static int page_read(struct sw_store *store, const struct sw_job_filter *filter,
                      size_t limit, size_t offset, struct page *page, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    const struct way *way = way_for(wishes_of(filter));
     sqlite3_stmt *rows;
 
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(rows = store_statement(store, way->list, err)))
+        !(rows = store_statement(store, store_list_sql(filter), err)))
         return -1;
     bind_wishes(rows, filter);
     store_bind_int(rows, ":before", before);
@@ -222,7 +227,7 @@ static int page_tell(const struct page *page, sw_job_fn *fn, void *context)
     return 0;
 }
 
-/* ---- the public part ------------------------------------------------------------------------------ */
+/* ---- the public part ------------------------------------------------------------------------ */
 
 int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw_job_fn *fn,
                   void *context, struct sw_error *err)

@@ -131,7 +131,7 @@ int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
     return 0;
 }
 
-/* ---- the copy kept before an existing file changes ---------------------------------------- */
+/* ---- the copy kept before an existing file changes ------------------------------------------ */
 
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
@@ -168,12 +168,12 @@ static int keep_copy(struct sw_store *store, int64_t version, struct sw_error *e
     return sw_hint(err, "free some space; the store itself was not changed");
 }
 
-/* ---- the steps ----------------------------------------------------------------------------- */
+/* ---- the steps ------------------------------------------------------------------------------ */
 
 static int run_script(struct sw_store *store, const char *sql, struct sw_error *err)
 {
     if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return store_fail(store, err, "write");
+        return store_fail(store, err);
     return 0;
 }
 

@@ -27,7 +27,7 @@ static const char SQL_ROLLBACK[] = "ROLLBACK";
 static const char SQL_SYNC_FULL[] = "PRAGMA synchronous = FULL";
 static const char SQL_SYNC_NORMAL[] = "PRAGMA synchronous = NORMAL";
 
-/* ---- errors ------------------------------------------------------------------------------ */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static const char HINT_FULL[] =
     "free some space, then try again; nothing that was stored is lost";
@@ -35,8 +35,7 @@ static const char HINT_READ_ONLY[] =
     "make the folder writable, or choose another one with SLIPWAY_STATE_DIR";
 static const char HINT_DAMAGED[] =
     "nothing was changed; copy the folder first, then move jobs.db, jobs.db-wal and jobs.db-shm "
-    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected: "
-    "`slipway adopt` finds them again";
+    "aside (`sqlite3 jobs.db .recover` often saves the rows); running jobs are not affected";
 static const char HINT_LOCKED[] =
     "another program holds it: `fuser -v jobs.db` in that folder shows which; "
     "try again when it is done";
@@ -67,23 +66,40 @@ static const struct complaint *find_complaint(int code, int system_errno)
     return NULL;
 }
 
-int store_fail(struct sw_store *store, struct sw_error *err, const char *doing)
+/* The errno behind an I/O error. SQLite forgets it when a COMMIT fails; the file it happened on,
+ * the database or its WAL, still knows. */
+static int errno_behind(sqlite3 *db)
 {
-    int system_errno = sqlite3_system_errno(store->db);
-    const struct complaint *found =
-        find_complaint(sqlite3_errcode(store->db) & 0xff, system_errno);
+    static const int files[] = { SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER };
+    int found = sqlite3_system_errno(db);
+
+    for (size_t i = 0; found == 0 && i < SW_COUNT(files); i++) {
+        sqlite3_file *file = NULL;
+
+        if (sqlite3_file_control(db, "main", files[i], &file) == SQLITE_OK && file &&
+            file->pMethods)
+            file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &found);
+    }
+    return found;
+}
+
+int store_fail(struct sw_store *store, struct sw_error *err)
+{
+    int code = sqlite3_errcode(store->db) & 0xff;
+    int system_errno = code == SQLITE_IOERR ? errno_behind(store->db) : 0;
+    const struct complaint *found = find_complaint(code, system_errno);
 
     if (found) {
-        sw_fail(err, SW_E_STORE, "cannot %s the job store '%s': %s", doing, store->path,
+        sw_fail(err, SW_E_STORE, "cannot %s the job store '%s': %s", store->doing, store->path,
                 found->text);
         return sw_hint(err, "%s", found->hint);
     }
-    return sw_fail(err, SW_E_STORE, "cannot %s the job store '%s': %s%s%s", doing, store->path,
-                   sqlite3_errmsg(store->db), system_errno ? ": " : "",
+    return sw_fail(err, SW_E_STORE, "cannot %s the job store '%s': %s%s%s", store->doing,
+                   store->path, sqlite3_errmsg(store->db), system_errno ? ": " : "",
                    system_errno ? strerror(system_errno) : "");
 }
 
-/* ---- statements -------------------------------------------------------------------------- */
+/* ---- statements ----------------------------------------------------------------------------- */
 
 sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err)
 {
@@ -102,7 +118,7 @@ sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw
     }
     if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &prepared, NULL) !=
         SQLITE_OK) {
-        store_fail(store, err, "use");
+        store_fail(store, err);
         return NULL;
     }
     store->cache[store->cached].sql = sql;
@@ -157,7 +173,7 @@ int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error 
     if (code == SQLITE_ROW)
         return 1;
     if (code != SQLITE_DONE)
-        store_fail(store, err, sqlite3_stmt_readonly(statement) ? "read" : "write");
+        store_fail(store, err);
     sqlite3_reset(statement);
     return code == SQLITE_DONE ? 0 : -1;
 }
@@ -210,7 +226,7 @@ int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct 
     return sw_hint(err, "%s", HINT_DAMAGED);
 }
 
-/* ---- work -------------------------------------------------------------------------------- */
+/* ---- work ----------------------------------------------------------------------------------- */
 
 static int set_care(struct sw_store *store, bool relaxed, struct sw_error *err)
 {
@@ -219,7 +235,7 @@ static int set_care(struct sw_store *store, bool relaxed, struct sw_error *err)
     /* Not through the cache: this pragma acts when it is prepared, not when it is run. */
     if (sqlite3_exec(store->db, relaxed ? SQL_SYNC_NORMAL : SQL_SYNC_FULL, NULL, NULL, NULL) !=
         SQLITE_OK)
-        return store_fail(store, err, "use");
+        return store_fail(store, err);
     store->relaxed = relaxed;
     return 0;
 }
@@ -229,6 +245,7 @@ int store_begin(struct store_work *work, struct sw_store *store, enum store_care
 {
     pthread_mutex_lock(&store->mutex);
     work->store = store;
+    store->doing = care == STORE_READS ? "read" : "write";
     if (care == STORE_READS)
         return store_exec(store, SQL_BEGIN_READ, err);
     if (store->read_only)

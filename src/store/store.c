@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -25,6 +24,7 @@
 
 static const char SQL_JOURNAL_WAL[] = "PRAGMA journal_mode = WAL";
 static const char SQL_JOURNAL_FILE[] = "PRAGMA journal_mode = DELETE";
+static const char SQL_WAL_SHORT[] = "PRAGMA wal_autocheckpoint = 250";     /* pages: 1 MB */
 static const char SQL_JOURNAL_LIMIT[] = "PRAGMA journal_size_limit = 4194304";
 static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
@@ -32,9 +32,14 @@ static const char SQL_FOREIGN_KEY_CHECK[] = "PRAGMA foreign_key_check";
 
 enum { PATIENCE_MS = 10000, LONGEST_PAUSE_MS = 20 };
 
-static const long network_file_systems[] = {
-    NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, AFS_SUPER_MAGIC,
-    CEPH_SUPER_MAGIC, V9FS_MAGIC,
+static const long network_file_systems[] = {      /* f_type of statfs(2) */
+    0x6969,          /* NFS */
+    0x517B,          /* SMB */
+    0xFF534D42,      /* CIFS */
+    0xFE534D42,      /* SMB2 */
+    0x5346414F,      /* AFS */
+    0x00C36400,      /* Ceph */
+    0x01021997,      /* 9P */
     0x0BD00BD0,      /* Lustre */
     0x47504653,      /* GPFS */
     0x19830326,      /* BeeGFS */
@@ -48,7 +53,7 @@ bool store_is_network_file_system(long type)
     return false;
 }
 
-/* ---- the folder and the file, before SQLite sees them ------------------------------------ */
+/* ---- the folder and the file, before SQLite sees them --------------------------------------- */
 
 static int cannot_use(struct sw_error *err, const char *path)
 {
@@ -119,7 +124,7 @@ static int check_file(const char *path, bool read_only, struct sw_error *err)
     return only_for_us(path, &info, read_only, err);
 }
 
-/* ---- the connection ---------------------------------------------------------------------- */
+/* ---- the connection ------------------------------------------------------------------------- */
 
 /* Called by SQLite while somebody else holds a lock: non-zero means "ask again". */
 static int wait_for_lock(void *context, int tries)
@@ -175,7 +180,7 @@ static char *uri_of(const char *path, const char *parameters)
     return sw_buf_steal(&out);
 }
 
-static int connect(struct sw_store *store, const char *folder, struct sw_error *err)
+static int open_connection(struct sw_store *store, const char *folder, struct sw_error *err)
 {
     /* Nobody can write there, so no lock can be taken and none is needed. */
     bool frozen = store->read_only && folder_is_frozen(folder, store->path);
@@ -189,11 +194,13 @@ static int connect(struct sw_store *store, const char *folder, struct sw_error *
         return sw_fail(err, SW_E_STORE, "cannot open the job store: out of memory");
     sqlite3_extended_result_codes(store->db, 1);
     if (code != SQLITE_OK)
-        return store_fail(store, err, "open");
+        return store_fail(store, err);
     sqlite3_busy_handler(store->db, wait_for_lock, store);
     sqlite3_create_function(store->db, "may_follow", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                             sql_may_follow, NULL, NULL);
-    /* Until we know the file is ours, closing it must not move its WAL into it. */
+    /* The last one to close would move the WAL into the file and delete it: two or three disk
+     * flushes at the end of every short command, and a change to a file that may not be ours. The
+     * WAL is moved every thousand pages anyway. */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (!store->read_only && chmod(store->path, 0600) < 0)
         return cannot_use(err, store->path);
@@ -225,9 +232,20 @@ static int set_journal(struct sw_store *store, const char *sql, struct sw_error 
         if (code == SQLITE_ROW || code == SQLITE_DONE)
             return 0;
         if ((code & 0xff) != SQLITE_BUSY || sw_monotonic_ms() >= until)
-            return store_fail(store, err, "open");
+            return store_fail(store, err);
         sw_sleep_ms(5);
     }
+}
+
+/* In one transaction: between two separate looks another process may make the tables. */
+static int look_at_version(struct sw_store *store, size_t newest, int64_t *version,
+                           struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+
+    if (store_begin(&work, store, STORE_READS, err) < 0)
+        return -1;
+    return store_check_version(store, newest, version, err);
 }
 
 static int make_ready(struct sw_store *store, const char *folder, const struct store_setup *setup,
@@ -235,7 +253,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
 {
     int64_t version = 0;
 
-    if (store_check_version(store, setup->step_count, &version, err) < 0)
+    if (look_at_version(store, setup->step_count, &version, err) < 0)
         return -1;
     if (store->read_only && version < (int64_t)setup->step_count) {
         sw_fail(err, SW_E_STORE, "the job store '%s' was made by an older Slipway", store->path);
@@ -243,18 +261,18 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
     }
     if (store->read_only)
         return 0;
-    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) < 0 ||
+    if (set_journal(store, setup->journal_sql ? setup->journal_sql : journal_for(folder), err) <
+            0 ||
         store_exec(store, SQL_JOURNAL_LIMIT, err) < 0 ||
+        store_exec(store, SQL_WAL_SHORT, err) < 0 ||
         store_exec(store, SQL_FOREIGN_KEYS, err) < 0)
         return -1;
-    if (version < (int64_t)setup->step_count &&
-        store_migrate(store, setup->steps, setup->step_count, err) < 0)
-        return -1;
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    return 0;
+    return version < (int64_t)setup->step_count
+               ? store_migrate(store, setup->steps, setup->step_count, err)
+               : 0;
 }
 
-/* ---- the public part --------------------------------------------------------------------- */
+/* ---- the public part ------------------------------------------------------------------------ */
 
 struct store_setup store_setup_default(void)
 {
@@ -270,12 +288,14 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 
     pthread_mutex_init(&store->mutex, NULL);
     store->read_only = read_only;
+    store->doing = "open";
     store->patience_ms = setup->patience_ms;
     folder = prepare_folder(dir, read_only, err);
     if (!folder)
         return NULL;
     store->path = sw_path_join(folder, "jobs.db");
-    if (check_file(store->path, read_only, err) < 0 || connect(store, folder, err) < 0 ||
+    if (check_file(store->path, read_only, err) < 0 ||
+        open_connection(store, folder, err) < 0 ||
         make_ready(store, folder, setup, err) < 0)
         return NULL;
     return sw_take(store);
@@ -323,15 +343,33 @@ static int collect_problems(struct sw_store *store, const char *sql, const char 
     return row;
 }
 
+/* Damage so bad that a check cannot even run is still an answer to "is it healthy?". */
+static int damage_is_a_problem(struct sw_store *store, struct sw_buf *out)
+{
+    int code = sqlite3_errcode(store->db) & 0xff;
+
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB)
+        return -1;
+    sw_buf_addf(out, "%s%s", out->length ? "\n" : "", sqlite3_errmsg(store->db));
+    return 0;
+}
+
 int sw_store_check(struct sw_store *store, char **problem, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    struct sw_error why = { 0 };
 
-    if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        collect_problems(store, SQL_QUICK_CHECK, "", &out, err) < 0 ||
-        collect_problems(store, SQL_FOREIGN_KEY_CHECK, "a row without its job in: ", &out, err) < 0)
+    if (store_begin(&work, store, STORE_READS, err) < 0)
         return -1;
+    if ((collect_problems(store, SQL_QUICK_CHECK, "", &out, &why) < 0 ||
+         collect_problems(store, SQL_FOREIGN_KEY_CHECK, "a row without its job in: ", &out,
+                          &why) < 0) &&
+        damage_is_a_problem(store, &out) < 0) {
+        if (err)
+            *err = why;
+        return -1;
+    }
     *problem = out.length ? sw_buf_steal(&out) : sw_strdup("");
     return 0;
 }

@@ -4,7 +4,12 @@
  *
  * Many processes and threads use it at once. States only move forward (compare-and-set inside
  * the database); a final state never goes back; a cancel once asked for stays asked for. A job's
- * row exists before its platform is called. No secret value is ever stored.
+ * row exists before its platform is called. No secret value is ever stored: callers hand over
+ * names of secrets only, and texts that went through the redactor.
+ *
+ * A store may be used from several threads. It must not be carried through fork(): a child that
+ * needs it opens its own. Functions given as `fn` are called while nothing is locked and may use
+ * the store themselves.
  */
 #ifndef SW_STORE_STORE_H
 #define SW_STORE_STORE_H
@@ -16,7 +21,8 @@
 struct sw_store;
 
 /* Opens (and makes, unless read_only) DIR/jobs.db; DIR is made 0700. Full disk, read-only folder,
- * corrupt file, a file of a newer version: SW_E_STORE with a hint, nothing lost. */
+ * corrupt file, a file of a newer version, a lock held for more than ten seconds, somebody else's
+ * folder: SW_E_STORE with a hint, nothing lost. No store yet and read_only: SW_E_NOT_FOUND. */
 struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
 void sw_store_close(struct sw_store *store);
 SW_DEFINE_AUTO(sw_store, struct sw_store *, sw_store_close)
@@ -55,21 +61,25 @@ static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
 
-/* The platform has it: remember what it needs to be found again. Does not touch the state. */
+/* The platform has it: remember what it needs to be found again (NULL or "": keep what is known).
+ * Phase active, unless the job is over already. Does not touch the state. */
 int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
                        const json_t *details, const char *results_dir, struct sw_error *err);
 
-/* Take over a row whose submitting process died: only one caller wins (compare-and-set on the
- * old owner). *won tells. */
+/* Take over a row still "submitting" whose process died: only one caller wins (compare-and-set on
+ * the old owner as the caller read it; NULL: nobody's). *won tells. */
 int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
                    const json_t *new_owner, bool *won, struct sw_error *err);
 
 /* What a poll saw. Applies only allowed changes, writes an event when state, reason or message
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
- * {"err_class","cause","suggestion"}, stored with a final state. */
+ * {"err_class","cause","suggestion"}, stored with a final state.
+ * Ignored: presence SW_UNSEEN, another attempt than the row's, a job that is gone. Unknown never
+ * replaces a known state. Of a job that is over only gaps are filled, by a sighting of that same
+ * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
-/* Many sightings in one transaction; changed may be NULL or an array. */
+/* Many sightings in one transaction, all or none; changed may be NULL or an array. */
 int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err);
@@ -92,19 +102,22 @@ struct sw_job_filter {
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;
 };
-/* Newest first (created, then id). Calls fn for each row, which it may not keep; non-zero stops. */
+/* Newest first, in the order the rows were added (a clock set back changes nothing). Calls fn for
+ * each row, which it may not keep; non-zero stops, and is no error. */
 typedef int sw_job_fn(void *context, const struct sw_job *job);
 int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw_job_fn *fn,
                   void *context, struct sw_error *err);
 int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, int64_t *count,
                    struct sw_error *err);
-/* Finished jobs whose keep time has passed, at most `limit`, oldest first. */
+/* Finished jobs whose keep time has passed, longest overdue first; at most `limit` or 1024 of them,
+ * so call again after removing those. */
 int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_job_fn *fn,
                      void *context, struct sw_error *err);
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
 
+/* The store itself writes the kinds submitting, submitted, claimed, state, canceling, attempt. */
 int sw_store_event(struct sw_store *store, const char *id, const char *kind, const json_t *data,
                    struct sw_error *err);
 typedef int sw_event_fn(void *context, int64_t seq, int64_t at_ms, const char *job_id,
@@ -115,8 +128,10 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
 /* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
  * signal, node, remote_id, started_ms, ended_ms}. */
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
-/* Begin the next attempt: number + 1, state Pending again. Allowed only from a final state or by
- * a platform that retries itself; *attempt is the new number. */
+/* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
+ * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
+ * that the platform retries by itself: phase and remote id stay. SW_E_CONFLICT when from_attempt
+ * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
 

@@ -28,6 +28,7 @@ enum { STORE_STATEMENTS = 64 };      /* room in the cache; more than we have con
 struct sw_store {
     sqlite3 *db;
     char *path;
+    const char *doing;               /* "open", "read", "write": for messages */
     bool read_only;
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
     int64_t patience_ms;             /* how long we wait for another process's lock */
@@ -40,7 +41,7 @@ struct sw_store {
     } cache[STORE_STATEMENTS];
 };
 
-/* ---- opening (store.c, migrations.c) ---------------------------------------------------- */
+/* ---- opening (store.c, migrations.c) -------------------------------------------------------- */
 
 struct store_migration {
     const char *what;                /* for the error message: "cannot <what>" */
@@ -65,14 +66,15 @@ bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 extern const struct store_migration store_migrations[];
 extern const size_t store_migration_count;
 
-/* Is this file one of ours, and not newer than we are? Reads only. *version: what it is now. */
+/* Is this file one of ours, and not newer than we are? Reads only, inside a transaction. *version:
+ * what it is now. */
 int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
                         struct sw_error *err);
 /* Bring the file to `count` steps. Many processes may try at once; one does it. */
 int store_migrate(struct sw_store *store, const struct store_migration *steps, size_t count,
                   struct sw_error *err);
 
-/* ---- one piece of work (sql.c) ---------------------------------------------------------- */
+/* ---- one piece of work (sql.c) -------------------------------------------------------------- */
 
 enum store_care {
     STORE_READS,                     /* one consistent view, no write lock */
@@ -91,19 +93,21 @@ int store_commit(struct store_work *work, struct sw_error *err);
 void store_work_done(struct store_work *work);
 static inline void store_work_auto(struct store_work *work) { store_work_done(work); }
 
-/* ---- statements (sql.c) ----------------------------------------------------------------- */
+/* ---- statements (sql.c) --------------------------------------------------------------------- */
 
 /* Ready to bind; owned by the store. `sql` must be a constant that lives for ever. */
 sqlite3_stmt *store_statement(struct sw_store *store, const char *sql, struct sw_error *err);
 
-void store_bind_text(sqlite3_stmt *statement, const char *name, const char *text);  /* NULL, "": NULL */
+/* Both NULL and "" are bound as NULL: "nothing to say". */
+void store_bind_text(sqlite3_stmt *statement, const char *name, const char *text);
 void store_bind_int(sqlite3_stmt *statement, const char *name, int64_t value);
 void store_bind_json(sqlite3_stmt *statement, const char *name, const json_t *document);
 /* Equal documents become equal texts, so that SQL can compare them. */
 void store_bind_json_sorted(sqlite3_stmt *statement, const char *name, const json_t *document);
 
-int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);  /* 1, 0, -1 */
-int store_run(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);   /* 0, -1 */
+/* 1: there is a row; 0: no more; -1. */
+int store_next(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);
+int store_run(struct sw_store *store, sqlite3_stmt *statement, struct sw_error *err);
 int store_exec(struct sw_store *store, const char *sql, struct sw_error *err);
 /* The single number a statement answers; `missing` when there is no row. */
 int store_number(struct sw_store *store, const char *sql, int64_t missing, int64_t *value,
@@ -113,9 +117,9 @@ char *store_column_text(sqlite3_stmt *statement, int column);                   
 int store_column_json(sqlite3_stmt *statement, int column, json_t **out, struct sw_error *err);
 
 /* What SQLite just complained about, in words for people; returns -1. */
-int store_fail(struct sw_store *store, struct sw_error *err, const char *doing);
+int store_fail(struct sw_store *store, struct sw_error *err);
 
-/* ---- rows (rows.c) ---------------------------------------------------------------------- */
+/* ---- rows (rows.c) -------------------------------------------------------------------------- */
 
 /* In the order in which store_row_read() takes them. */
 #define STORE_JOB_COLUMNS                                                                  \
@@ -132,7 +136,10 @@ int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct 
                    struct sw_error *err);
 const char *store_phase_name(enum sw_phase phase);
 
-/* ---- pieces used inside another's work --------------------------------------------------- */
+/* list.c: the statement that answers a filter; a test reads its query plan. */
+const char *store_list_sql(const struct sw_job_filter *filter);
+
+/* ---- pieces used inside another's work ------------------------------------------------------ */
 
 /* jobs.c: sw_store_add without its transaction. */
 int store_job_insert(struct sw_store *store, const struct sw_job *job, int64_t now_ms,

@@ -82,7 +82,7 @@ static const char *const effect_sql[] = {
     [EFFECT_MOVE]  = SQL_MOVE,
 };
 
-/* ---- what a sighting means for a row ------------------------------------------------------- */
+/* ---- what a sighting means for a row -------------------------------------------------------- */
 
 static bool news_text(const char *said, const char *known)
 {
@@ -144,7 +144,7 @@ static enum effect effect_of(const struct sw_job *row, const struct sw_sighting 
     return age_ms >= 0 && age_ms < SEEN_IS_FRESH_MS ? EFFECT_NONE : EFFECT_TOUCH;
 }
 
-/* ---- writing it ------------------------------------------------------------------------------ */
+/* ---- writing it ----------------------------------------------------------------------------- */
 
 static void bind_unless(sqlite3_stmt *statement, const char *name, int64_t value, int64_t unknown)
 {
@@ -319,7 +319,7 @@ int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const j
     return sw_store_saw_many(store, seen, 1, &shared, now_ms, changed, err);
 }
 
-/* ---- what people ask for ---------------------------------------------------------------------- */
+/* ---- what people ask for -------------------------------------------------------------------- */
 
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err)
 {

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - laying out text tables.
+ *
+ * A table is cut only as far as it must be. Columns that may be left out are cut first, the
+ * widest first, one terminal column at a time, so short cells stay whole; then they are left
+ * out; what must stay (a job's id is useless without its end) is cut last of all.
+ * libc's wcwidth() is not used: it depends on the locale, and ours is always UTF-8.
+ *
+ * Pure: no I/O.
+ */
+#include "base/table.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define GAP      2
+#define ELLIPSIS "\xe2\x80\xa6"
+
+struct cell {
+    char *text;
+    const char *style;
+    size_t columns;
+};
+
+struct sw_table {
+    const struct sw_column *columns;
+    size_t column_count;
+    struct cell *cells;
+    size_t cell_count, cell_room;
+};
+
+struct sw_table *sw_table_new(const struct sw_column *columns, size_t count)
+{
+    struct sw_table *table = sw_new(struct sw_table);
+
+    table->columns = columns;
+    table->column_count = count;
+    return table;
+}
+
+void sw_table_free(struct sw_table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->cell_count; i++)
+        free(table->cells[i].text);
+    free(table->cells);
+    free(table);
+}
+
+/* One character of valid UTF-8: its bytes, and how many terminal columns it takes. */
+static size_t next_char(const char *text, size_t *columns)
+{
+    static const struct { uint32_t first, last; size_t columns; } ranges[] = {
+        { 0x0300, 0x036f, 0 },   { 0x200b, 0x200f, 0 },   { 0xfe00, 0xfe0f, 0 },
+        { 0x1100, 0x115f, 2 },   { 0x2e80, 0xa4cf, 2 },   { 0xac00, 0xd7a3, 2 },
+        { 0xf900, 0xfaff, 2 },   { 0xfe30, 0xfe6f, 2 },   { 0xff00, 0xff60, 2 },
+        { 0xffe0, 0xffe6, 2 },   { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+        { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+    };
+    unsigned char lead = (unsigned char)*text;
+    size_t bytes = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    uint32_t point = bytes == 1 ? lead : lead & (0x7fu >> bytes);
+
+    for (size_t i = 1; i < bytes; i++)
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    *columns = 1;
+    for (size_t i = 0; i < SW_COUNT(ranges); i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            *columns = ranges[i].columns;
+    return bytes;
+}
+
+static size_t count_columns(const char *text)
+{
+    size_t total = 0;
+
+    while (*text) {
+        size_t columns;
+
+        text += next_char(text, &columns);
+        total += columns;
+    }
+    return total;
+}
+
+void sw_table_cell(struct sw_table *table, const char *text, const char *style)
+{
+    struct cell *cell;
+
+    if (table->cell_count == table->cell_room) {
+        table->cell_room = table->cell_room ? table->cell_room * 2 : 64;
+        table->cells = sw_realloc_array(table->cells, table->cell_room, sizeof *table->cells);
+    }
+    cell = &table->cells[table->cell_count++];
+    cell->text = sw_text_printable(text ? text : "", text ? strlen(text) : 0);
+    for (char *c = cell->text; *c; c++)
+        if (*c == '\n' || *c == '\r' || *c == '\t')
+            *c = ' ';
+    cell->style = style;
+    cell->columns = count_columns(cell->text);
+}
+
+#define LEFT_OUT SIZE_MAX
+
+static size_t total_width(const size_t *widths, size_t count)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (widths[i] != LEFT_OUT)
+            total += widths[i] + GAP;
+    return total ? total - GAP : 0;
+}
+
+/* Take one terminal column from the widest that can spare it. */
+static bool shrink(const struct sw_column *columns, size_t *widths, size_t count, bool essential)
+{
+    size_t widest = count;
+
+    for (size_t i = 0; i < count; i++)
+        if (widths[i] != LEFT_OUT && columns[i].least && widths[i] > columns[i].least &&
+            (columns[i].drop == 0) == essential &&
+            (widest == count || widths[i] > widths[widest]))
+            widest = i;
+    if (widest == count)
+        return false;
+    widths[widest]--;
+    return true;
+}
+
+static bool leave_out(const struct sw_column *columns, size_t *widths, size_t count)
+{
+    size_t first = count;
+
+    for (size_t i = 0; i < count; i++)
+        if (widths[i] != LEFT_OUT && columns[i].drop &&
+            (first == count || columns[i].drop > columns[first].drop))
+            first = i;
+    if (first == count)
+        return false;
+    widths[first] = LEFT_OUT;
+    return true;
+}
+
+static void measure(const struct sw_table *table, size_t *widths)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        widths[i] = count_columns(table->columns[i].title);
+    for (size_t i = 0; i < table->cell_count; i++) {
+        size_t column = i % table->column_count;
+
+        if (table->cells[i].columns > widths[column])
+            widths[column] = table->cells[i].columns;
+    }
+}
+
+/* Dropping a column gives its neighbours their room back: measure again each time. */
+static void fit(const struct sw_table *table, size_t width, size_t *widths)
+{
+    size_t count = table->column_count;
+    sw_autofree size_t *natural = sw_alloc(sizeof *natural * count);
+
+    measure(table, natural);
+    memcpy(widths, natural, sizeof *widths * count);
+    while (width && total_width(widths, count) > width) {
+        if (shrink(table->columns, widths, count, false))
+            continue;
+        if (leave_out(table->columns, widths, count)) {
+            for (size_t i = 0; i < count; i++)
+                if (widths[i] != LEFT_OUT)
+                    widths[i] = natural[i];
+        } else if (!shrink(table->columns, widths, count, true)) {
+            return;
+        }
+    }
+}
+
+/* As much of the text as fits; returns the columns used. */
+static size_t add_cut(struct sw_buf *out, const char *text, size_t columns, size_t width)
+{
+    size_t used = 0;
+
+    if (columns <= width) {
+        sw_buf_add(out, text);
+        return columns;
+    }
+    while (*text) {
+        size_t wide, bytes = next_char(text, &wide);
+
+        if (used + wide + 1 > width)
+            break;
+        sw_buf_add_bytes(out, text, bytes);
+        used += wide;
+        text += bytes;
+    }
+    sw_buf_add(out, ELLIPSIS);
+    return used + 1;
+}
+
+static void add_spaces(struct sw_buf *out, size_t count)
+{
+    while (count-- > 0)
+        sw_buf_add_char(out, ' ');
+}
+
+static void add_cell(struct sw_buf *out, const struct cell *cell, size_t width, bool right,
+                     bool last, bool color)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    size_t used = add_cut(&text, cell->text, cell->columns, width);
+
+    if (right)
+        add_spaces(out, width - used);
+    if (color && cell->style && text.length)
+        sw_buf_addf(out, "\033[%sm%s\033[0m", cell->style, sw_buf_text(&text));
+    else
+        sw_buf_add(out, sw_buf_text(&text));
+    if (!last)
+        add_spaces(out, (right ? 0 : width - used) + GAP);
+}
+
+static void add_row(struct sw_buf *out, const struct sw_table *table, const struct cell *row,
+                    const size_t *widths, bool color)
+{
+    size_t last = 0;
+
+    for (size_t i = 0; i < table->column_count; i++)
+        if (widths[i] != LEFT_OUT && row[i].columns)
+            last = i;
+    for (size_t i = 0; i <= last; i++)
+        if (widths[i] != LEFT_OUT)
+            add_cell(out, &row[i], widths[i], table->columns[i].right, i == last, color);
+    sw_buf_add_char(out, '\n');
+}
+
+void sw_table_write(const struct sw_table *table, size_t width, bool color, struct sw_buf *out)
+{
+    size_t count = table->column_count;
+    sw_autofree size_t *widths = sw_alloc(sizeof *widths * count);
+    sw_autofree struct cell *titles = sw_alloc(sizeof *titles * count);
+
+    fit(table, width, widths);
+    for (size_t i = 0; i < count; i++) {
+        titles[i].text = (char *)table->columns[i].title;
+        titles[i].columns = count_columns(titles[i].text);
+        titles[i].style = "1";
+    }
+    add_row(out, table, titles, widths, color);
+    for (size_t i = 0; i + count <= table->cell_count; i += count)
+        add_row(out, table, &table->cells[i], widths, color);
+}

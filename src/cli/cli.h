@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.h - what the verbs of `slipway` share: the command table and the running program.
+ *
+ * To add a verb: copy its nearest neighbour, fill in a struct command, add one line to the
+ * array in main.c. Help, man page and completion follow from the tables. A verb reaches jobs
+ * through slipway.h only; it returns -1 with `err` filled in, and main.c does the talking.
+ */
+#ifndef SW_CLI_CLI_H
+#define SW_CLI_CLI_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/cli_flags.h"
+#include "cli/cli_out.h"
+
+enum cli_format { CLI_TABLE, CLI_JSON, CLI_YAML, CLI_NAME };    /* the order of -o's words */
+
+/* The running program: what the flags accepted everywhere said, and the session. */
+struct cli {
+    const char *state_dir;
+    const char *profile;
+    bool quiet, no_color, help, version;
+    int format;                      /* enum cli_format, from -o */
+    struct cli_screen screen;
+    struct sw_session *session;      /* NULL until cli_session() */
+    int exit_status;                 /* what a verb that succeeded ends with; the job's own code */
+};
+
+#define CLI_MANY (-1)
+
+struct command {
+    const char *name;
+    const char *alias;               /* another word for it, or NULL */
+    const char *args;                /* how its arguments are written in the synopsis */
+    const char *summary;             /* one line, lower case: what the user gets */
+    const char *description;         /* paragraphs, without line breaks inside */
+    const char *example;             /* real commands, one per line */
+    const struct cli_flag *flags;    /* of this verb, into its options; NULL: none */
+    const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
+    size_t options_size;             /* zeroed memory for `flags` */
+    int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool takes_command;              /* what follows `--` is a command, not more arguments */
+    int (*run)(struct cli *cli, const void *options, const struct cli_args *args,
+               struct sw_error *err);
+};
+
+extern const struct command *const cli_commands[];      /* NULL-ended; in main.c */
+extern const struct cli_flag cli_global_flags[];        /* accepted by every verb; in main.c */
+const struct command *cli_command_find(const char *name);
+
+/* -o, for verbs about jobs and for verbs about other documents (cli_document.c). */
+extern const struct cli_flag cli_output_jobs[];         /* table|json|yaml|name */
+extern const struct cli_flag cli_output_document[];     /* table|json|yaml */
+
+/* Open the store on first use. */
+struct sw_session *cli_session(struct cli *cli, struct sw_error *err);
+
+/* ---- help (cli_help.c) ------------------------------------------------------------------ */
+
+void cli_help_overview(struct sw_buf *out);
+void cli_help_command(const struct command *command, struct sw_buf *out);
+int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err);
+json_t *cli_help_json(void);
+
+/* ---- documents (cli_document.c) --------------------------------------------------------- */
+
+/* An answer of the API, parsed; takes the text. NULL text gives NULL: the call failed. */
+json_t *cli_document(char *text, struct sw_error *err);
+/* A document on stdout as -o asked: JSON or YAML. */
+int cli_document_print(const struct cli *cli, const json_t *document, struct sw_error *err);
+
+/* ---- jobs (cli_jobs.c) ------------------------------------------------------------------ */
+
+/* Selectors to ids, an array of texts. */
+json_t *cli_select(struct cli *cli, const struct cli_args *args, const char *label,
+                   struct sw_error *err);
+/* The same for verbs about one job: owned id. */
+char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err);
+/* "failed", "all", ...: words that stand for any number of jobs. */
+bool cli_selector_is_group(const char *selector);
+
+/* The document of sw_status_many for these ids. */
+json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err);
+/* Say which platforms did not answer. */
+void cli_say_unreachable(const struct cli *cli, const json_t *document);
+
+enum sw_state cli_state_called(const char *name);
+enum sw_state cli_job_state(const json_t *job);
+const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
+void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
+void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
+/* "Complete, exit code 0, 5s": how it went, in one line. */
+char *cli_job_outcome(const json_t *job);
+
+/* Ask before something that cannot be undone; without a terminal the answer is yes. */
+bool cli_confirm(const struct cli *cli, const char *question);
+
+/* Do something to each job, go on after a failure, report the first one at the end. */
+typedef int cli_each_fn(struct cli *cli, const char *id, const void *context,
+                        struct sw_error *err);
+int cli_each(struct cli *cli, const json_t *ids, cli_each_fn *fn, const void *context,
+             struct sw_error *err);
+
+/* ---- the job described by flags (cli_request.c) ------------------------------------------ */
+
+extern const struct cli_flag cli_job_flags[];
+/* File, flags and command to a request; the file is job.yaml when nothing else is said. */
+struct sw_request *cli_request(const struct cli_args *args, struct sw_error *err);
+SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
+
+int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err);
+
+#endif

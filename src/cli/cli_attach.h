@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_attach.h - staying with a job: its news on stderr, its log on stdout, its code at the end.
+ */
+#ifndef SW_CLI_ATTACH_H
+#define SW_CLI_ATTACH_H
+
+#include "cli/cli.h"
+
+/* Follow until the job is over, or until Ctrl-C leaves it alone. Sets cli->exit_status. */
+int cli_attach(struct cli *cli, const char *id, struct sw_error *err);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_help.c - help made from the tables: for people, at 80 columns, and as JSON for tools.
+ *
+ * Help begins with what the user gets, shows a real example, then the flags. The manual pages
+ * and completions are generated from cli_help_json(), so they cannot tell another story.
+ * Pure: appends to a buffer.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+#define WIDTH       79
+#define FLAG_INDENT 2
+#define HELP_COLUMN 28
+
+static const struct {
+    const char *name, *summary, *text;
+} topics[] = {
+    { "exit-codes", "what the exit status of slipway means",
+      "run, wait and logs -f end with the job's own exit code: 128+N when signal N ended it, "
+      "124 when its time limit did, 130 when it was canceled. Everything else ends with 0 or:\n"
+      "\n"
+      "  64  usage          the command line is wrong\n"
+      "  65  specification  a job file, profile or flag is wrong\n"
+      "  66  not found      no such job, file or platform\n"
+      "  68  conflict       the job's state does not allow it\n"
+      "  69  unreachable    the platform did not answer; nothing has changed\n"
+      "  70  internal       a bug of ours\n"
+      "  72  interrupted    we were asked to stop\n"
+      "  73  store          the job store cannot be read or written\n"
+      "  74  input/output   a file cannot be read or written\n"
+      "  75  timeout        our own waiting ran out (wait --timeout)\n"
+      "  76  refused        the platform answered, and said no\n"
+      "  77  credential     a credential is missing or was refused\n"
+      "  78  unsupported    not available on this platform or in this build\n"
+      "\n"
+      "doctor ends with 1 when something is wrong. Leaving a job with Ctrl-C is 0. 141 means "
+      "that whoever read our output went away. A job may use any of these numbers itself: "
+      "where that matters, read exit_code in 'slipway status JOB -o json'." },
+    { "selectors", "how to name jobs: ids, prefixes, last, failed, ...",
+      "Wherever a command takes JOB, these name one or more jobs:\n"
+      "\n"
+      "  train-k3v9q2xa   a job id\n"
+      "  train-k3         the beginning of an id, as long as only one job has it\n"
+      "  train            the newest job of that name\n"
+      "  last  last-2     the newest job; the one two before it\n"
+      "  failed           all jobs that ended in Error\n"
+      "  pending running complete canceled   all jobs in that state\n"
+      "  active           all jobs that are not over\n"
+      "  all              all jobs\n"
+      "\n"
+      "-l key=value chooses by label, alone or together with the words above." },
+    { "environment", "variables that slipway reads",
+      "  SLIPWAY_STATE_DIR   where the job store is\n"
+      "  XDG_STATE_HOME      its parent folder (default: ~/.local/state)\n"
+      "  NO_COLOR            any value: no colours\n"
+      "  TERM=dumb           no colours either\n"
+      "\n"
+      "./.env and ~/.config/tao/.env are read for credentials; they never override what is "
+      "already set. Platforms name their own variables: 'slipway platforms NAME'." },
+};
+
+static void add_flag(struct sw_buf *out, const struct cli_flag *flag)
+{
+    sw_auto(sw_buf) struct sw_buf left = SW_BUF_INIT, help = SW_BUF_INIT;
+    const char *folded;
+
+    if (!flag->help)
+        return;
+    if (flag->letter)
+        sw_buf_addf(&left, "-%c, --%s", flag->letter, flag->name);
+    else
+        sw_buf_addf(&left, "    --%s", flag->name);
+    if (flag->arg)
+        sw_buf_addf(&left, " %s", flag->arg);
+    cli_wrap(&help, flag->help, HELP_COLUMN, WIDTH);
+    folded = sw_buf_text(&help);
+    if (left.length + FLAG_INDENT + 2 <= HELP_COLUMN)
+        sw_buf_addf(out, "%*s%-*s%s", FLAG_INDENT, "", HELP_COLUMN - FLAG_INDENT,
+                    sw_buf_text(&left), folded + HELP_COLUMN);
+    else
+        sw_buf_addf(out, "%*s%s\n%s", FLAG_INDENT, "", sw_buf_text(&left), folded);
+}
+
+static void add_flags(struct sw_buf *out, const char *title, const struct cli_flag *flags)
+{
+    if (!flags || !flags->name)
+        return;
+    if (title)
+        sw_buf_addf(out, "\n%s\n", title);
+    for (; flags->name; flags++)
+        add_flag(out, flags);
+}
+
+static void add_example(struct sw_buf *out, const char *example)
+{
+    while (*example) {
+        size_t length = strcspn(example, "\n");
+
+        sw_buf_addf(out, "  %.*s\n", (int)length, example);
+        example += length + (example[length] == '\n');
+    }
+}
+
+void cli_help_command(const struct command *command, struct sw_buf *out)
+{
+    bool flags = command->flags || command->shared[0];
+
+    sw_buf_addf(out, "slipway %s: %s\n\n", command->name, command->summary);
+    cli_wrap(out, command->description, 0, WIDTH);
+    sw_buf_addf(out, "\nUsage:\n  slipway %s%s%s%s\n", command->name, flags ? " [FLAGS]" : "",
+                *command->args ? " " : "", command->args);
+    if (command->alias)
+        sw_buf_addf(out, "  (also: slipway %s)\n", command->alias);
+    sw_buf_addf(out, "\nExample:\n");
+    add_example(out, command->example);
+    add_flags(out, "Flags:", command->flags);
+    add_flags(out, command->flags ? NULL : "Flags:", command->shared[0]);
+    add_flags(out, NULL, command->shared[1]);
+    add_flags(out, "Everywhere:", cli_global_flags);
+}
+
+void cli_help_overview(struct sw_buf *out)
+{
+    sw_buf_add(out, "Slipway launches training jobs and stays with them until the results are "
+                    "home.\n\n"
+                    "  slipway run -- python train.py    run a command here as a job\n"
+                    "  slipway run -f job.yaml           run what a job file describes\n"
+                    "  slipway ps                        see how all jobs are doing\n"
+                    "\nCommands:\n");
+    for (const struct command *const *c = cli_commands; *c; c++)
+        sw_buf_addf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    sw_buf_add(out, "\nHelp: slipway help COMMAND, or one of:\n");
+    for (size_t i = 0; i < SW_COUNT(topics); i++)
+        sw_buf_addf(out, "  slipway help %-12s %s\n", topics[i].name, topics[i].summary);
+}
+
+int cli_help_topic(const char *name, struct sw_buf *out, struct sw_error *err)
+{
+    const struct command *command = cli_command_find(name);
+
+    if (command) {
+        cli_help_command(command, out);
+        return 0;
+    }
+    for (size_t i = 0; i < SW_COUNT(topics); i++)
+        if (strcmp(topics[i].name, name) == 0) {
+            cli_wrap(out, topics[i].text, 0, WIDTH);
+            return 0;
+        }
+    sw_fail(err, SW_E_USAGE, "there is no help about '%s'", name);
+    return sw_hint(err, "'slipway help' lists the commands");
+}
+
+static void list_flags(json_t *list, const struct cli_flag *flags)
+{
+    for (; flags && flags->name; flags++) {
+        char letter[2] = { flags->letter, '\0' };
+
+        if (flags->help)
+            json_array_append_new(list, sw_json_object(
+                SW_STR("long", flags->name),
+                SW_STR("short", flags->letter ? letter : NULL),
+                SW_STR("arg", flags->arg),
+                SW_STR("help", flags->help)));
+    }
+}
+
+static json_t *command_json(const struct command *command)
+{
+    json_t *flags = json_array(), *aliases = json_array();
+
+    list_flags(flags, command->flags);
+    for (size_t i = 0; i < SW_COUNT(command->shared); i++)
+        list_flags(flags, command->shared[i]);
+    if (command->alias)
+        json_array_append_new(aliases, sw_json_text(command->alias));
+    return sw_json_object(
+        SW_STR("name", command->name),
+        SW_SUB("aliases", aliases),
+        SW_STR("args", command->args),
+        SW_STR("summary", command->summary),
+        SW_STR("description", command->description),
+        SW_STR("example", command->example),
+        SW_SUB("flags", flags));
+}
+
+json_t *cli_help_json(void)
+{
+    json_t *commands = json_array(), *shared = json_array(), *about = json_array();
+
+    for (const struct command *const *c = cli_commands; *c; c++)
+        json_array_append_new(commands, command_json(*c));
+    list_flags(shared, cli_global_flags);
+    for (size_t i = 0; i < SW_COUNT(topics); i++)
+        json_array_append_new(about, sw_json_object(
+            SW_STR("name", topics[i].name),
+            SW_STR("summary", topics[i].summary),
+            SW_STR("text", topics[i].text)));
+    return sw_json_object(
+        SW_SUB("commands", commands),
+        SW_SUB("flags", shared),
+        SW_SUB("topics", about));
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_jobs.c - what the verbs about jobs have in common: choosing them, reading their
+ * documents, doing something to each.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cli.h"
+
+bool cli_selector_is_group(const char *selector)
+{
+    static const char *const words[] = {
+        "all", "active", "pending", "running", "complete", "failed", "canceled",
+    };
+
+    for (size_t i = 0; i < SW_COUNT(words); i++)
+        if (strcmp(words[i], selector) == 0)
+            return true;
+    return false;
+}
+
+json_t *cli_select(struct cli *cli, const struct cli_args *args, const char *label,
+                   struct sw_error *err)
+{
+    struct sw_session *session;
+
+    if (args->word_count == 0 && !label) {
+        sw_fail(err, SW_E_USAGE, "which job?");
+        sw_hint(err, "name one (an id, a name, 'last', ...) or choose by label with -l; "
+                     "see 'slipway help selectors'");
+        return NULL;
+    }
+    session = cli_session(cli, err);
+    if (!session)
+        return NULL;
+    return cli_document(sw_select(session, args->words, args->word_count, label, err), err);
+}
+
+char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err)
+{
+    struct sw_session *session = cli_session(cli, err);
+    sw_auto(json) json_t *ids = NULL;
+
+    if (!session)
+        return NULL;
+    ids = cli_document(sw_select(session, &selector, 1, NULL, err), err);
+    if (!ids)
+        return NULL;
+    if (json_array_size(ids) != 1) {
+        sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
+                json_array_size(ids));
+        sw_hint(err, "'slipway status %s -o name' lists them", selector);
+        return NULL;
+    }
+    return sw_strdup(json_string_value(json_array_get(ids, 0)));
+}
+
+json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err)
+{
+    size_t count = json_array_size(ids);
+    sw_autofree const char **list = sw_alloc((count + 1) * sizeof *list);
+
+    for (size_t i = 0; i < count; i++)
+        list[i] = json_string_value(json_array_get(ids, i));
+    return cli_document(sw_status_many(cli->session, list, count, look, err), err);
+}
+
+void cli_say_unreachable(const struct cli *cli, const json_t *document)
+{
+    const json_t *list = json_object_get(document, "unreachable");
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(list, i, each)
+        cli_warn(cli, "%s did not answer, its jobs are shown as last seen: %s",
+                 sw_json_str(each, "platform"), sw_json_str(each, "message"));
+}
+
+enum sw_state cli_state_called(const char *name)
+{
+    for (int state = SW_PENDING; name && state <= SW_CANCELED; state++)
+        if (strcmp(sw_state_name(state), name) == 0)
+            return state;
+    return SW_UNKNOWN;
+}
+
+enum sw_state cli_job_state(const json_t *job)
+{
+    return cli_state_called(sw_json_str(job, "status"));
+}
+
+const char *cli_state_style(enum sw_state state)
+{
+    static const char *const styles[] = {
+        [SW_UNKNOWN] = "35", [SW_PENDING] = "33",  [SW_RUNNING] = "36",  [SW_PAUSED] = "33",
+        [SW_COMPLETE] = "32", [SW_ERROR] = "31",   [SW_CANCELED] = "2",
+    };
+
+    return (size_t)state < SW_COUNT(styles) ? styles[state] : NULL;
+}
+
+void cli_job_age(const json_t *job, const char *key, char out[24])
+{
+    int64_t age_ms = sw_json_int(job, key, -1);
+
+    if (age_ms >= 0)
+        sw_age_format(age_ms, out);
+    else
+        snprintf(out, 24, "-");
+}
+
+void cli_duration(int64_t ms, char out[32])
+{
+    out[0] = '\0';
+    if (ms >= 10000)
+        sw_duration_format(ms / 1000 * 1000, out);
+    else if (ms >= 0)
+        snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+}
+
+char *cli_job_outcome(const json_t *job)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    int64_t code = sw_json_int(job, "exit_code", -1), signal = sw_json_int(job, "signal", 0);
+    char duration[32];
+
+    sw_buf_add(&out, sw_state_name(cli_job_state(job)));
+    if (signal > 0)
+        sw_buf_addf(&out, ", signal %lld", (long long)signal);
+    else if (code >= 0)
+        sw_buf_addf(&out, ", exit code %lld", (long long)code);
+    cli_duration(sw_json_int(job, "duration_ms", -1), duration);
+    if (duration[0])
+        sw_buf_addf(&out, ", %s", duration);
+    return sw_buf_steal(&out);
+}
+
+bool cli_confirm(const struct cli *cli, const char *question)
+{
+    sw_autofd int fd = -1;
+    char answer[16] = "";
+    ssize_t length;
+
+    if (!cli->screen.err_terminal)
+        return true;
+    fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);     /* stdin may be the job file */
+    if (fd < 0)
+        return true;
+    fprintf(stderr, "%s [y/N] ", question);
+    length = read(fd, answer, sizeof answer - 1);
+    if (length <= 0)
+        fputs("\n", stderr);
+    return length > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+int cli_each(struct cli *cli, const json_t *ids, cli_each_fn *fn, const void *context,
+             struct sw_error *err)
+{
+    const json_t *each;
+    size_t i;
+    int rc = 0;
+
+    json_array_foreach(ids, i, each) {
+        struct sw_error failed = { 0 };
+
+        if (fn(cli, json_string_value(each), context, &failed) == 0)
+            continue;
+        if (rc < 0)
+            cli_complain(cli, &failed);
+        else if (err)
+            *err = failed;
+        rc = -1;
+    }
+    return rc;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_out.c - the only place that knows about the terminal.
+ *
+ * Words that came from elsewhere (a platform's message, a file's content in an error) are made
+ * harmless before a terminal sees them. A reader that went away (`slipway ps | head -1`) is
+ * not an error worth words: the status is the shell's usual 141.
+ */
+#include "cli/cli_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+#define EXIT_READER_GONE 141
+
+void cli_screen_guard(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+            _exit(sw_code_exit_status(SW_E_IO));    /* the wrong way round: use of it must fail */
+}
+
+static size_t columns_of(int fd)
+{
+    struct winsize size = { 0 };
+
+    if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+void cli_screen_look(struct cli_screen *screen, bool no_color)
+{
+    const char *term = getenv("TERM");
+    bool color = !no_color && sw_text_empty(getenv("NO_COLOR")) && !sw_text_same(term, "dumb");
+
+    screen->out_terminal = isatty(STDOUT_FILENO);
+    screen->err_terminal = isatty(STDERR_FILENO);
+    screen->out_color = color && screen->out_terminal;
+    screen->err_color = color && screen->err_terminal;
+    screen->width = screen->out_terminal ? columns_of(STDOUT_FILENO) : 0;
+}
+
+static char *harmless(const char *fmt, va_list args)
+{
+    char *made = NULL, *clean;
+
+    if (vasprintf(&made, fmt, args) < 0)
+        return sw_strdup("");
+    clean = sw_text_printable(made, strlen(made));
+    free(made);
+    return clean;
+}
+
+void cli_say(const struct cli *cli, const char *fmt, ...)
+{
+    sw_autofree char *text = NULL;
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, fmt);
+    text = harmless(fmt, args);
+    va_end(args);
+    fprintf(stderr, "%s\n", text);
+}
+
+void cli_say_job(const struct cli *cli, const char *id, const char *fmt, ...)
+{
+    sw_autofree char *text = NULL;
+    va_list args;
+
+    if (cli->quiet)
+        return;
+    va_start(args, fmt);
+    text = harmless(fmt, args);
+    va_end(args);
+    if (cli->screen.err_color)
+        fprintf(stderr, "\033[1m%s\033[0m  %s\n", id, text);
+    else
+        fprintf(stderr, "%s  %s\n", id, text);
+}
+
+void cli_warn(const struct cli *cli, const char *fmt, ...)
+{
+    sw_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    text = harmless(fmt, args);
+    va_end(args);
+    fprintf(stderr, "slipway: %s%s%s %s\n", cli->screen.err_color ? "\033[33m" : "", "warning:",
+            cli->screen.err_color ? "\033[0m" : "", text);
+}
+
+/* Later lines of a message stand below the first, indented. */
+static void print_lines(const char *text)
+{
+    sw_autofree char *clean = sw_text_printable(text, strlen(text));
+
+    for (const char *line = clean; *line;) {
+        size_t length = strcspn(line, "\n");
+
+        fprintf(stderr, "%s%.*s\n", line == clean ? "" : "  ", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void cli_complain(const struct cli *cli, const struct sw_error *err)
+{
+    if (cli->format == CLI_JSON) {
+        sw_auto(json) json_t *document = sw_json_object(
+            SW_SUB("error", sw_json_object(
+                SW_STR("code", sw_code_name(err->code)),
+                SW_INT("exit_status", sw_code_exit_status(err->code)),
+                SW_STR("message", err->message),
+                SW_STR("hint", err->hint))));
+        sw_autofree char *text = sw_json_dump(document);
+
+        fprintf(stderr, "%s\n", text);
+        return;
+    }
+    fputs(cli->screen.err_color ? "\033[31mslipway:\033[0m " : "slipway: ", stderr);
+    print_lines(err->message);
+    if (err->hint[0]) {
+        fputs("  hint: ", stderr);
+        print_lines(err->hint);
+    }
+}
+
+void cli_print(const char *text)
+{
+    fputs(text, stdout);
+}
+
+int cli_print_end(const struct cli *cli)
+{
+    struct sw_error err = { 0 };
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE)
+        return EXIT_READER_GONE;
+    sw_fail_errno(&err, SW_E_IO, "cannot write to standard output");
+    cli_complain(cli, &err);
+    return sw_code_exit_status(err.code);
+}
+
+/* One line of text, folded. Returns where the next one begins. */
+static const char *wrap_line(struct sw_buf *out, const char *text, size_t indent, size_t width)
+{
+    const char *end = text + strcspn(text, "\n");
+    size_t column = 0;
+
+    while (text < end) {
+        size_t length = strcspn(text, " \n");
+        sw_autofree char *word = sw_strndup(text, length);
+        size_t columns = sw_text_columns(word);
+
+        if (column && column + 1 + columns > width) {
+            sw_buf_add_char(out, '\n');
+            column = 0;
+        }
+        sw_buf_addf(out, "%*s%s", column ? 1 : (int)indent, "", word);
+        column += (column ? 1 : indent) + columns;
+        text += length + (text + length < end);
+    }
+    sw_buf_add_char(out, '\n');
+    return *end ? end + 1 : end;
+}
+
+void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width)
+{
+    do {
+        size_t length = strcspn(text, "\n");
+
+        if (*text == ' ') {
+            sw_buf_addf(out, "%*s%.*s\n", (int)indent, "", (int)length, text);
+            text += length + (text[length] == '\n');
+        } else {
+            text = wrap_line(out, text, indent, width);
+        }
+    } while (*text);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_out.h - saying things: data on stdout, words on stderr, colours only on a terminal.
+ */
+#ifndef SW_CLI_OUT_H
+#define SW_CLI_OUT_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct cli;
+
+/* What we are writing to. */
+struct cli_screen {
+    bool out_terminal, err_terminal;
+    bool out_color, err_color;
+    size_t width;               /* columns of stdout; 0: not a terminal, cut nothing */
+};
+
+/* Make sure that 0, 1 and 2 are open: a file of ours must never become "stdout". */
+void cli_screen_guard(void);
+void cli_screen_look(struct cli_screen *screen, bool no_color);
+
+/* A line for a person; nothing with --quiet. */
+void cli_say(const struct cli *cli, const char *fmt, ...) SW_PRINTF(2, 3);
+/* A line about one job, its id in front. */
+void cli_say_job(const struct cli *cli, const char *id, const char *fmt, ...) SW_PRINTF(3, 4);
+/* Something is wrong, but we go on: also with --quiet. */
+void cli_warn(const struct cli *cli, const char *fmt, ...) SW_PRINTF(2, 3);
+/* Why we failed and what to do; with -o json as one JSON line. Both on stderr. */
+void cli_complain(const struct cli *cli, const struct sw_error *err);
+
+/* Data on stdout. */
+void cli_print(const char *text);
+/* Flush; 0, or what the program must end with when stdout did not take it all. */
+int cli_print_end(const struct cli *cli);
+
+/* Text folded at spaces to `width`, every line indented. Line breaks stay; a line that begins
+ * with a space is kept as it is. */
+void cli_wrap(struct sw_buf *out, const char *text, size_t indent, size_t width);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * help.c - `slipway help [COMMAND|TOPIC]`, and --json for the tools that make the manual.
+ */
+#include "cli/cli.h"
+
+struct help_options {
+    bool json;
+};
+
+static const struct cli_flag help_flags[] = {
+    { "json", 0, NULL, NULL, cli_apply_bool, offsetof(struct help_options, json) },
+    { 0 }
+};
+
+static int help_run(struct cli *cli, const void *given, const struct cli_args *args,
+                    struct sw_error *err)
+{
+    const struct help_options *options = given;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    (void)cli;
+    if (options->json) {
+        sw_auto(json) json_t *tables = cli_help_json();
+        sw_autofree char *text = sw_json_dump_pretty(tables);
+
+        sw_buf_add(&out, text);
+    } else if (args->word_count == 0) {
+        cli_help_overview(&out);
+    } else if (cli_help_topic(args->words[0], &out, err) < 0) {
+        return -1;
+    }
+    cli_print(sw_buf_text(&out));
+    return 0;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .args = "[COMMAND|TOPIC]",
+    .summary = "explain a command or a topic",
+    .description = "You get what a command does, one real example and its flags; or a page about "
+                   "exit-codes, selectors or environment.",
+    .example = "slipway help run\nslipway help exit-codes",
+    .flags = help_flags,
+    .options_size = sizeof(struct help_options),
+    .max_args = 1,
+    .run = help_run,
+};

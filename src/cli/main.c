@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * main.c - the program `slipway`: finds the verb, hands it its flags, reports how it went.
+ *
+ * The array below is the one list of verbs: help, manual pages and completion read it. Nothing
+ * is opened or loaded here; a verb that needs the store asks for it, so `slipway --version`
+ * costs no more than its own start.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+extern const struct command command_run, command_plan, command_ps, command_status, command_logs,
+    command_wait, command_cancel, command_rm, command_results, command_get, command_platforms,
+    command_schema, command_doctor, command_version, command_help;
+
+const struct command *const cli_commands[] = {
+    &command_run,     &command_plan,    &command_ps,        &command_status, &command_logs,
+    &command_wait,    &command_cancel,  &command_results,   &command_get,    &command_rm,
+    &command_platforms, &command_schema, &command_doctor,   &command_version, &command_help,
+    NULL,
+};
+
+const struct cli_flag cli_global_flags[] = {
+    { "state-dir", 0, "DIR", "where the job store is (or $SLIPWAY_STATE_DIR)",
+      cli_apply_text, offsetof(struct cli, state_dir) },
+    { "profile", 0, "NAME", "section of the profiles (default: the platform's)",
+      cli_apply_text, offsetof(struct cli, profile) },
+    { "quiet", 'q', NULL, "no words on stderr but errors and warnings", cli_apply_bool,
+      offsetof(struct cli, quiet) },
+    { "no-color", 0, NULL, "no colours (also: NO_COLOR=1)", cli_apply_bool,
+      offsetof(struct cli, no_color), .also = "no-colour" },
+    { "help", 'h', NULL, "show this help", cli_apply_bool, offsetof(struct cli, help) },
+    { 0 }
+};
+
+/* Only before the verb: "slipway --version". */
+static const struct cli_flag lead_flags[] = {
+    { "version", 'V', NULL, "show the version", cli_apply_bool, offsetof(struct cli, version) },
+    { 0 }
+};
+
+const struct command *cli_command_find(const char *name)
+{
+    for (const struct command *const *c = cli_commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0 || sw_text_same((*c)->alias, name))
+            return *c;
+    return NULL;
+}
+
+static int unknown_command(const char *name, struct sw_error *err)
+{
+    const char *names[64];
+    size_t count = 0;
+    const char *nearest;
+
+    for (const struct command *const *c = cli_commands; *c && count < SW_COUNT(names); c++)
+        names[count++] = (*c)->name;
+    nearest = sw_text_nearest(name, names, count);
+    sw_fail(err, SW_E_USAGE, "there is no command '%s'", name);
+    if (nearest)
+        return sw_hint(err, "did you mean 'slipway %s'?", nearest);
+    return sw_hint(err, "'slipway help' lists the commands");
+}
+
+static void warn(void *context, const char *text)
+{
+    cli_warn(context, "%s", text);
+}
+
+struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
+{
+    struct sw_open_options options = {
+        .size = sizeof options,
+        .state_dir = cli->state_dir,
+        .profile = cli->profile,
+        .warn = warn,
+        .warn_context = cli,
+    };
+
+    if (!cli->session)
+        cli->session = sw_open(&options, err);
+    return cli->session;
+}
+
+static int check_args(const struct command *command, const struct cli_args *args,
+                      struct sw_error *err)
+{
+    size_t count = args->word_count;
+
+    if (command->min_args > 0 && count < (size_t)command->min_args) {
+        sw_fail(err, SW_E_USAGE, "%s needs an argument: slipway %s %s", command->name,
+                command->name, command->args);
+        return sw_hint(err, "'slipway %s --help' shows an example", command->name);
+    }
+    if (command->max_args == CLI_MANY || count <= (size_t)command->max_args)
+        return 0;
+    sw_fail(err, SW_E_USAGE, "%s does not know what to do with '%s'", command->name,
+            args->words[command->max_args]);
+    if (command->takes_command)
+        return sw_hint(err, "a command goes after '--': slipway %s -- %s ...", command->name,
+                       args->words[0]);
+    return sw_hint(err, "usage: slipway %s %s", command->name, command->args);
+}
+
+/* For most verbs `--` only ends the flags: what follows are arguments like the others. */
+static void rest_to_words(struct cli_args *args)
+{
+    args->words = sw_realloc_array(args->words, args->word_count + args->rest_count + 1,
+                                   sizeof *args->words);
+    for (size_t i = 0; i < args->rest_count; i++)
+        args->words[args->word_count++] = args->rest[i];
+    args->rest = NULL;
+    args->rest_count = 0;
+}
+
+static int run_command(struct cli *cli, const struct command *command, int argc,
+                       const char *const *argv, struct sw_error *err)
+{
+    sw_autofree void *options = sw_alloc(command->options_size + 1);
+    sw_auto(cli_args) struct cli_args args = { 0 };
+    struct cli_flag_set sets[] = {
+        { command->flags, options },
+        { command->shared[0], cli },
+        { command->shared[1], cli },
+        { cli_global_flags, cli },
+    };
+    int rc = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, false, &args, err);
+
+    cli_screen_look(&cli->screen, cli->no_color);
+    if (cli->help) {
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+        cli_help_command(command, &text);
+        cli_print(sw_buf_text(&text));
+        return 0;
+    }
+    if (rc < 0) {
+        if (err->hint[0])
+            return -1;
+        return sw_hint(err, "'slipway %s --help' lists its flags", command->name);
+    }
+    if (!command->takes_command)
+        rest_to_words(&args);
+    if (check_args(command, &args, err) < 0)
+        return -1;
+    return command->run(cli, options, &args, err);
+}
+
+static int overview(const struct cli *cli)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    if (cli->version)
+        sw_buf_addf(&text, "slipway %s\n", sw_version());
+    else
+        cli_help_overview(&text);
+    cli_print(sw_buf_text(&text));
+    return 0;
+}
+
+static int dispatch(struct cli *cli, int argc, const char *const *argv, struct sw_error *err)
+{
+    const struct cli_flag_set sets[] = { { lead_flags, cli }, { cli_global_flags, cli } };
+    sw_auto(cli_args) struct cli_args lead = { 0 };
+    const struct command *command;
+    int used = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, true, &lead, err);
+
+    cli_screen_look(&cli->screen, cli->no_color);
+    if (used < 0)
+        return err->hint[0] ? -1 : sw_hint(err, "'slipway help' lists the commands");
+    if (cli->version || used == argc)
+        return overview(cli);
+    command = cli_command_find(argv[used]);
+    if (!command)
+        return unknown_command(argv[used], err);
+    return run_command(cli, command, argc - used - 1, argv + used + 1, err);
+}
+
+static void notice_nothing(int signal)
+{
+    (void)signal;
+}
+
+static int finish(const struct cli *cli, int rc, struct sw_error *err)
+{
+    if (rc == 0)
+        return cli->exit_status;
+    if (err->code == SW_OK)
+        sw_fail(err, SW_E_INTERNAL, "the command failed and did not say why");
+    cli_complain(cli, err);
+    return sw_code_exit_status(err->code);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = { 0 };
+    struct sw_error err = { 0 };
+    /* A handler rather than SIG_IGN: it ends at exec, so a job never inherits it. */
+    struct sigaction action = { .sa_handler = notice_nothing };
+    int status, written;
+
+    cli_screen_guard();
+    sigaction(SIGPIPE, &action, NULL);
+    status = finish(&cli, dispatch(&cli, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
+                                   &err), &err);
+    sw_close(cli.session);
+    written = cli_print_end(&cli);
+    return written ? written : status;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ps.c - `slipway ps`: all jobs, newest first, each with the age of what is known about it.
+ */
+#include <stdio.h>
+
+#include "base/table.h"
+#include "cli/cli.h"
+
+#define NEWEST 20
+#define ALL    1000000
+
+struct ps_options {
+    bool all, stored;
+    int64_t limit;
+    const char *state, *platform, *label;
+};
+
+static const struct cli_flag ps_flags[] = {
+    { "all", 'a', NULL, "every job, not only the newest 20", cli_apply_bool,
+      offsetof(struct ps_options, all) },
+    { "limit", 'n', "N", "the newest N", cli_apply_int64, offsetof(struct ps_options, limit) },
+    { "state", 0, "STATE", "only Pending, Running, Error, ... or active", cli_apply_text,
+      offsetof(struct ps_options, state), .also = "status" },
+    { "platform", 'p', "NAME", "only jobs of this platform", cli_apply_text,
+      offsetof(struct ps_options, platform) },
+    { "label", 'l', "KEY[=VALUE]", "only jobs with this label", cli_apply_text,
+      offsetof(struct ps_options, label) },
+    { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
+      offsetof(struct ps_options, stored) },
+    { 0 }
+};
+
+static const struct sw_column columns[] = {
+    { "ID", .least = 14 },
+    { "STATUS" },
+    { "PLATFORM", .drop = 2 },
+    { "AGE", .right = true, .drop = 1 },
+    { "SEEN", .right = true, .drop = 4 },
+    { "MESSAGE", .least = 8, .drop = 3 },
+};
+
+static void add_job(struct sw_table *table, const json_t *job)
+{
+    enum sw_state state = cli_job_state(job);
+    char age[24], seen[24];
+
+    cli_job_age(job, "age_ms", age);
+    cli_job_age(job, "seen_age_ms", seen);
+    sw_table_cell(table, sw_json_str(job, "id"), NULL);
+    sw_table_cell(table, sw_state_name(state), cli_state_style(state));
+    sw_table_cell(table, sw_json_str(job, "backend_type"), NULL);
+    sw_table_cell(table, age, NULL);
+    sw_table_cell(table, sw_state_is_final(state) ? "" : seen, "2");
+    sw_table_cell(table, sw_json_str(job, "message"), NULL);
+}
+
+static void print_table(const struct cli *cli, const json_t *document)
+{
+    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const json_t *jobs = json_object_get(document, "jobs"), *job;
+    int64_t total = sw_json_int(document, "total", 0), shown = (int64_t)json_array_size(jobs);
+    size_t i;
+
+    if (shown == 0) {
+        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
+        return;
+    }
+    json_array_foreach(jobs, i, job)
+        add_job(table, job);
+    sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
+    cli_print(sw_buf_text(&out));
+    if (total > shown && cli->screen.err_terminal)
+        cli_say(cli, "%lld of %lld jobs; --all shows every one", (long long)shown,
+                (long long)total);
+}
+
+static void print_names(const json_t *document)
+{
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(json_object_get(document, "jobs"), i, job)
+        printf("%s\n", sw_json_str(job, "id"));
+}
+
+static int ps_run(struct cli *cli, const void *given, const struct cli_args *args,
+                  struct sw_error *err)
+{
+    const struct ps_options *options = given;
+    struct sw_list_options list = {
+        .size = sizeof list,
+        .look = options->stored ? SW_LOOK_STORED : SW_LOOK_REFRESH,
+        .state = options->state,
+        .platform = options->platform,
+        .label = options->label,
+        .name = args->word_count ? args->words[0] : NULL,
+        .limit = options->all ? ALL : options->limit ? (size_t)options->limit : NEWEST,
+    };
+    sw_auto(json) json_t *document = NULL;
+
+    if (!cli_session(cli, err))
+        return -1;
+    document = cli_document(sw_list(cli->session, &list, err), err);
+    if (!document)
+        return -1;
+    cli_say_unreachable(cli, document);
+    if (cli->format == CLI_TABLE)
+        print_table(cli, document);
+    else if (cli->format == CLI_NAME)
+        print_names(document);
+    else
+        return cli_document_print(cli, document, err);
+    return 0;
+}
+
+const struct command command_ps = {
+    .name = "ps",
+    .alias = "list",
+    .args = "[NAME]",
+    .summary = "list jobs, newest first",
+    .description =
+        "You get one line per job, the newest 20 first. All platforms are asked once, together; "
+        "SEEN says how old the answer about a running job is. A platform that does not answer "
+        "is named on stderr and its jobs stay in the list as they were last seen.",
+    .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
+    .flags = ps_flags,
+    .shared = { cli_output_jobs },
+    .options_size = sizeof(struct ps_options),
+    .max_args = 1,
+    .run = ps_run,
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rm.c - `slipway rm JOB...`: forget finished jobs and remove their files.
+ */
+#include "cli/cli.h"
+
+struct rm_options {
+    bool keep_results, expired, yes;
+    const char *label;
+};
+
+static const struct cli_flag rm_flags[] = {
+    { "keep-results", 0, NULL, "leave the results where they are", cli_apply_bool,
+      offsetof(struct rm_options, keep_results) },
+    { "expired", 0, NULL, "all jobs whose keep time has passed", cli_apply_bool,
+      offsetof(struct rm_options, expired) },
+    { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
+      offsetof(struct rm_options, yes) },
+    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
+      offsetof(struct rm_options, label) },
+    { 0 }
+};
+
+static int remove_expired(struct cli *cli, struct sw_error *err)
+{
+    sw_auto(json) json_t *ids = NULL;
+    const json_t *id;
+    size_t i;
+
+    if (!cli_session(cli, err))
+        return -1;
+    ids = cli_document(sw_remove_expired(cli->session, err), err);
+    if (!ids)
+        return -1;
+    json_array_foreach(ids, i, id)
+        cli_say_job(cli, json_string_value(id), "removed");
+    if (json_array_size(ids) == 0)
+        cli_say(cli, "no job has outlived its keep time");
+    return 0;
+}
+
+static int remove_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+{
+    const struct rm_options *options = context;
+
+    if (sw_remove(cli->session, id, options->keep_results, err) < 0)
+        return sw_wrap(err, "cannot remove '%s'", id);
+    cli_say_job(cli, id, "removed%s", options->keep_results ? ", results kept" : "");
+    return 0;
+}
+
+static int rm_run(struct cli *cli, const void *given, const struct cli_args *args,
+                  struct sw_error *err)
+{
+    const struct rm_options *options = given;
+    sw_auto(json) json_t *ids = NULL;
+    sw_autofree char *question = NULL;
+
+    if (options->expired && args->word_count)
+        return sw_fail(err, SW_E_USAGE, "--expired chooses the jobs itself: name none");
+    if (options->expired)
+        return remove_expired(cli, err);
+    ids = cli_select(cli, args, options->label, err);
+    if (!ids)
+        return -1;
+    question = sw_format("remove %zu jobs%s?", json_array_size(ids),
+                         options->keep_results ? "" : " and their results");
+    if (json_array_size(ids) > 1 && !options->yes && !cli_confirm(cli, question)) {
+        cli_say(cli, "nothing was removed");
+        return 0;
+    }
+    return cli_each(cli, ids, remove_one, options, err);
+}
+
+const struct command command_rm = {
+    .name = "rm",
+    .args = "JOB...",
+    .summary = "forget finished jobs and remove their files",
+    .description =
+        "You get the room back: the job's record, log and results are removed. Copy what you "
+        "need first ('slipway get'), or use --keep-results. A job that is not over is not "
+        "removed: cancel it first.",
+    .example = "slipway rm last\nslipway rm --expired",
+    .flags = rm_flags,
+    .options_size = sizeof(struct rm_options),
+    .max_args = CLI_MANY,
+    .run = rm_run,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.c - `slipway run`: start a job, stay with it, end with its exit code.
+ */
+#include <stdio.h>
+
+#include "cli/cli_attach.h"
+#include "cli/cli_interrupt.h"
+
+struct run_options {
+    bool detach;
+    bool dry_run;
+};
+
+static const struct cli_flag run_flags[] = {
+    { "detach", 'd', NULL, "do not wait: print the job's id and return", cli_apply_bool,
+      offsetof(struct run_options, detach) },
+    { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
+      offsetof(struct run_options, dry_run) },
+    { 0 }
+};
+
+static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
+                  struct sw_error *err)
+{
+    id[0] = '\0';
+    cli_interrupt_catch();
+    if (sw_submit(cli->session, request, id, err) == 0)
+        return 0;
+    if (id[0])
+        cli_say(cli, "the job is remembered as %s: 'slipway status %s' tells what is known", id,
+                id);
+    return -1;
+}
+
+static void say_submitted(struct cli *cli, const char *id)
+{
+    sw_auto(json) json_t *job = NULL;
+
+    if (cli->quiet)
+        return;
+    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+    cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
+}
+
+static int run_run(struct cli *cli, const void *given, const struct cli_args *args,
+                   struct sw_error *err)
+{
+    const struct run_options *options = given;
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    char id[SW_ID_SIZE];
+
+    if (!request || !cli_session(cli, err))
+        return -1;
+    if (options->dry_run)
+        return cli_plan_show(cli, request, err);
+    if (submit(cli, request, id, err) < 0)
+        return -1;
+    say_submitted(cli, id);
+    if (!options->detach)
+        return cli_attach(cli, id, err);
+    printf("%s\n", id);
+    return 0;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .args = "[FILE] [-- COMMAND...]",
+    .summary = "start a job and stay with it to the end",
+    .description =
+        "You get a job on the platform of your choice, its log on your screen, and its own exit "
+        "code. The job is described by a file (job.yaml when neither file nor command is "
+        "given), by flags, or both: flags win.\n"
+        "\n"
+        "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
+        "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
+        "it; a second Ctrl-C within 2 seconds offers to cancel it. With -d only the job's id "
+        "is printed.",
+    .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
+    .flags = run_flags,
+    .shared = { cli_job_flags },
+    .options_size = sizeof(struct run_options),
+    .max_args = 1,
+    .takes_command = true,
+    .run = run_run,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schema.c - `slipway schema`: the JSON Schema of job files, for editors.
+ */
+#include "cli/cli.h"
+
+static int schema_run(struct cli *cli, const void *options, const struct cli_args *args,
+                      struct sw_error *err)
+{
+    sw_auto(json) json_t *schema = cli_document(sw_schema(err), err);
+
+    (void)options, (void)args;
+    return schema ? cli_document_print(cli, schema, err) : -1;
+}
+
+const struct command command_schema = {
+    .name = "schema",
+    .args = "",
+    .summary = "print the JSON Schema of job files, for editors",
+    .description = "You get a schema with which an editor completes and checks job files as you "
+                   "type. It is made from the same tables that slipway checks files with.",
+    .example = "slipway schema > slipway.schema.json",
+    .run = schema_run,
+};

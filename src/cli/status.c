@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * status.c - `slipway status JOB...`: everything known about a job, on one card.
+ *
+ * With -o json a single named job is one object; a word that may stand for several ("failed",
+ * -l, two arguments) always gives {"version", "jobs"}: the shape follows from the command
+ * line, not from how many jobs happen to match.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "cli/cli.h"
+
+struct status_options {
+    bool stored;
+    const char *label;
+};
+
+static const struct cli_flag status_flags[] = {
+    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
+      offsetof(struct status_options, label) },
+    { "stored", 0, NULL, "what is remembered, without asking the platform", cli_apply_bool,
+      offsetof(struct status_options, stored) },
+    { 0 }
+};
+
+static void add_line(struct sw_buf *out, const char *label, const char *text)
+{
+    sw_autofree char *clean = NULL;
+
+    if (sw_text_empty(text))
+        return;
+    clean = sw_text_printable(text, strlen(text));
+    sw_buf_addf(out, "  %-10s %s\n", label, clean);
+}
+
+/* "2026-05-21T22:50:54.123456+00:00" -> "2026-05-21 22:50:54 UTC": all our times are UTC. */
+static void add_time(struct sw_buf *out, const char *label, const json_t *job, const char *key)
+{
+    const char *text = sw_json_str(job, key);
+
+    if (text && strlen(text) > 19)
+        sw_buf_addf(out, "  %-10s %.10s %.8s UTC\n", label, text, text + 11);
+}
+
+static void add_labels(struct sw_buf *out, const json_t *job)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    const char *key;
+    const json_t *value;
+
+    json_object_foreach((json_t *)json_object_get(job, "labels"), key, value)
+        sw_buf_addf(&text, "%s%s=%s", text.length ? ", " : "", key,
+                    json_is_string(value) ? json_string_value(value) : "");
+    add_line(out, "labels", sw_buf_text(&text));
+}
+
+static const struct sw_column attempt_columns[] = {
+    { "ATTEMPT", .right = true }, { "STATUS" }, { "EXIT", .right = true },
+    { "TOOK", .right = true },    { "MESSAGE", .least = 10 },
+};
+
+static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t *job)
+{
+    sw_auto(sw_table) struct sw_table *table =
+        sw_table_new(attempt_columns, SW_COUNT(attempt_columns));
+    const json_t *attempts = json_object_get(job, "attempts"), *each;
+    size_t i;
+
+    if (json_array_size(attempts) < 2)
+        return;              /* a single attempt is what the card already tells */
+    json_array_foreach(attempts, i, each) {
+        enum sw_state state = cli_state_called(sw_json_str(each, "state"));
+        int64_t code = sw_json_int(each, "exit_code", -1);
+        int64_t started_ms = sw_json_int(each, "started_ms", 0);
+        int64_t ended_ms = sw_json_int(each, "ended_ms", 0);
+        char number[24], exit_code[24] = "-", took[32];
+
+        snprintf(number, sizeof number, "%lld", (long long)sw_json_int(each, "number", 0));
+        if (code >= 0)
+            snprintf(exit_code, sizeof exit_code, "%lld", (long long)code);
+        cli_duration(started_ms && ended_ms ? ended_ms - started_ms : -1, took);
+        sw_table_cell(table, number, NULL);
+        sw_table_cell(table, sw_state_name(state), cli_state_style(state));
+        sw_table_cell(table, exit_code, NULL);
+        sw_table_cell(table, took, NULL);
+        sw_table_cell(table, sw_json_str(each, "message"), NULL);
+    }
+    sw_buf_add_char(out, '\n');
+    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
+}
+
+static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
+{
+    enum sw_state state = cli_job_state(job);
+    int64_t code = sw_json_int(job, "exit_code", -1);
+    char text[32];
+
+    if (cli->screen.out_color)
+        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m\n", sw_json_str(job, "id"),
+                    cli_state_style(state), sw_state_name(state));
+    else
+        sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
+    add_line(out, "message", sw_json_str(job, "message"));
+    add_line(out, "cause", sw_json_str(job, "cause"));
+    add_line(out, "advice", sw_json_str(job, "suggestion"));
+    add_line(out, "name", sw_json_str(job, "name"));
+    add_line(out, "platform", sw_json_str(job, "backend_type"));
+    add_line(out, "job there", sw_json_str(job, "backend_job_id"));
+    snprintf(text, sizeof text, "%lld", (long long)code);
+    add_line(out, "exit code", code >= 0 ? text : NULL);
+    snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
+    add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);
+    add_time(out, "created", job, "created_at");
+    add_time(out, "started", job, "started_at");
+    add_time(out, "ended", job, "ended_at");
+    cli_duration(sw_json_int(job, "duration_ms", -1), text);
+    add_line(out, "took", text);
+    add_labels(out, job);
+    add_line(out, "results", sw_json_str(job, "results_dir"));
+    cli_job_age(job, "seen_age_ms", text);
+    if (!sw_state_is_final(state))
+        sw_buf_addf(out, "  %-10s %s%s\n", "seen", strcmp(text, "-") ? text : "never",
+                    strcmp(text, "-") ? " ago" : "");
+    add_attempts(out, cli, job);
+}
+
+static void print_cards(const struct cli *cli, const json_t *jobs)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(jobs, i, job) {
+        if (i)
+            sw_buf_add_char(&out, '\n');
+        add_card(&out, cli, job);
+    }
+    cli_print(sw_buf_text(&out));
+}
+
+static void print_names(const json_t *ids)
+{
+    const json_t *id;
+    size_t i;
+
+    json_array_foreach(ids, i, id)
+        printf("%s\n", json_string_value(id));
+}
+
+static int status_run(struct cli *cli, const void *given, const struct cli_args *args,
+                      struct sw_error *err)
+{
+    const struct status_options *options = given;
+    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *document = NULL;
+    const json_t *jobs;
+
+    if (!ids)
+        return -1;
+    if (cli->format == CLI_NAME) {
+        print_names(ids);
+        return 0;
+    }
+    document = cli_status(cli, ids, options->stored ? SW_LOOK_STORED : SW_LOOK_REFRESH, err);
+    if (!document)
+        return -1;
+    cli_say_unreachable(cli, document);
+    jobs = json_object_get(document, "jobs");
+    if (cli->format == CLI_TABLE) {
+        print_cards(cli, jobs);
+        return 0;
+    }
+    if (args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]) &&
+        json_array_size(jobs) == 1)
+        return cli_document_print(cli, json_array_get(jobs, 0), err);
+    return cli_document_print(cli, document, err);
+}
+
+const struct command command_status = {
+    .name = "status",
+    .args = "JOB...",
+    .summary = "tell everything known about jobs",
+    .description =
+        "You get a card per job: its state and why, exit code, times, attempts, and where its "
+        "results are. With -o json one named job is one object; several are {\"version\", "
+        "\"jobs\"}. How to name jobs: slipway help selectors.",
+    .example = "slipway status last\nslipway status last -o json",
+    .flags = status_flags,
+    .shared = { cli_output_jobs },
+    .options_size = sizeof(struct status_options),
+    .max_args = CLI_MANY,
+    .run = status_run,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local.c - this machine as a place where jobs run: the descriptor and its options.
+ *
+ * No daemon: every job has a supervisor process of its own, and everything known about a job is
+ * in its folder. Follow submit in local_submit.c, then supervisor_life.c.
+ */
+#include "platform/local/local_internal.h"
+
+#include <stdlib.h>
+
+#include "base/file.h"
+
+extern const struct sw_platform sw_platform_local;
+
+static const struct sw_option local_options[] = {
+    { "share_gpus", SW_FLAG, .initial = "false",
+      .help = "use GPUs that other jobs have, instead of waiting until they are free" },
+    { "gpu_ids", SW_TEXTS, .help = "GPUs to choose from, by number or UUID" },
+    { "results_dir", SW_TEXT, .help = "put the results into a folder named after the job in here" },
+    { "shell", SW_TEXT, .initial = "/bin/sh", .help = "program that reads the command" },
+    { "inherit_env", SW_FLAG, .initial = "true",
+      .help = "the job sees the environment of the one who submits it (never credentials)" },
+    { "disk_wait", SW_DURATION, .initial = "1m",
+      .help = "how long the job waits when there is no room for its log, before it ends" },
+    { 0 }
+};
+
+static struct sw_link *local_open(const struct sw_place_config *config, struct sw_error *err)
+{
+    struct sw_link *link;
+
+    if (!config->state_dir) {
+        sw_fail(err, SW_E_USAGE, "the local platform needs a state folder");
+        return NULL;
+    }
+    link = sw_new(struct sw_link);
+    link->state_dir = sw_path_absolute(config->state_dir, NULL);
+    link->root = sw_path_join(link->state_dir, "local");
+    link->warn = config->warn;
+    link->warn_context = config->warn_context;
+    return link;
+}
+
+static void local_close(struct sw_link *link)
+{
+    if (!link)
+        return;
+    free(link->state_dir);
+    free(link->root);
+    free(link);
+}
+
+const struct sw_platform sw_platform_local = {
+    .name = "local",
+    .summary = "this machine: processes watched by a supervisor, no container",
+    .options = local_options,
+    .open = local_open,
+    .close = local_close,
+    .render = local_render,
+    .preflight = local_preflight,
+    .submit = local_submit,
+    .poll = local_poll,
+    .read_log = local_read_log,
+    .log_size = local_log_size,
+    .cancel = local_cancel,
+    .cleanup = local_cleanup,
+    .replicas = local_replicas,
+    .evidence = local_evidence,
+    .results_dir = local_results_dir,
+    .check_path = local_check_path,
+    .list_path = local_list_path,
+    .adopt = local_adopt,
+    .inventory = local_inventory,
+};

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_internal.h - what the files of this folder share: the job folder, its records, the
+ * process tree, and the pure functions that turn a plan into what is started.
+ *
+ * The client side (the platform struct) and the supervisor meet in the job folder only:
+ *
+ *     <state_dir>/local/<id>/results/          shared by all attempts
+ *     <state_dir>/local/<id>/attempt-N/        everything else; see docs/internals/local-supervisor.md
+ */
+#ifndef SW_PLATFORM_LOCAL_INTERNAL_H
+#define SW_PLATFORM_LOCAL_INTERNAL_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/proc.h"
+#include "core/payload.h"
+#include "platform/platform.h"
+
+/* The records of an attempt's folder. */
+#define LOCAL_PLAN       "plan.json"
+#define LOCAL_PAYLOAD    "payload.json"      /* the letter to the runner */
+#define LOCAL_LAUNCH     "launch.json"       /* what the supervisor needs */
+#define LOCAL_SUPERVISOR "supervisor.json"   /* who watches; its existence means "was started" */
+#define LOCAL_STATUS     "status.json"
+#define LOCAL_EXIT       "exit.json"         /* the last word; nothing runs once it is there */
+#define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
+#define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
+
+enum { LOCAL_RECORD_MAX = 8 * 1024 * 1024, LOCAL_REPLICAS_MAX = 128 };
+
+struct sw_link {
+    char *state_dir;
+    char *root;                      /* <state_dir>/local */
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+};
+
+/* ---- local_records.c: the job folder ------------------------------------------------------ */
+
+char *local_job_folder(const struct sw_link *link, const char *id);
+char *local_attempt_folder(const struct sw_link *link, const char *id, int attempt);
+int local_newest_attempt(const struct sw_link *link, const char *id);     /* 0: there is none */
+
+/* Bounded read of one record; NULL when it is missing or not an object. */
+json_t *local_record_read(const char *folder, const char *name);
+/* Replaced whole, but without waiting for the disk: for what a crash of the machine may lose. */
+int local_record_write(const char *folder, const char *name, const json_t *record,
+                       struct sw_error *err);
+/* The same, and on the disk when it returns. */
+int local_record_keep(const char *folder, const char *name, const json_t *record,
+                      struct sw_error *err);
+bool local_has(const char *folder, const char *name);
+
+int local_lock_take(const char *folder);         /* descriptor, or -1: somebody holds it */
+bool local_lock_held(const char *folder);        /* asks without disturbing anybody */
+void local_host_name(char out[128]);
+
+/* ---- local_paths.c: container paths on a machine without containers (pure) ----------------- */
+
+struct local_paths;
+
+struct local_paths *local_paths_new(const json_t *inputs, const json_t *outputs,
+                                    const char *work_dir, const char *results_dir);
+void local_paths_free(struct local_paths *paths);
+SW_DEFINE_AUTO(local_paths, struct local_paths *, local_paths_free)
+
+const char *local_paths_of(const struct local_paths *paths, const char *declared);  /* borrowed */
+char *local_paths_value(const struct local_paths *paths, const char *value);
+char *local_paths_command(const struct local_paths *paths, const char *command);
+char *local_paths_word(const struct local_paths *paths, const char *word);
+json_t *local_paths_document(const struct local_paths *paths, const json_t *document);
+
+/* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
+
+struct local_site {                  /* where one attempt lives; all owned */
+    char *folder;                    /* the attempt's */
+    char *work_dir;
+    char *results_dir;
+};
+void local_site_init(struct local_site *site, const struct sw_link *link,
+                     const struct sw_plan *plan, int attempt);
+void local_site_done(struct local_site *site);
+static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
+
+struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
+                                 int attempt, struct sw_error *err);
+json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
+json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+/* A torchrun command from the user's one; NULL: it is not a python command, left as it is. */
+char *local_torchrun(const char *command, int nodes, int per_node);
+
+/* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
+
+/* Owned local path of a plain path or file:// URI; anything else is SW_E_UNSUPPORTED. */
+char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err);
+int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
+json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err);
+
+/* ---- local_env.c: what of the client's environment a job may see --------------------------- */
+
+/* Is this variable of the client kept from jobs that do not name it under `secrets`? */
+bool local_env_is_credential(const char *name, size_t length);
+/* NULL-ended vector of borrowed texts; free() the vector only. */
+char **local_env_for(const struct sw_plan *plan, char *const *environment);
+
+/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c, local_look.c ------------ */
+
+int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                 struct sw_error *err);
+int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+               struct sw_error *err);
+int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int local_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                  struct sw_error *err);
+ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                       int64_t offset, char *bytes, size_t size, struct sw_error *err);
+int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+                   struct sw_error *err);
+json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                   struct sw_error *err);
+char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                struct sw_error *err);
+json_t *local_inventory(struct sw_link *link, struct sw_error *err);
+
+/* The supervisor is gone and left no last word: end what it left behind, and write that word.
+ * Returns the exit record (owned), or NULL when the supervisor is there after all. */
+json_t *local_declare_lost(const char *folder);
+
+/* What submit tells the caller about the job in this folder. */
+void local_receipt(struct sw_receipt *receipt, const char *folder, const char *results_dir);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_lease.c - two jobs never share a GPU unless asked: leases and the line before them.
+ *
+ * A lease is a lock on a file named after the GPU's UUID. The descriptor is inherited by
+ * everything the job starts, so the GPU stays taken while anything of the job lives, even after
+ * its supervisor was killed; the kernel gives it back, nobody has to clean up. The line is a
+ * folder of numbered tickets, each locked by the one who waits: a ticket without a lock belongs
+ * to a dead one and is passed over. First come, first served, strictly.
+ *
+ * All changes are made under the folder's own lock. Looking is done through descriptors opened
+ * for reading, since closing one opened for writing wakes everybody who waits (inotify).
+ *
+ * The folder is shared by all users of the machine, so nothing in it is trusted: links are not
+ * followed, and names that are not ours are ignored.
+ */
+#include "platform/local/local_gpu.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/id.h"
+
+struct gpu_queue {
+    struct gpu_wish wish;
+    struct gpu gpus[GPU_MAX];          /* those that fit the wish */
+    int gpu_count;
+    int folder;                        /* of leases and tickets */
+    int lock;                          /* the folder's own */
+    int watch;
+    int ticket;                        /* -1: not in line yet */
+    unsigned long long number;
+};
+
+/* ---- locked files ------------------------------------------------------------------------- */
+
+static struct flock whole_file(void)
+{
+    return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+}
+
+static bool is_held(int folder, const char *name)
+{
+    sw_autofd int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct flock lock = whole_file();
+
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* Where others made the file, O_CREAT is refused in a sticky folder (fs.protected_regular). */
+static int open_shared(int folder, const char *name)
+{
+    for (int tries = 0; tries < 3; tries++) {
+        int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+        fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            fchmod(fd, 0666);          /* whatever the umask: other users lock it, too */
+            return fd;
+        }
+    }
+    return -1;
+}
+
+static bool try_lock(int fd)
+{
+    struct flock lock = whole_file();
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+/* Held for microseconds by others; one that was stopped by its user must not stop us. */
+static bool lock_soon(int fd)
+{
+    for (int tries = 0; tries < 100; tries++) {
+        if (try_lock(fd))
+            return true;
+        sw_sleep_ms(2);
+    }
+    return false;
+}
+
+static void unlock(int fd)
+{
+    struct flock lock = whole_file();
+
+    lock.l_type = F_UNLCK;
+    fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static int open_folder_at(const char *path, mode_t mode)
+{
+    int fd;
+
+    if (mkdir(path, mode) == 0 && chmod(path, mode) < 0)
+        return -1;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int open_lease_folder(const char *asked, const char *state_dir)
+{
+    sw_autofree char *ours = sw_format("%s/gpu-leases", state_dir);
+    int fd = -1;
+
+    if (!sw_text_empty(asked))
+        fd = open_folder_at(asked, 01777);
+    if (fd < 0)
+        fd = open_folder_at("/run/lock/slipway", 01777);
+    if (fd < 0)
+        fd = open_folder_at(ours, 0700);
+    return fd;
+}
+
+static void lease_name(const struct gpu *gpu, char out[128])
+{
+    snprintf(out, 128, "%s.lease", gpu->uuid);
+}
+
+/* ---- the line ------------------------------------------------------------------------------- */
+
+static bool ticket_number(const char *name, unsigned long long *number)
+{
+    int end = 0;
+
+    return sscanf(name, "%20llu.ticket%n", number, &end) == 1 && end > 0 && name[end] == '\0';
+}
+
+/* How many wait before `number`, and the highest number seen. */
+static int count_ahead(int folder, unsigned long long number, unsigned long long *highest)
+{
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ahead = 0;
+    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+
+    *highest = 0;
+    if (!entries)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        unsigned long long other;
+
+        if (!ticket_number(entry->d_name, &other))
+            continue;
+        if (other > *highest)
+            *highest = other;
+        if (other >= number)
+            continue;
+        if (is_held(folder, entry->d_name))
+            ahead++;
+        else
+            unlinkat(folder, entry->d_name, 0);      /* its owner is dead */
+    }
+    closedir(entries);
+    return ahead;
+}
+
+static bool take_ticket(struct gpu_queue *queue)
+{
+    unsigned long long highest;
+    char name[64];
+
+    count_ahead(queue->folder, 0, &highest);
+    queue->number = highest + 1;
+    snprintf(name, sizeof name, "%020llu.ticket", queue->number);
+    queue->ticket = openat(queue->folder, name,
+                           O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (queue->ticket < 0)
+        return false;
+    fchmod(queue->ticket, 0644);        /* others must be able to ask whether we live */
+    return try_lock(queue->ticket);
+}
+
+static void drop_ticket(struct gpu_queue *queue)
+{
+    char name[64];
+
+    if (queue->ticket < 0)
+        return;
+    snprintf(name, sizeof name, "%020llu.ticket", queue->number);
+    unlinkat(queue->folder, name, 0);
+    close(queue->ticket);
+    queue->ticket = -1;
+}
+
+/* ---- taking ----------------------------------------------------------------------------------- */
+
+static bool take_one(struct gpu_queue *queue, const struct gpu *gpu, struct gpu_lease *lease)
+{
+    char name[128];
+    int fd;
+
+    lease_name(gpu, name);
+    fd = open_shared(queue->folder, name);
+    if (fd < 0)
+        return false;
+    if (!try_lock(fd)) {
+        close(fd);
+        return false;
+    }
+    if (ftruncate(fd, 0) == 0)
+        dprintf(fd, "%s %d\n", queue->wish.job_id, (int)getuid());
+    fcntl(fd, F_SETFD, 0);              /* inherited: see above */
+    lease->gpus[lease->count] = *gpu;
+    lease->fds[lease->count++] = fd;
+    return true;
+}
+
+static struct gpu_lease *take(struct gpu_queue *queue)
+{
+    struct gpu_lease *lease = sw_new(struct gpu_lease);
+
+    for (int i = 0; i < queue->gpu_count && lease->count < queue->wish.count; i++) {
+        char name[128];
+
+        lease_name(&queue->gpus[i], name);
+        if (!is_held(queue->folder, name))
+            take_one(queue, &queue->gpus[i], lease);
+    }
+    if (lease->count == queue->wish.count)
+        return lease;
+    gpu_lease_free(lease);
+    return NULL;
+}
+
+static int count_free(const struct gpu_queue *queue)
+{
+    int free_count = 0;
+
+    for (int i = 0; i < queue->gpu_count; i++) {
+        char name[128];
+
+        lease_name(&queue->gpus[i], name);
+        free_count += !is_held(queue->folder, name);
+    }
+    return free_count;
+}
+
+/* Sharing: no lease, only names; begin with those that are least busy. */
+static struct gpu_lease *share(const struct gpu_queue *queue)
+{
+    struct gpu_lease *lease = sw_new(struct gpu_lease);
+    bool used[GPU_MAX] = { false };
+
+    while (lease->count < queue->wish.count) {
+        int best = -1;
+
+        for (int i = 0; i < queue->gpu_count; i++)
+            if (!used[i] && (best < 0 || queue->gpus[i].memory_used_bytes <
+                                             queue->gpus[best].memory_used_bytes))
+                best = i;
+        used[best] = true;
+        lease->gpus[lease->count] = queue->gpus[best];
+        lease->fds[lease->count++] = -1;
+    }
+    return lease;
+}
+
+struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
+{
+    char events[4096] __attribute__((aligned(8)));
+    struct gpu_lease *lease = NULL;
+    unsigned long long highest;
+    int ahead, free_count;
+
+    if (queue->wish.share)
+        return share(queue);
+    while (queue->watch >= 0 && read(queue->watch, events, sizeof events) > 0)
+        ;
+    if (!lock_soon(queue->lock)) {
+        snprintf(message, 256, "waiting for %d GPU%s", queue->wish.count,
+                 queue->wish.count == 1 ? "" : "s");
+        return NULL;
+    }
+    if (queue->ticket < 0)
+        take_ticket(queue);
+    ahead = count_ahead(queue->folder, queue->number, &highest);
+    free_count = count_free(queue);
+    if (ahead == 0 && free_count >= queue->wish.count)
+        lease = take(queue);
+    if (lease)
+        drop_ticket(queue);
+    unlock(queue->lock);
+    if (!lease)
+        snprintf(message, 256, "waiting for %d GPU%s: %d of %d free, %d job%s ahead",
+                 queue->wish.count, queue->wish.count == 1 ? "" : "s", free_count,
+                 queue->gpu_count, ahead, ahead == 1 ? "" : "s");
+    return lease;
+}
+
+struct gpu_queue *gpu_queue_join(const struct gpu_wish *wish, struct sw_error *err)
+{
+    struct gpu all[GPU_MAX];
+    int total = gpu_list(all, GPU_MAX);
+    struct gpu_queue *queue = sw_new(struct gpu_queue);
+
+    *queue = (struct gpu_queue){ .wish = *wish, .folder = -1, .lock = -1, .watch = -1,
+                                 .ticket = -1 };
+    for (int i = 0; i < total; i++)
+        if (gpu_fits(&all[i], wish->type, wish->ids))
+            queue->gpus[queue->gpu_count++] = all[i];
+    if (queue->gpu_count < wish->count) {
+        sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
+                wish->count, queue->gpu_count);
+        gpu_queue_leave(queue);
+        return NULL;
+    }
+    if (wish->share)
+        return queue;
+    queue->folder = open_lease_folder(wish->lease_dir, wish->state_dir);
+    queue->lock = queue->folder >= 0 ? open_shared(queue->folder, "queue.lock") : -1;
+    if (queue->lock < 0) {
+        sw_fail_errno(err, SW_E_IO, "cannot use the folder of GPU leases");
+        gpu_queue_leave(queue);
+        return NULL;
+    }
+    queue->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (queue->watch >= 0) {
+        char path[64];
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", queue->folder);
+        inotify_add_watch(queue->watch, path, IN_CLOSE_WRITE | IN_DELETE);
+    }
+    return queue;
+}
+
+void gpu_queue_leave(struct gpu_queue *queue)
+{
+    if (!queue)
+        return;
+    drop_ticket(queue);
+    if (queue->watch >= 0)
+        close(queue->watch);
+    if (queue->lock >= 0)
+        close(queue->lock);
+    if (queue->folder >= 0)
+        close(queue->folder);
+    free(queue);
+}
+
+int gpu_queue_watch(const struct gpu_queue *queue)
+{
+    return queue->watch;
+}
+
+void gpu_lease_free(struct gpu_lease *lease)
+{
+    if (!lease)
+        return;
+    for (int i = 0; i < lease->count; i++)
+        if (lease->fds[i] >= 0)
+            close(lease->fds[i]);
+    free(lease);
+}
+
+bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
+                char id[SW_ID_SIZE])
+{
+    sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
+    char name[128], text[128] = "";
+    sw_autofd int fd = -1;
+    ssize_t n;
+
+    lease_name(gpu, name);
+    if (folder < 0 || !is_held(folder, name))
+        return false;
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, " \n")] = '\0';
+    snprintf(id, SW_ID_SIZE, "%.*s", SW_ID_MAX, sw_id_valid(text) ? text : "?");
+    return true;
+}

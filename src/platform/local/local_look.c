@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_look.c - reading a job: its log by offset, its ranks, the evidence of its failure, its
+ * results, and the job itself by nothing but its id.
+ */
+#include "platform/local/local_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+
+#include "base/file.h"
+#include "core/state.h"
+#include "platform/local/local_gpu.h"
+
+enum { TAIL_BYTES = 65536 };
+
+/* ---- log -------------------------------------------------------------------------------- */
+
+static int open_log(struct sw_link *link, const struct sw_jobref *job, int replica)
+{
+    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *path = sw_format("%s/logs/%d.log", folder, replica < 0 ? 0 : replica);
+
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                       int64_t offset, char *bytes, size_t size, struct sw_error *err)
+{
+    sw_autofd int fd = open_log(link, job, replica);
+    ssize_t n;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0
+                               : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
+    do
+        n = pread(fd, bytes, size, offset);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
+}
+
+int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+                   struct sw_error *err)
+{
+    sw_autofd int fd = open_log(link, job, replica);
+    struct stat info = { 0 };
+
+    if (fd < 0 ? errno != ENOENT : fstat(fd, &info) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
+    *size = info.st_size;
+    return 0;
+}
+
+static char *log_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
+{
+    sw_autofree char *bytes = sw_alloc(TAIL_BYTES + 1);
+    int64_t size = 0;
+    ssize_t n;
+
+    if (local_log_size(link, job, replica, &size, NULL) < 0 || size == 0)
+        return NULL;
+    n = local_read_log(link, job, replica, size > TAIL_BYTES ? size - TAIL_BYTES : 0, bytes,
+                       TAIL_BYTES, NULL);
+    return n > 0 ? sw_strndup(bytes, (size_t)n) : NULL;
+}
+
+/* ---- ranks, evidence ----------------------------------------------------------------------- */
+
+static json_t *newest_record(struct sw_link *link, const struct sw_jobref *job)
+{
+    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    json_t *record = local_record_read(folder, LOCAL_EXIT);
+
+    return record ? record : local_record_read(folder, LOCAL_STATUS);
+}
+
+json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(json) json_t *record = newest_record(link, job);
+    json_t *all = json_deep_copy(json_object_get(record, "replicas")), *one;
+    char host[128];
+    size_t i;
+
+    (void)err;
+    local_host_name(host);
+    json_array_foreach(all, i, one)
+        json_object_set_new(one, "node", sw_json_text(host));
+    return all ? all : json_array();
+}
+
+int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                   struct sw_error *err)
+{
+    sw_auto(json) json_t *record = newest_record(link, job);
+    const char *state = sw_json_str(record, "state"), *reason = sw_json_str(record, "reason");
+    const char *message = sw_json_str(record, "message");
+
+    if (!record)
+        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
+    if (!state || sw_state_parse(state, &out->state) < 0)
+        out->state = SW_UNKNOWN;
+    snprintf(out->reason, sizeof out->reason, "%s", reason ? reason : "");
+    snprintf(out->message, sizeof out->message, "%s", message ? message : "");
+    out->exit_code = (int)sw_json_int(record, "exit_code", SW_NO_EXIT_CODE);
+    out->signal = (int)sw_json_int(record, "signal", 0);
+    out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
+    out->facts = json_deep_copy(json_object_get(record, "facts"));
+    out->log_tail = log_tail(link, job, out->failed_replica);
+    return 0;
+}
+
+/* ---- results, adopt, inventory -------------------------------------------------------------- */
+
+char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_auto(json) json_t *launch = local_record_read(folder, LOCAL_LAUNCH);
+    const char *told = sw_json_str(launch, "results_dir");
+
+    if (!told)
+        told = sw_json_str(job->details, "results_dir");
+    if (told)
+        return sw_strdup(told);
+    sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
+    return NULL;
+}
+
+int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                struct sw_error *err)
+{
+    int attempt = local_newest_attempt(link, id);
+    sw_autofree char *folder = local_attempt_folder(link, id, attempt);
+    sw_auto(json) json_t *stored = attempt ? local_record_read(folder, LOCAL_PLAN) : NULL;
+    sw_auto(json) json_t *launch = attempt ? local_record_read(folder, LOCAL_LAUNCH) : NULL;
+    const char *results = sw_json_str(launch, "results_dir");
+
+    if (!stored || (!local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT)))
+        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' on this machine", id);
+    local_receipt(receipt, folder, results ? results : "");
+    json_object_set_new(receipt->details, "attempt", json_integer(attempt));
+    *plan = sw_take(stored);
+    return 0;
+}
+
+static json_t *gpu_json(const struct gpu *gpu, const char *state_dir)
+{
+    char id[SW_ID_SIZE] = "";
+    bool held = gpu_holder(gpu, getenv("SLIPWAY_GPU_LEASE_DIR"), state_dir, id);
+    const char *holder = held ? id : NULL;
+
+    return sw_json_object(SW_INT("index", gpu->index), SW_STR("uuid", gpu->uuid),
+                          SW_STR("name", gpu->name), SW_INT("memory_bytes", gpu->memory_bytes),
+                          SW_INT("memory_used_bytes", gpu->memory_used_bytes),
+                          SW_INT("busy_percent", gpu->busy_percent), SW_BOOL("free", !held),
+                          SW_STR_OPT("job", holder));
+}
+
+json_t *local_inventory(struct sw_link *link, struct sw_error *err)
+{
+    struct gpu gpus[GPU_MAX];
+    int count = gpu_list(gpus, GPU_MAX);
+    json_t *list = json_array();
+    struct sysinfo info = { 0 };
+    char host[128];
+
+    (void)err;
+    sysinfo(&info);
+    local_host_name(host);
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, gpu_json(&gpus[i], link->state_dir));
+    return sw_json_object(SW_STR("node", host), SW_INT("cpus", sysconf(_SC_NPROCESSORS_ONLN)),
+                          SW_INT("memory_bytes", (json_int_t)info.totalram * info.mem_unit),
+                          SW_SUB("gpus", list));
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_paths.c - container paths on a machine without containers.
+ *
+ * A job file speaks of "/data/train.json" and "/results" as if it had a container to itself.
+ * Here these places are made inside the job's folder, and every mention of a declared path in
+ * config, environment and command is rewritten (docs/decisions/0005-container-paths-on-local.md).
+ *
+ *     output  /results      -> results/           input  /data/train.json -> work/inputs/data/train.json
+ *     output  /results/x    -> results/x          input  data/train.json  -> work/data/train.json
+ *     output  /out/model    -> results/out_model
+ *
+ * Only whole path names match, the longest declared one first. A relative name of one word
+ * ("train") is rewritten in a command only where it is clearly a path, because a subcommand may
+ * be called the same.
+ *
+ * Pure: no I/O.
+ */
+#include "platform/local/local_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+struct mapping {
+    char *declared;      /* as the user wrote it, without slashes at the end */
+    char *place;         /* where it is on this machine */
+    size_t length;       /* of `declared` */
+};
+
+struct local_paths {
+    struct mapping *items;
+    size_t count;
+};
+
+static char *without_end_slashes(const char *path)
+{
+    size_t length = strlen(path);
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return sw_strndup(path, length);
+}
+
+/* "." and ".." resolved as if the path began at the root: it can never leave its folder. */
+static char *place_below(const char *folder, const char *path)
+{
+    sw_autofree char *inside = sw_path_absolute(path, "/");
+
+    return strcmp(inside, "/") == 0 ? sw_strdup(folder) : sw_format("%s%s", folder, inside);
+}
+
+static char *output_place(const char *path, const char *results_dir)
+{
+    sw_autofree char *inside = sw_path_absolute(path, "/");
+
+    if (strcmp(inside, "/results") == 0)
+        return sw_strdup(results_dir);
+    if (sw_text_starts(inside, "/results/"))
+        return sw_format("%s%s", results_dir, inside + strlen("/results"));
+    if (strcmp(inside, "/") == 0)
+        return sw_strdup(results_dir);
+    for (char *at = inside + 1; *at; at++)
+        if (*at == '/')
+            *at = '_';
+    return sw_format("%s%s", results_dir, inside);
+}
+
+static char *input_place(const char *path, const char *work_dir)
+{
+    sw_autofree char *inputs = sw_format("%s/inputs", work_dir);
+
+    return place_below(*path == '/' ? inputs : work_dir, path);
+}
+
+static void add(struct local_paths *paths, const char *declared, char *place)
+{
+    struct mapping item = { .declared = without_end_slashes(declared), .place = place };
+    size_t at = paths->count;
+
+    item.length = strlen(item.declared);
+    paths->items = sw_realloc_array(paths->items, paths->count + 1, sizeof *paths->items);
+    while (at > 0 && paths->items[at - 1].length < item.length) {   /* longest first */
+        paths->items[at] = paths->items[at - 1];
+        at--;
+    }
+    paths->items[at] = item;
+    paths->count++;
+}
+
+struct local_paths *local_paths_new(const json_t *inputs, const json_t *outputs,
+                                    const char *work_dir, const char *results_dir)
+{
+    struct local_paths *paths = sw_new(struct local_paths);
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(inputs, i, entry)
+        if (!sw_text_empty(sw_json_str(entry, "path")))
+            add(paths, sw_json_str(entry, "path"),
+                input_place(sw_json_str(entry, "path"), work_dir));
+    json_array_foreach(outputs, i, entry)
+        if (!sw_text_empty(sw_json_str(entry, "path")))
+            add(paths, sw_json_str(entry, "path"),
+                output_place(sw_json_str(entry, "path"), results_dir));
+    return paths;
+}
+
+void local_paths_free(struct local_paths *paths)
+{
+    if (!paths)
+        return;
+    for (size_t i = 0; i < paths->count; i++) {
+        free(paths->items[i].declared);
+        free(paths->items[i].place);
+    }
+    free(paths->items);
+    free(paths);
+}
+
+const char *local_paths_of(const struct local_paths *paths, const char *declared)
+{
+    sw_autofree char *plain = without_end_slashes(declared);
+
+    for (size_t i = 0; i < paths->count; i++)
+        if (strcmp(paths->items[i].declared, plain) == 0)
+            return paths->items[i].place;
+    return NULL;
+}
+
+static const struct mapping *mapping_at(const struct local_paths *paths, const char *at,
+                                        const char *ends)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct mapping *item = &paths->items[i];
+
+        if (strncmp(at, item->declared, item->length) == 0 &&
+            (at[item->length] == '\0' || strchr(ends, at[item->length])))
+            return item;
+    }
+    return NULL;
+}
+
+char *local_paths_value(const struct local_paths *paths, const char *value)
+{
+    const struct mapping *item = mapping_at(paths, value, "/");
+
+    return item ? sw_format("%s%s", item->place, value + item->length) : sw_strdup(value);
+}
+
+json_t *local_paths_document(const struct local_paths *paths, const json_t *document)
+{
+    json_t *copy, *value;
+    const char *key;
+    size_t i;
+
+    if (json_is_string(document)) {
+        sw_autofree char *mapped = local_paths_value(paths, json_string_value(document));
+
+        return sw_json_text(mapped);
+    }
+    if (json_is_object(document)) {
+        copy = json_object();
+        json_object_foreach((json_t *)document, key, value)
+            json_object_set_new(copy, key, local_paths_document(paths, value));
+        return copy;
+    }
+    if (json_is_array(document)) {
+        copy = json_array();
+        json_array_foreach(document, i, value)
+            json_array_append_new(copy, local_paths_document(paths, value));
+        return copy;
+    }
+    return document ? json_deep_copy(document) : NULL;
+}
+
+/* ---- commands -------------------------------------------------------------------------- */
+
+static const char before_a_path[] = " \t\n'\"=:,(<>;|&`[{";
+static const char after_a_path[] = " \t\n'\"\\/:,)<>;|&`]}";
+
+static bool is_boundary(const char *command, const char *at)
+{
+    return at == command || strchr(before_a_path, at[-1]);
+}
+
+/* Is the word before this one an option ("--out results")? */
+static bool follows_an_option(const char *command, const char *at)
+{
+    const char *word;
+
+    while (at > command && (at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    word = at;
+    while (word > command && !strchr(" \t\n", word[-1]))
+        word--;
+    return word < at && *word == '-';
+}
+
+static bool is_clearly_a_path(const struct mapping *item, const char *command, const char *at)
+{
+    if (strchr(item->declared, '/') || at[item->length] == '/')
+        return true;
+    if (at > command && strchr("=<>", at[-1]))
+        return true;
+    return follows_an_option(command, at);
+}
+
+/* "./out" for a declared "out". */
+static const struct mapping *mapping_after_dot(const struct local_paths *paths, const char *at)
+{
+    const struct mapping *item = NULL;
+
+    if (at[0] == '.' && at[1] == '/')
+        item = mapping_at(paths, at + 2, after_a_path);
+    return item && *item->declared != '/' ? item : NULL;
+}
+
+static void add_escaped(struct sw_buf *out, const char *text, char quote, bool shell)
+{
+    for (; *text; text++) {
+        if (shell && quote == '\'' && *text == '\'') {
+            sw_buf_add(out, "'\\''");
+            continue;
+        }
+        if (shell && ((quote == '"' && strchr("\"$`\\", *text)) ||
+                      (!quote && strchr(" \t\n\"'$`\\*?[]{}()<>;|&#~!", *text))))
+            sw_buf_add_char(out, '\\');
+        sw_buf_add_char(out, *text);
+    }
+}
+
+static char *rewrite(const struct local_paths *paths, const char *command, bool shell)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    char quote = '\0';
+
+    for (const char *at = command; *at;) {
+        const struct mapping *item = NULL;
+        size_t skip = 0;
+
+        if (is_boundary(command, at)) {
+            item = mapping_at(paths, at, after_a_path);
+            if (item && !is_clearly_a_path(item, command, at))
+                item = NULL;
+            else if (!item && (item = mapping_after_dot(paths, at)))
+                skip = 2;
+        }
+        if (item) {
+            add_escaped(&out, item->place, quote, shell);
+            at += skip + item->length;
+            continue;
+        }
+        if (shell && *at == '\\' && quote != '\'' && at[1])
+            sw_buf_add_char(&out, *at++);
+        else if (!quote && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else if (*at == quote)
+            quote = '\0';
+        sw_buf_add_char(&out, *at++);
+    }
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+char *local_paths_command(const struct local_paths *paths, const char *command)
+{
+    return rewrite(paths, command, true);
+}
+
+char *local_paths_word(const struct local_paths *paths, const char *word)
+{
+    return rewrite(paths, word, false);
+}

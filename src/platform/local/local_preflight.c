@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_preflight.c - can this plan run on this machine at all? Asked before anything is
+ * remembered or made, so that a typing mistake costs a message and nothing else.
+ */
+#include "platform/local/local_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "platform/local/local_gpu.h"
+
+static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
+{
+    static const char *const words[] = { [SW_LAUNCHER_MPI] = "mpi", [SW_LAUNCHER_RAY] = "ray" };
+
+    if (plan->launcher != SW_LAUNCHER_MPI && plan->launcher != SW_LAUNCHER_RAY)
+        return 0;
+    sw_fail(err, SW_E_UNSUPPORTED, "launcher '%s' is not available on local",
+            words[plan->launcher]);
+    return sw_hint(err, "use 'torchrun', or 'none' and start it in the command");
+}
+
+static int check_folder(const char *what, const char *path, struct sw_error *err)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        return sw_fail_errno(err, SW_E_SPEC, "%s '%s'", what, path);
+    if (!S_ISDIR(info.st_mode))
+        return sw_fail(err, SW_E_SPEC, "%s '%s' is not a folder", what, path);
+    return 0;
+}
+
+static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(payload->inputs, i, entry) {
+        const char *from = sw_json_str(entry, "from");
+        struct stat info;
+
+        if (stat(from, &info) < 0)
+            return sw_fail_errno(err, SW_E_SPEC, "input '%s'", from);
+    }
+    return 0;
+}
+
+/* "/a/b" and "/a_b" would become one folder. */
+static int check_collisions(const struct sw_plan *plan, const struct sw_payload *payload,
+                            struct sw_error *err)
+{
+    for (size_t i = 0; i < json_array_size(payload->outputs); i++)
+        for (size_t j = 0; j < i; j++)
+            if (sw_text_same(sw_json_str(json_array_get(payload->outputs, i), "path"),
+                             sw_json_str(json_array_get(payload->outputs, j), "path")))
+                return sw_fail(err, SW_E_SPEC, "outputs '%s' and '%s' would be the same folder",
+                               sw_json_str(json_array_get(plan->outputs, j), "path"),
+                               sw_json_str(json_array_get(plan->outputs, i), "path"));
+    return 0;
+}
+
+static int check_python(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_autofree char *venv = NULL, *config = NULL, *program = NULL, *script = NULL;
+
+    if (!plan->python)
+        return 0;
+    venv = local_source_path(sw_json_str(plan->python, "venv"), plan->base_dir, err);
+    script = venv ? local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err)
+                  : NULL;
+    if (!script)
+        return -1;
+    config = sw_path_join(venv, "pyvenv.cfg");
+    program = sw_path_join(venv, "bin/python");
+    if (!sw_file_exists(config) || access(program, X_OK) < 0) {
+        sw_fail(err, SW_E_SPEC, "'%s' is not a virtual environment", venv);
+        return sw_hint(err, "it needs pyvenv.cfg and bin/python: `python3 -m venv %s` makes one",
+                       venv);
+    }
+    if (access(script, R_OK) < 0)
+        return sw_fail_errno(err, SW_E_SPEC, "python.script '%s'", script);
+    return 0;
+}
+
+static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
+{
+    const json_t *ids = json_object_get(plan->options, "gpu_ids");
+    struct gpu gpus[GPU_MAX];
+    int64_t wanted = (int64_t)plan->gpus * plan->nodes;
+    int count, fitting = 0;
+
+    if (wanted <= 0)
+        return 0;
+    count = gpu_list(gpus, GPU_MAX);
+    for (int i = 0; i < count; i++)
+        fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
+    if (wanted <= fitting)
+        return 0;
+    sw_fail(err, SW_E_REFUSED, "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
+            (long long)wanted, plan->gpus, plan->nodes, fitting,
+            fitting == count ? "" : " that fit 'gpus' and 'gpu_ids'", "");
+    return sw_hint(err, count == 0 ? "no NVIDIA driver answers here; `gpus: 0` runs on CPUs"
+                                   : "`slipway platforms local` shows what is here");
+}
+
+static int check_shell(const struct sw_plan *plan, struct sw_error *err)
+{
+    const char *shell = sw_json_str(plan->options, "shell");
+
+    if (sw_text_empty(shell) || access(shell, X_OK) == 0)
+        return 0;
+    return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
+}
+
+int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+
+    if (plan->nodes > LOCAL_REPLICAS_MAX)
+        return sw_fail(err, SW_E_REFUSED, "%d nodes are too many for one machine (at most %d)",
+                       plan->nodes, LOCAL_REPLICAS_MAX);
+    local_site_init(&site, link, plan, 1);
+    payload = local_payload(plan, &site, 1, err);
+    if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
+        check_shell(plan, err) < 0 || check_folder("workdir", payload->workdir, err) < 0 ||
+        check_inputs(payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
+        check_gpus(plan, err) < 0)
+        return -1;
+    if (plan->image && link->warn)
+        link->warn(link->warn_context,
+                   "local runs the command on this machine, not in the image");
+    return 0;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_render.c - plan in, what will be started out: the runner's letter and the launch record.
+ *
+ * Everything that can be decided before a process exists is decided here, so that `slipway plan`
+ * shows it and tests compare it. What differs between ranks (rendezvous, GPUs) is left to the
+ * supervisor, which knows them only when the job's turn has come.
+ *
+ * Pure: no I/O, no clock, no environment.
+ */
+#include "platform/local/local_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/units.h"
+
+static const char *const format_endings[] = {
+    [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
+};
+
+/* Set per rank by the supervisor: a value in the job's `env` would only mislead. */
+static const char *const per_rank_names[] = {
+    "NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORKER_ADDRS",
+    "NUM_GPU_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "SLIPWAY_JOB_ID",
+    "SLIPWAY_JOB_DIR", "SLIPWAY_ATTEMPT",
+};
+
+void local_site_init(struct local_site *site, const struct sw_link *link,
+                     const struct sw_plan *plan, int attempt)
+{
+    const char *asked = sw_json_str(plan->options, "results_dir");
+
+    site->folder = local_attempt_folder(link, plan->job_id, attempt);
+    site->work_dir = sw_path_join(site->folder, "work");
+    if (sw_text_empty(asked)) {
+        site->results_dir = sw_format("%s/%s/results", link->root, plan->job_id);
+    } else {
+        sw_autofree char *folder = sw_path_absolute(asked, plan->base_dir);
+
+        site->results_dir = sw_path_join(folder, plan->job_id);
+    }
+}
+
+void local_site_done(struct local_site *site)
+{
+    free(site->folder);
+    free(site->work_dir);
+    free(site->results_dir);
+}
+
+struct fill {                       /* values of the placeholders */
+    const char *config_path, *results_dir, *job_id;
+};
+
+static const char *placeholder(const struct fill *fill, const char *at, size_t *length)
+{
+    const struct {
+        const char *word, *value;
+    } all[] = {
+        { "{config_path}", fill->config_path },
+        { "{results_dir}", fill->results_dir },
+        { "{job_id}", fill->job_id },
+    };
+
+    for (size_t i = 0; i < SW_COUNT(all); i++)
+        if (all[i].value && sw_text_starts(at, all[i].word)) {
+            *length = strlen(all[i].word);
+            return all[i].value;
+        }
+    return NULL;
+}
+
+/* "{name}" that is none of ours: its length, or 0. */
+static size_t unknown_name(const char *at)
+{
+    size_t length = 1;
+
+    if (*at != '{' || !(isalpha((unsigned char)at[1]) || at[1] == '_'))
+        return 0;
+    while (isalnum((unsigned char)at[length]) || at[length] == '_')
+        length++;
+    return at[length] == '}' ? length + 1 : 0;
+}
+
+/* One argument, no shell in between: values need no quotes. */
+static char *fill_word(const char *word, const struct fill *fill, bool strict,
+                       struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    while (*word) {
+        size_t length = 0;
+        const char *value = placeholder(fill, word, &length);
+
+        if (value) {
+            sw_buf_add(&out, value);
+            word += length;
+            continue;
+        }
+        if (strict && (length = unknown_name(word)) > 0) {
+            sw_fail(err, SW_E_SPEC, "python.args: %.*s is not a placeholder", (int)length, word);
+            sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
+            return NULL;
+        }
+        sw_buf_add_char(&out, *word++);
+    }
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+static json_t *fill_words(const json_t *words, const struct local_paths *paths,
+                          const struct fill *fill, bool strict, struct sw_error *err)
+{
+    sw_auto(json) json_t *out = json_array();
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *mapped = NULL, *filled = NULL;
+
+        if (!json_is_string(word)) {
+            sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+            return NULL;
+        }
+        mapped = local_paths_word(paths, json_string_value(word));
+        filled = fill_word(mapped, fill, strict, err);
+        if (!filled)
+            return NULL;
+        json_array_append_new(out, sw_json_text(filled));
+    }
+    return sw_take(out);
+}
+
+static json_t *python_argv(const struct sw_plan *plan, const struct local_paths *paths,
+                           const struct fill *fill, struct sw_error *err)
+{
+    const char *venv = sw_json_str(plan->python, "venv");
+    const char *script = sw_json_str(plan->python, "script");
+    sw_autofree char *folder = NULL, *program = NULL, *script_path = NULL;
+    sw_auto(json) json_t *args = NULL;
+    json_t *argv;
+
+    if (sw_text_empty(venv) || sw_text_empty(script)) {
+        sw_fail(err, SW_E_SPEC, "python: needs both 'venv' and 'script'");
+        return NULL;
+    }
+    folder = local_source_path(venv, plan->base_dir, err);
+    script_path = folder ? local_source_path(script, plan->base_dir, err) : NULL;
+    args = script_path ? fill_words(json_object_get(plan->python, "args"), paths, fill, true, err)
+                       : NULL;
+    if (!args)
+        return NULL;
+    program = sw_path_join(folder, "bin/python");
+    argv = json_pack("[s, s]", program, script_path);
+    json_array_extend(argv, args);
+    return argv;
+}
+
+static size_t word_length(const char *at)
+{
+    return strcspn(at, " \t\n");
+}
+
+static bool is_python(const char *word, size_t length)
+{
+    const char *base = word + length;
+
+    while (base > word && base[-1] != '/')
+        base--;
+    length -= (size_t)(base - word);
+    return length >= 6 && strncmp(base, "python", 6) == 0 &&
+           strspn(base + 6, "0123456789.") >= length - 6;
+}
+
+char *local_torchrun(const char *command, int nodes, int per_node)
+{
+    const char *first = command + strspn(command, " \t\n");
+    size_t length = word_length(first);
+    const char *second = first + length + strspn(first + length, " \t\n");
+    const char *rest = first, *how = "";
+
+    if (is_python(first, length)) {
+        bool module = strncmp(second, "-m", 2) == 0 && word_length(second) == 2;
+
+        /* torchrun starts python itself; options of python other than -m need --no-python. */
+        if (*second == '-' && !module)
+            how = " --no-python";
+        else
+            rest = second;
+    } else if (length < 4 || strncmp(first + length - 3, ".py", 3) != 0) {
+        return NULL;
+    }
+    return sw_format("torchrun --nnodes %d --nproc-per-node %d --node-rank \"$NODE_RANK\""
+                     " --master-addr \"$MASTER_ADDR\" --master-port \"$MASTER_PORT\"%s %s",
+                     nodes, per_node, how, rest);
+}
+
+static char *shell_text(const json_t *argv)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(argv, i, word) {
+        if (i)
+            sw_buf_add_char(&out, ' ');
+        sw_buf_add_quoted(&out, json_string_value(word));
+    }
+    return sw_buf_steal(&out);
+}
+
+/* The command as words for exec: the job's own shell, unless it is the ordinary one. */
+static void set_command(struct sw_payload *payload, const struct sw_plan *plan, char *command)
+{
+    const char *shell = sw_json_str(plan->options, "shell");
+
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN) {
+        char *wrapped = local_torchrun(command, plan->nodes, plan->gpus > 0 ? plan->gpus : 1);
+
+        if (wrapped) {
+            free(command);
+            command = wrapped;
+        }
+    }
+    if (sw_text_empty(shell) || strcmp(shell, "/bin/sh") == 0) {
+        payload->command = command;
+        return;
+    }
+    payload->argv = json_pack("[s, s, s]", shell, "-c", command);
+    free(command);
+}
+
+static int payload_command(struct sw_payload *payload, const struct sw_plan *plan,
+                           const struct local_paths *paths, struct sw_error *err)
+{
+    const struct fill fill = { payload->config_path, payload->results_dir, payload->job_id };
+
+    if (plan->command) {
+        sw_autofree char *mapped = local_paths_command(paths, plan->command);
+
+        set_command(payload, plan, sw_command_fill(mapped, fill.config_path, fill.results_dir,
+                                                   fill.job_id));
+        return 0;
+    }
+    payload->argv = plan->python ? python_argv(plan, paths, &fill, err)
+                                 : fill_words(plan->argv, paths, &fill, false, err);
+    if (payload->argv && plan->launcher == SW_LAUNCHER_TORCHRUN) {
+        char *text = shell_text(payload->argv);
+
+        json_decref(sw_take(payload->argv));
+        set_command(payload, plan, text);
+    }
+    return payload->argv || payload->command ? 0 : -1;
+}
+
+static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
+                           const struct local_paths *paths)
+{
+    json_t *env = plan->env ? local_paths_document(paths, plan->env) : json_object();
+    sw_autofree char *above = sw_path_absolute("..", site->results_dir);
+
+    for (size_t i = 0; i < SW_COUNT(per_rank_names); i++)
+        json_object_del(env, per_rank_names[i]);
+    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(plan->job_id));
+    json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(site->results_dir));
+    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(above));
+    json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(site->results_dir));
+    if (plan->python) {
+        sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
+                                                   plan->base_dir, NULL);
+
+        json_object_set_new(env, "VIRTUAL_ENV", sw_json_text(venv));
+    }
+    return env;
+}
+
+static json_t *payload_inputs(const struct sw_plan *plan, const struct local_paths *paths,
+                              struct sw_error *err)
+{
+    sw_auto(json) json_t *out = json_array();
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->inputs, i, entry) {
+        const char *path = sw_json_str(entry, "path"), *from = sw_json_str(entry, "from");
+        sw_autofree char *source = NULL;
+
+        if (sw_text_empty(path) || sw_text_empty(from)) {
+            sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
+                    path ? path : "");
+            return NULL;
+        }
+        source = local_source_path(from, plan->base_dir, err);
+        if (!source) {
+            sw_wrap(err, "input '%s'", path);
+            return NULL;
+        }
+        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
+                                                  SW_STR("from", source)));
+    }
+    return sw_take(out);
+}
+
+static json_t *payload_outputs(const struct sw_plan *plan, const struct local_paths *paths,
+                               struct sw_error *err)
+{
+    sw_auto(json) json_t *out = json_array();
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
+        sw_autofree char *filled = NULL, *place = NULL;
+        const struct fill fill = { .job_id = plan->job_id };
+
+        if (sw_text_empty(path))
+            continue;
+        if (to) {
+            sw_autofree char *named = fill_word(to, &fill, false, NULL);
+            const char *id = strstr(named, "{id}");
+
+            filled = id ? sw_format("%.*s%s%s", (int)(id - named), named, plan->job_id, id + 4)
+                        : sw_strdup(named);
+            place = local_source_path(filled, plan->base_dir, err);
+            if (!place) {
+                sw_wrap(err, "output '%s'", path);
+                return NULL;
+            }
+        }
+        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
+                                                  SW_STR_OPT("to", place)));
+    }
+    return sw_take(out);
+}
+
+struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
+                                 int attempt, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
+    sw_auto(local_paths) struct local_paths *paths =
+        local_paths_new(plan->inputs, plan->outputs, site->work_dir, site->results_dir);
+
+    (void)attempt;
+    memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
+    payload->results_dir = sw_strdup(site->results_dir);
+    payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
+    payload->secrets = json_incref(plan->secrets);
+    payload->grace_ms = plan->grace_ms;
+    if (plan->config && !json_is_null(plan->config)) {
+        payload->config = local_paths_document(paths, plan->config);
+        payload->config_format = plan->config_format;
+        payload->config_path =
+            sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
+    }
+    payload->env = payload_env(plan, site, paths);
+    payload->inputs = payload_inputs(plan, paths, err);
+    payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;
+    if (!payload->outputs || payload_command(payload, plan, paths, err) < 0)
+        return NULL;
+    return sw_take(payload);
+}
+
+static bool any_destination(const json_t *outputs)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry)
+        if (!sw_text_empty(sw_json_str(entry, "to")))
+            return true;
+    return false;
+}
+
+static int64_t disk_wait_ms(const json_t *options)
+{
+    const json_t *value = json_object_get(options, "disk_wait");
+    int64_t ms = 60000;
+
+    if (json_is_number(value))
+        ms = (int64_t)(json_number_value(value) * 1000);
+    else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
+        ms = 60000;
+    return ms;
+}
+
+json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
+{
+    sw_autofree char *venv_bin = NULL;
+
+    if (plan->python) {
+        sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
+                                                   plan->base_dir, NULL);
+
+        venv_bin = venv ? sw_path_join(venv, "bin") : NULL;
+    }
+    return sw_json_object(
+        SW_STR("job_id", plan->job_id),
+        SW_INT("attempt", attempt),
+        SW_INT("nodes", plan->nodes),
+        SW_INT("gpus", plan->gpus),
+        SW_STR_OPT("gpu_type", plan->gpu_type),
+        SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
+        SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
+        SW_REAL("cpus", plan->cpus),
+        SW_INT("memory_bytes", plan->memory_bytes),
+        SW_INT("time_ms", plan->time_ms),
+        SW_INT("grace_ms", plan->grace_ms),
+        SW_INT("disk_wait_ms", disk_wait_ms(plan->options)),
+        SW_BOOL("world_size_ranks", plan->world_size_ranks),
+        SW_STR("work_dir", site->work_dir),
+        SW_STR("results_dir", site->results_dir),
+        SW_STR_OPT("path_first", venv_bin),
+        SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
+        SW_BOOL("prepare", json_array_size(plan->inputs) > 0 ||
+                               json_array_size(plan->outputs) > 0 ||
+                               (plan->config && !json_is_null(plan->config))),
+        SW_BOOL("collect", any_destination(plan->outputs)));
+}
+
+static json_t *names_of(const json_t *env, const struct sw_plan *plan)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const char *name;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach((json_t *)env, name, value)
+        sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
+    for (i = 0; i < SW_COUNT(per_rank_names); i++)
+        sw_buf_addf(&out, "%s (set for each rank)\n", per_rank_names[i]);
+    json_array_foreach(plan->secrets, i, value)
+        sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));
+    return sw_json_text(sw_buf_text(&out));
+}
+
+json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+    sw_auto(json) json_t *letter = NULL, *launch = NULL;
+    sw_autofree char *command = NULL, *letter_text = NULL, *launch_text = NULL;
+
+    local_site_init(&site, link, plan, 1);
+    payload = local_payload(plan, &site, 1, err);
+    if (!payload)
+        return NULL;
+    command = payload->command ? sw_strdup(payload->command) : shell_text(payload->argv);
+    letter = sw_payload_to_json(payload);
+    letter_text = sw_json_dump_pretty(letter);
+    launch = local_launch(plan, &site, 1);
+    launch_text = sw_json_dump_pretty(launch);
+    return json_pack("[o, o, o, o]",
+                     sw_json_object(SW_STR("what", "command"), SW_STR("text", command)),
+                     sw_json_object(SW_STR("what", "environment"),
+                                    SW_SUB("text", names_of(payload->env, plan))),
+                     sw_json_object(SW_STR("what", "payload for the runner"),
+                                    SW_STR("text", letter_text)),
+                     sw_json_object(SW_STR("what", "launch record for the supervisor"),
+                                    SW_STR("text", launch_text)));
+}

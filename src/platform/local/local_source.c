@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_source.c - plain paths and file:// URIs: where inputs come from and outputs go.
+ *
+ * Object stores and model hubs arrive with the transfer engine; until then the answer names the
+ * scheme instead of pretending.
+ */
+#include "platform/local/local_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static size_t scheme_length(const char *uri)
+{
+    const char *colon = strstr(uri, "://");
+
+    if (!colon || colon == uri || memchr(uri, '/', (size_t)(colon - uri)))
+        return 0;
+    return (size_t)(colon - uri);
+}
+
+char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err)
+{
+    size_t scheme = scheme_length(uri);
+    const char *rest = scheme ? uri + scheme + 3 : uri;
+
+    if (scheme && (scheme != 4 || strncmp(uri, "file", 4) != 0)) {
+        sw_fail(err, SW_E_UNSUPPORTED, "this build cannot fetch or store %.*s:// yet: '%s'",
+                (int)scheme, uri, uri);
+        sw_hint(err, "copy it to this machine and give its path");
+        return NULL;
+    }
+    if (scheme && sw_text_starts(rest, "localhost/"))
+        rest += strlen("localhost");
+    if (scheme && *rest != '/') {
+        sw_fail(err, SW_E_SPEC, "'%s' names another machine: file:// needs three slashes", uri);
+        return NULL;
+    }
+    if (sw_text_starts(rest, "~/")) {
+        sw_autofree char *home = sw_path_home(rest + 2);
+
+        return sw_path_absolute(home, "/");
+    }
+    return sw_path_absolute(rest, base_dir);
+}
+
+int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+{
+    sw_autofree char *place = local_source_path(path, NULL, err);
+    struct stat info;
+
+    (void)link;
+    if (!place)
+        return -1;
+    if (stat(place, &info) == 0) {
+        *exists = true;
+        return 0;
+    }
+    if (errno != ENOENT && errno != ENOTDIR)
+        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", place);
+    *exists = false;
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+{
+    sw_autofree char *place = local_source_path(path, NULL, err);
+    json_t *names;
+    char **all = NULL;
+    size_t count = 0;
+    DIR *folder;
+
+    (void)link;
+    if (!place)
+        return NULL;
+    folder = opendir(place);
+    if (!folder) {
+        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", place);
+        return NULL;
+    }
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if ((count & (count - 1)) == 0)
+            all = sw_realloc_array(all, count ? count * 2 : 1, sizeof *all);
+        all[count++] = sw_strdup(entry->d_name);
+    }
+    closedir(folder);
+    if (count)
+        qsort(all, count, sizeof *all, by_text);
+    names = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(names, sw_json_text(all[i]));
+        free(all[i]);
+    }
+    free(all);
+    return names;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_tree.c - finding and ending the processes of a job through /proc.
+ *
+ * The supervisor is a subreaper, so whatever the job starts stays below it, daemons that fork
+ * twice included: a walk over parents finds them all. When the supervisor itself was killed that
+ * link is cut, and two marks find them: SLIPWAY_JOB_DIR in the environment, and the pipe of the
+ * job's log as standard output or error (for those who cleared their environment). Only
+ * processes that carry one of them, and belong to this user, are touched.
+ */
+#include "platform/local/local_tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "platform/local/local_internal.h"
+
+enum { ENVIRON_MAX = 4 * 1024 * 1024 };
+
+void local_processes_done(struct local_processes *all)
+{
+    free(all->items);
+    *all = (struct local_processes){ 0 };
+}
+
+static void add(struct local_processes *all, const struct local_process *one)
+{
+    if ((all->count & (all->count - 1)) == 0)
+        all->items = sw_realloc_array(all->items, all->count ? all->count * 2 : 1,
+                                      sizeof *all->items);
+    all->items[all->count++] = *one;
+}
+
+static bool read_small(const char *path, char *text, size_t size)
+{
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : -1;
+
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool read_process(pid_t pid, struct local_process *out)
+{
+    char path[64], text[2048], state = 'X';
+    int parent = 0;
+    long pages = 0;
+    unsigned long long start = 0;
+    const char *after_name;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (!read_small(path, text, sizeof text) || !(after_name = strrchr(text, ')')))
+        return false;
+    if (sscanf(after_name + 1,
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
+               " %*u %ld", &state, &parent, &start, &pages) != 4)
+        return false;
+    *out = (struct local_process){ .pid = pid, .parent = parent, .start_ticks = start,
+                                   .resident_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE) };
+    return state != 'Z' && state != 'X';
+}
+
+static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_t pid),
+                 void *context)
+{
+    DIR *proc = opendir("/proc");
+
+    if (!proc)
+        return;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        pid_t pid = isdigit((unsigned char)*entry->d_name) ? (pid_t)atoi(entry->d_name) : 0;
+        struct local_process one;
+
+        if (pid > 0 && (!wanted || wanted(context, pid)) && read_process(pid, &one))
+            add(all, &one);
+    }
+    closedir(proc);
+}
+
+/* A supervisor below us belongs to a job that our job submitted: not ours to end. */
+static bool is_a_supervisor(pid_t pid)
+{
+    char path[64], program[4096];
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    n = readlink(path, program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    return strstr(program, "/slipway-supervisor") != NULL;
+}
+
+static bool has(const struct local_processes *all, pid_t pid)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].pid == pid)
+            return true;
+    return false;
+}
+
+void local_tree_below(pid_t root, struct local_processes *out)
+{
+    sw_auto(local_processes) struct local_processes all = { 0 };
+    size_t found;
+
+    *out = (struct local_processes){ 0 };
+    scan(&all, NULL, NULL);
+    do {                                /* one generation per round */
+        found = 0;
+        for (size_t i = 0; i < all.count; i++) {
+            struct local_process *one = &all.items[i];
+
+            if (one->pid == 0 || (one->parent != root && !has(out, one->parent)))
+                continue;
+            if (!is_a_supervisor(one->pid)) {
+                add(out, one);
+                found++;
+            }
+            one->pid = 0;
+        }
+    } while (found > 0);
+}
+
+struct marks {
+    char *environment;          /* "SLIPWAY_JOB_DIR=..." */
+    json_t *pipes;              /* array of "pipe:[123]", as the supervisor wrote them; may be NULL */
+};
+
+static bool has_environment(pid_t pid, const char *mark)
+{
+    char path[64];
+    size_t length = 0;
+    sw_autofree char *text = NULL;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
+    for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
+        if (strcmp(at, mark) == 0)
+            return true;
+    return false;
+}
+
+static bool writes_to(pid_t pid, int fd, const json_t *pipes)
+{
+    char path[64], target[64];
+    size_t i;
+    json_t *pipe;
+    ssize_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    n = readlink(path, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = '\0';
+    json_array_foreach(pipes, i, pipe)
+        if (n > 0 && strcmp(target, json_string_value(pipe)) == 0)
+            return true;
+    return false;
+}
+
+static bool carries_mark(void *context, pid_t pid)
+{
+    const struct marks *marks = context;
+    char path[64];
+    struct stat info;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    if (pid == getpid() || stat(path, &info) < 0 || info.st_uid != geteuid())
+        return false;
+    return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
+           writes_to(pid, 2, marks->pipes);
+}
+
+void local_tree_marked(const char *folder, struct local_processes *out)
+{
+    sw_autofree char *environment = sw_format("SLIPWAY_JOB_DIR=%s", folder);
+    sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
+    struct marks marks = { environment, json_object_get(supervisor, "pipes") };
+
+    *out = (struct local_processes){ 0 };
+    scan(out, carries_mark, &marks);
+}
+
+void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,
+                       size_t spare_count)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct sw_proc now;
+        bool spared = false;
+
+        for (size_t j = 0; j < spare_count; j++)
+            spared = spared || spare[j] == all->items[i].pid;
+        if (!spared && sw_proc_of(all->items[i].pid, &now) == 0 &&
+            now.start_ticks == all->items[i].start_ticks)
+            sw_proc_signal(&now, signal);
+    }
+}
+
+static int64_t fair_share(pid_t pid, int64_t otherwise)
+{
+    char path[64], text[4096];
+    const char *pss;
+    long long kib = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    if (!read_small(path, text, sizeof text) || !(pss = strstr(text, "\nPss:")) ||
+        sscanf(pss, " Pss: %lld", &kib) != 1)
+        return otherwise;
+    return (int64_t)kib * 1024;
+}
+
+int64_t local_tree_memory(const struct local_processes *all, int64_t limit)
+{
+    int64_t resident = 0, fair = 0;
+
+    for (size_t i = 0; i < all->count; i++)
+        resident += all->items[i].resident_bytes;
+    if (resident <= limit)
+        return resident;
+    for (size_t i = 0; i < all->count; i++)
+        fair += fair_share(all->items[i].pid, all->items[i].resident_bytes);
+    return fair;
+}
+
+bool local_tree_sweep(const char *folder, int64_t grace_ms)
+{
+    int64_t begun = sw_monotonic_ms(), patience = grace_ms + 5000;
+    bool asked = false;
+
+    for (;;) {
+        sw_auto(local_processes) struct local_processes left = { 0 };
+        int64_t waited = sw_monotonic_ms() - begun;
+
+        local_tree_marked(folder, &left);
+        if (left.count == 0)
+            return true;
+        if (waited > patience)
+            return false;
+        if (waited >= grace_ms)
+            local_tree_signal(&left, SIGKILL, NULL, 0);
+        else if (!asked)
+            local_tree_signal(&left, SIGTERM, NULL, 0);
+        asked = true;
+        sw_sleep_ms(waited < 100 ? 5 : 50);
+    }
+}

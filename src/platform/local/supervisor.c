@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervisor.c - `slipway-supervisor FOLDER`: stays with one job of the local platform.
+ *
+ * Started by local_submit.c with two descriptors: 3 brings the secrets, 4 is the conversation
+ * described there. It leaves the client's session and terminal behind, takes the folder's lock,
+ * and lives until the job's last word is on disk. Never run by hand.
+ */
+#include "platform/local/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/proc.h"
+#include "platform/local/local_internal.h"
+
+enum { SECRETS_FD = 3, CONTROL_FD = 4, LOCK_PATIENCE_MS = 10000 };
+
+static void tell(const char *fmt, ...) SW_PRINTF(1, 2);
+static void tell(const char *fmt, ...)
+{
+    char line[900];
+    va_list args;
+    int length;
+
+    va_start(args, fmt);
+    length = vsnprintf(line, sizeof line - 1, fmt, args);
+    va_end(args);
+    if (length > (int)sizeof line - 2)
+        length = (int)sizeof line - 2;
+    for (int i = 0; i < length; i++)
+        if (line[i] == '\n')
+            line[i] = ' ';
+    line[length] = '\n';
+    if (send(CONTROL_FD, line, (size_t)length + 1, MSG_NOSIGNAL) < 0)
+        return;                        /* nobody listens any more; the folder will tell */
+}
+
+/* Away from the client: no descriptor, folder, terminal or parent of its. */
+static void detach(void)
+{
+    syscall(SYS_close_range, CONTROL_FD + 1, ~0U, 0);
+    if (fork() != 0)
+        _exit(0);
+    if (chdir("/") < 0)
+        _exit(1);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "slipway-sup");
+}
+
+/* The lock, or the news that somebody has started this job before us: then -1. Another one that
+ * holds the lock and has not started yet may still give up, so wait for one of the two. */
+static int take_place(const char *folder)
+{
+    int64_t deadline = sw_monotonic_ms() + LOCK_PATIENCE_MS;
+
+    for (;;) {
+        int lock = local_lock_take(folder), why = errno;
+
+        if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT)) {
+            tell("known");
+            return -1;
+        }
+        if (lock >= 0)
+            return lock;
+        if (why != EAGAIN && why != EACCES) {
+            tell("cannot lock '%s': %s", folder, strerror(why));
+            return -1;
+        }
+        if (sw_monotonic_ms() > deadline) {
+            tell("another supervisor of this job does not go on");
+            return -1;
+        }
+        sw_sleep_ms(2);
+    }
+}
+
+static int load(struct sup *sup, struct sw_error *err)
+{
+    sup->launch = local_record_read(sup->folder, LOCAL_LAUNCH);
+    sup->job_id = sw_json_str(sup->launch, "job_id");
+    if (!sup->job_id)
+        return sw_fail(err, SW_E_IO, "cannot read '%s/%s'", sup->folder, LOCAL_LAUNCH);
+    sup->attempt = (int)sw_json_int(sup->launch, "attempt", 1);
+    sup->nodes = (int)sw_json_int(sup->launch, "nodes", 1);
+    sup->gpus = (int)sw_json_int(sup->launch, "gpus", 0);
+    sup->grace_ms = sw_json_int(sup->launch, "grace_ms", 10000);
+    sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
+    sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
+    sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));
+    sup->end.failed_replica = -1;
+    sup->facts = json_object();
+    if (sup->nodes < 1 || sup->nodes > LOCAL_REPLICAS_MAX || sup->gpus < 0 ||
+        sup->gpus * sup->nodes > GPU_MAX)
+        return sw_fail(err, SW_E_SPEC, "%d nodes with %d GPUs each are too many for one machine",
+                       sup->nodes, sup->gpus);
+    sup->runner = sw_json_str(sup->launch, "runner");
+    if (!sup->runner)
+        return sw_fail(err, SW_E_IO, "the launch record names no runner");
+    sup->secrets = sw_secrets_receive(SECRETS_FD, err);
+    close(SECRETS_FD);
+    if (sup->secrets &&
+        (int64_t)sw_secrets_count(sup->secrets) < sw_json_int(sup->launch, "secrets", 0))
+        return sw_fail(err, SW_E_CREDENTIAL, "not all secrets of the job arrived");
+    return sup->secrets ? 0 : -1;
+}
+
+static int open_descriptors(struct sup *sup, struct sw_error *err)
+{
+    static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
+                                   SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ };
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    for (size_t i = 0; i < SW_COUNT(noticed); i++)
+        sigaddset(&signals, noticed[i]);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    sup->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    sup->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (sup->signal_fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot watch signals");
+    /* Out of inotify watches: cancel still arrives as a signal. */
+    if (sup->watch_fd >= 0)
+        inotify_add_watch(sup->watch_fd, sup->folder, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+    sup->replicas = sw_alloc((size_t)sup->nodes * sizeof *sup->replicas);
+    for (int i = 0; i < sup->nodes; i++)
+        if (sup_log_open(&sup->replicas[i].log, sup->folder, i, sup->secrets) < 0)
+            return sw_fail_errno(err, SW_E_IO, "cannot open the log of rank %d", i);
+    return 0;
+}
+
+static void set_limits(struct sup *sup)
+{
+    int64_t memory = sw_json_int(sup->launch, "memory_bytes", 0);
+    sw_autofree char *name = sw_format("slipway-%s-%d", sup->job_id, sup->attempt);
+
+    sup_limits_open(&sup->limits, NULL, NULL, name, memory * sup->nodes, sup->cpus * sup->nodes);
+    if (memory > 0)
+        json_object_set_new(sup->facts, "memory_limit",
+                            json_string(sup->limits.cgroup ? "cgroup" : "sampled"));
+    if (sup->cpus > 0)
+        json_object_set_new(sup->facts, "cpu_limit",
+                            json_string(sup->limits.cgroup ? "cgroup" : "affinity"));
+}
+
+static bool told_to_go(void)
+{
+    char heard[3];
+
+    return recv(CONTROL_FD, heard, sizeof heard, MSG_WAITALL) == 3 && memcmp(heard, "go\n", 3) == 0;
+}
+
+/* The pipes of the logs: whoever writes to one of them belongs to the job. */
+static json_t *pipe_names(const struct sup *sup)
+{
+    json_t *names = json_array();
+
+    for (int i = 0; i < sup->nodes; i++) {
+        char path[64], target[64];
+        ssize_t n;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", sup->replicas[i].log.pipe_write);
+        n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        json_array_append_new(names, json_string(target));
+    }
+    return names;
+}
+
+static int write_who(const struct sup *sup, struct sw_error *err)
+{
+    struct sw_proc self;
+    char host[128];
+    sw_auto(json) json_t *record = NULL;
+
+    if (sw_proc_self(&self) < 0)
+        return sw_fail(err, SW_E_IO, "/proc does not tell who we are");
+    local_host_name(host);
+    record = sw_proc_json(&self);
+    json_object_set_new(record, "host", sw_json_text(host));
+    json_object_set_new(record, "pipes", pipe_names(sup));
+    json_object_set_new(record, "started_ms", json_integer(sw_now_ms()));
+    return local_record_write(sup->folder, LOCAL_SUPERVISOR, record, err);
+}
+
+static int start(struct sup *sup, int lock)
+{
+    struct sw_error err = { 0 };
+
+    if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
+        close(lock);              /* whoever hears of the failure finds nothing of us */
+        tell("%s", err.message);
+        return -1;
+    }
+    tell("ready");
+    if (!told_to_go())
+        return -1;
+    if (write_who(sup, &err) < 0) {
+        close(lock);
+        tell("%s", err.message);
+        return -1;
+    }
+    tell("ok %d", (int)getpid());
+    close(CONTROL_FD);
+    return 0;
+}
+
+static void release(struct sup *sup)
+{
+    for (int i = 0; sup->replicas && i < sup->nodes; i++) {
+        sup_log_finish(&sup->replicas[i].log);
+        free(sup->replicas[i].gpus);
+    }
+    free(sup->replicas);
+    sw_secrets_free(sup->secrets);
+    json_decref(sup->facts);
+    json_decref(sup->launch);
+}
+
+int main(int argc, char **argv)
+{
+    struct sup sup = { .folder = argc > 1 ? argv[1] : NULL };
+    int lock, result;
+
+    if (argc != 2 || *argv[1] != '/') {
+        fprintf(stderr, "slipway-supervisor is started by slipway itself\n");
+        return 64;
+    }
+    detach();
+    lock = take_place(sup.folder);
+    if (lock < 0)
+        return 0;
+    result = start(&sup, lock);
+    if (result == 0) {
+        set_limits(&sup);
+        sup_live(&sup);
+    }
+    release(&sup);
+    return result < 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervisor.h - what the files of the program slipway-supervisor share.
+ *
+ * One process, one thread, one poll() loop (supervisor_loop.c); the life of the job is told in
+ * order by supervisor_life.c, which calls that loop whenever it has to wait for something.
+ */
+#ifndef SW_PLATFORM_LOCAL_SUPERVISOR_H
+#define SW_PLATFORM_LOCAL_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+#include "base/secret.h"
+#include "platform/local/local_gpu.h"
+
+/* ---- supervisor_log.c: one rank's output on its way to its file ---------------------------- */
+
+struct sup_log {
+    int pipe_read, pipe_write;
+    int file, index;
+    struct sw_redactor *redactor;
+    struct sw_buf waiting;            /* redacted, not yet on disk */
+    int64_t written;                  /* bytes in the file */
+    int64_t indexed_ms;
+    int64_t lost;                     /* bytes we had to give up */
+    int blocked_errno;                /* 0: the disk takes what we give it */
+    int64_t blocked_since_ms;
+};
+
+int sup_log_open(struct sup_log *log, const char *folder, int rank,
+                 const struct sw_secrets *secrets);
+/* Move at most one piece; true: there was something. */
+bool sup_log_move(struct sup_log *log);
+void sup_log_finish(struct sup_log *log);           /* all that is left; closes */
+
+/* ---- supervisor_limits.c: memory and CPU limits -------------------------------------------- */
+
+struct sup_limits {
+    char *cgroup;                     /* folder of the job's cgroup; NULL: there is none */
+    int64_t memory_bytes;             /* of the whole job; 0: no limit */
+    int64_t peak_bytes;               /* seen by sampling */
+    bool sample;                      /* no cgroup: look four times a second */
+};
+
+/* `hierarchy` is where cgroup v2 is mounted, `own` our own cgroup in it; both NULL: look. */
+void sup_limits_open(struct sup_limits *limits, const char *hierarchy, const char *own,
+                     const char *name, int64_t memory_bytes, double cpus);
+void sup_limits_join(const struct sup_limits *limits);           /* in the child */
+int64_t sup_limits_oom_kills(const struct sup_limits *limits);
+void sup_limits_kill(const struct sup_limits *limits);           /* everything in the cgroup */
+void sup_limits_close(struct sup_limits *limits, json_t *facts);
+void sup_affinity(double cpus, int rank);                        /* in the child */
+int64_t sup_host_oom_kills(void);
+
+/* ---- the job -------------------------------------------------------------------------------- */
+
+struct sup_replica {
+    pid_t pid;                        /* 0: not started */
+    bool ended, stopped_by_us;
+    int exit_code, signal;
+    int64_t started_ms, ended_ms;
+    int64_t peak_bytes;               /* its largest process */
+    char *gpus;                       /* comma list of UUIDs */
+    struct sup_log log;
+};
+
+struct sup_end {                      /* how it ends; the first decision stays */
+    bool decided;
+    enum sw_state state;
+    char reason[48];
+    char message[256];
+    int exit_code, signal, failed_replica;
+};
+
+struct sup {
+    const char *folder;
+    json_t *launch;                   /* launch.json */
+    const char *job_id;               /* borrowed from launch */
+    int attempt, nodes, gpus;
+    int64_t grace_ms, time_ms, disk_wait_ms;
+    double cpus;
+    const char *runner;               /* borrowed from launch */
+    struct sw_secrets *secrets;
+
+    int signal_fd, watch_fd;
+    struct sup_replica *replicas;
+    struct sup_limits limits;
+    struct gpu_queue *queue;          /* while it waits for GPUs */
+    struct gpu_lease *lease;          /* NULL: none taken */
+    pid_t helper;                     /* prepare or collect; 0: none runs */
+    int helper_status;
+    bool cancel_asked;
+    bool commands_run;                /* the time limit counts, memory is watched */
+
+    int64_t started_ms;               /* wall clock; 0: nothing of the job was started */
+    int64_t time_limit_at;            /* monotonic; 0: none */
+    int64_t sample_at;                /* monotonic */
+    int64_t oom_kills_before;
+    int master_port;
+    json_t *facts;
+    struct sup_end end;
+};
+
+/* supervisor_loop.c: wait for one round of events, at most until `until_ms` (monotonic; 0: no
+ * end). Moves logs, reaps children, notices cancel, time and memory. */
+void sup_turn(struct sup *sup, int64_t until_ms);
+bool sup_all_ended(const struct sup *sup);
+void sup_decide(struct sup *sup, enum sw_state state, const char *reason, int exit_code,
+                const char *fmt, ...) SW_PRINTF(5, 6);
+
+/* supervisor_start.c: processes. */
+int sup_start_replica(struct sup *sup, int rank);
+int sup_start_helper(struct sup *sup, const char *mode);
+char *sup_report_path(const struct sup *sup, const char *what);
+int sup_free_port(void);
+
+/* supervisor_life.c: from the first record to the last word. */
+void sup_live(struct sup *sup);
+void sup_write_status(const struct sup *sup, enum sw_state state, const char *reason,
+                      const char *message);
+
+#endif

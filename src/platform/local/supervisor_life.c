@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervisor_life.c - the life of one job, in order: wait for GPUs, prepare, run, end, collect,
+ * last word.
+ *
+ * Whatever stops a job (a failing rank, cancel, time, memory, disk) only makes a decision
+ * (sup_decide); ending is done in one place, the same way each time: TERM to the whole tree, the
+ * job's grace, KILL until nothing is left. The exit record is written after that, so its
+ * existence proves that nothing of the job runs.
+ */
+#include "platform/local/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "platform/local/local_internal.h"
+#include "platform/local/local_tree.h"
+
+enum {
+    QUEUE_LOOK_MS = 1000,          /* besides being woken: how often a waiting job looks */
+    ENDING_LOOK_MS = 50,
+    UNKILLABLE_MS = 60000,         /* a process stuck in the kernel: said, then left behind */
+    EXIT_RETRY_MS = 1000,
+    RESERVE_BYTES = 32768,
+};
+
+#define RESERVE "reserve"          /* room on the disk for the last word */
+
+/* ---- records ------------------------------------------------------------------------------ */
+
+static json_t *replica_json(const struct sup *sup, int rank)
+{
+    const struct sup_replica *r = &sup->replicas[rank];
+    const char *status = !r->pid               ? "Pending"
+                         : !r->ended           ? "Running"
+                         : r->stopped_by_us    ? "Canceled"
+                         : r->exit_code == 0   ? "Complete"
+                                               : "Error";
+
+    return sw_json_object(SW_INT("rank", rank), SW_STR("status", status),
+                          SW_INT("pid", r->pid),
+                          SW_SUB("exit_code", r->ended ? json_integer(r->exit_code) : json_null()),
+                          SW_INT("signal", r->signal),
+                          SW_INT("started_ms", r->started_ms), SW_INT("ended_ms", r->ended_ms),
+                          SW_STR("gpus", r->gpus ? r->gpus : ""),
+                          SW_INT("peak_bytes", r->peak_bytes));
+}
+
+static json_t *replicas_json(const struct sup *sup)
+{
+    json_t *all = json_array();
+
+    for (int i = 0; i < sup->nodes; i++)
+        json_array_append_new(all, replica_json(sup, i));
+    return all;
+}
+
+void sup_write_status(const struct sup *sup, enum sw_state state, const char *reason,
+                      const char *message)
+{
+    sw_auto(json) json_t *record = sw_json_object(
+        SW_STR("state", sw_state_name(state)), SW_STR("reason", reason),
+        SW_STR("message", message), SW_INT("pid", getpid()),
+        SW_INT("started_ms", sup->started_ms), SW_SUB("replicas", replicas_json(sup)),
+        SW_SUB_COPY("facts", sup->facts));
+
+    /* A full disk may refuse it: then the older one stands, and the exit record will tell. */
+    local_record_write(sup->folder, LOCAL_STATUS, record, NULL);
+}
+
+static void write_exit(struct sup *sup)
+{
+    const struct sup_end *end = &sup->end;
+    sw_autofree char *reserve = sw_path_join(sup->folder, RESERVE);
+    sw_auto(json) json_t *record = sw_json_object(
+        SW_STR("state", sw_state_name(end->state)), SW_STR("reason", end->reason),
+        SW_STR("message", end->message), SW_INT("exit_code", end->exit_code),
+        SW_INT("signal", end->signal), SW_INT("failed_replica", end->failed_replica),
+        SW_INT("pid", getpid()), SW_INT("started_ms", sup->started_ms),
+        SW_INT("ended_ms", sw_now_ms()), SW_SUB("replicas", replicas_json(sup)),
+        SW_SUB_COPY("facts", sup->facts));
+
+    unlink(reserve);
+    /* While we wait the lock tells that we are still here; a folder that was removed by hand has
+     * nobody left to tell. */
+    while (local_record_keep(sup->folder, LOCAL_EXIT, record, NULL) < 0 &&
+           sw_file_exists(sup->folder))
+        sw_sleep_ms(EXIT_RETRY_MS);
+}
+
+static void make_reserve(const struct sup *sup)
+{
+    sw_autofree char *path = sw_path_join(sup->folder, RESERVE);
+    sw_autofd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd >= 0 && fallocate(fd, 0, 0, RESERVE_BYTES) < 0)
+        unlink(path);
+}
+
+/* ---- stations ------------------------------------------------------------------------------ */
+
+static void share_out(struct sup *sup)
+{
+    for (int rank = 0; rank < sup->nodes; rank++) {
+        sw_auto(sw_buf) struct sw_buf list = SW_BUF_INIT;
+
+        for (int i = 0; i < sup->gpus; i++)
+            sw_buf_addf(&list, "%s%s", i ? "," : "",
+                        sup->lease->gpus[rank * sup->gpus + i].uuid);
+        sup->replicas[rank].gpus = sw_buf_steal(&list);
+    }
+}
+
+static void wait_for_gpus(struct sup *sup)
+{
+    struct sw_error err = { 0 };
+    char message[256] = "", told[256] = "";
+    sw_autofree char *state_dir = sw_path_absolute("../../..", sup->folder);
+    const struct gpu_wish wish = {
+        .count = sup->gpus * sup->nodes, .type = sw_json_str(sup->launch, "gpu_type"),
+        .ids = json_object_get(sup->launch, "gpu_ids"),
+        .share = sw_json_bool(sup->launch, "share_gpus", false),
+        .job_id = sup->job_id, .lease_dir = sw_json_str(sup->launch, "lease_dir"),
+        .state_dir = state_dir,
+    };
+
+    if (wish.count == 0)
+        return;
+    sup->queue = gpu_queue_join(&wish, &err);
+    if (!sup->queue) {
+        sup_decide(sup, SW_ERROR, "gpu", 69, "%s", err.message);
+        return;
+    }
+    while (!sup->end.decided && !(sup->lease = gpu_queue_try(sup->queue, message))) {
+        if (strcmp(message, told) != 0)
+            sup_write_status(sup, SW_PENDING, "gpu-wait", message);
+        memcpy(told, message, sizeof told);
+        sup_turn(sup, sw_monotonic_ms() + QUEUE_LOOK_MS);
+    }
+    gpu_queue_leave(sup->queue);
+    sup->queue = NULL;
+    if (sup->lease)
+        share_out(sup);
+}
+
+/* The runners are spared at first: they end by themselves when their command does, and then
+ * tell how it ended. */
+static void signal_tree(struct sup *sup, int signal, bool spare_runners)
+{
+    sw_auto(local_processes) struct local_processes below = { 0 };
+    pid_t spare[LOCAL_REPLICAS_MAX];
+    size_t count = 0;
+
+    for (int i = 0; spare_runners && i < sup->nodes; i++)
+        if (sup->replicas[i].pid && !sup->replicas[i].ended)
+            spare[count++] = sup->replicas[i].pid;
+    local_tree_below(getpid(), &below);
+    local_tree_signal(&below, signal, spare, count);
+}
+
+static bool anything_left(void)
+{
+    sw_auto(local_processes) struct local_processes below = { 0 };
+
+    local_tree_below(getpid(), &below);
+    return below.count > 0;
+}
+
+static void end_everything(struct sup *sup)
+{
+    int64_t begun = sw_monotonic_ms(), kill_at = begun + sup->grace_ms;
+    bool killing = false;
+
+    if (!anything_left() && sup_all_ended(sup))
+        return;
+    if (!sup_all_ended(sup))
+        sup_write_status(sup, SW_RUNNING, "ending", sup->end.message);
+    signal_tree(sup, SIGTERM, true);
+    while (anything_left() || !sup_all_ended(sup)) {
+        int64_t now = sw_monotonic_ms();
+
+        if (now >= kill_at) {
+            sup_limits_kill(&sup->limits);
+            signal_tree(sup, SIGKILL, !killing);
+            killing = true;
+        }
+        if (now > kill_at + UNKILLABLE_MS) {
+            json_object_set_new(sup->facts, "unkillable", json_true());
+            break;
+        }
+        sup_turn(sup, now < kill_at && kill_at < now + ENDING_LOOK_MS ? kill_at
+                                                                      : now + ENDING_LOOK_MS);
+    }
+}
+
+/* Run the runner in another mode and wait for it; what it says goes into rank 0's log. */
+static void run_helper(struct sup *sup, const char *mode, const char *reason, bool even_decided)
+{
+    sw_autofree char *name = sw_format("report-%s.json", mode);
+    sw_auto(json) json_t *report = NULL;
+    const char *message;
+
+    if (sup_start_helper(sup, mode) < 0) {
+        sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner");
+        return;
+    }
+    while (sup->helper && !sup->cancel_asked && (even_decided || !sup->end.decided))
+        sup_turn(sup, 0);
+    if (sup->helper && even_decided) {
+        sup->end.decided = false;
+        sup_decide(sup, SW_CANCELED, "canceled", 130, "canceled while its results were copied");
+        end_everything(sup);
+    }
+    if (sup->helper || sup->helper_status == 0 || sup->end.state == SW_CANCELED)
+        return;
+    report = local_record_read(sup->folder, name);
+    message = sw_json_str(report, "message");
+    if (even_decided && sup->end.state == SW_COMPLETE)
+        sup->end.decided = false;        /* results that did not arrive are a failure, too */
+    sup_decide(sup, SW_ERROR, reason, 74, "%s", message ? message : "the runner failed");
+}
+
+static void run_commands(struct sup *sup)
+{
+    sup->master_port = sup_free_port();
+    sup->started_ms = sw_now_ms();
+    sup->oom_kills_before = sup_host_oom_kills();
+    sup->commands_run = true;
+    if (sup->time_ms > 0)
+        sup->time_limit_at = sw_monotonic_ms() + sup->time_ms;
+    for (int rank = 0; rank < sup->nodes; rank++)
+        if (sup_start_replica(sup, rank) < 0)
+            break;
+    sup_write_status(sup, SW_RUNNING, "", "");
+    while (!sup->end.decided && !sup_all_ended(sup))
+        sup_turn(sup, 0);
+    if (!sup->end.decided)
+        sup_decide(sup, SW_COMPLETE, "exit", 0, "%s", "");
+}
+
+static void finish_logs(struct sup *sup)
+{
+    int64_t lost = 0;
+
+    for (int i = 0; i < sup->nodes; i++) {
+        sup_log_finish(&sup->replicas[i].log);
+        lost += sup->replicas[i].log.lost;
+    }
+    if (lost == 0)
+        return;
+    json_object_set_new(sup->facts, "log_bytes_lost", json_integer(lost));
+    if (sup->end.state == SW_COMPLETE)
+        sup->end.decided = false;
+    sup_decide(sup, SW_ERROR, "disk", 74, "the disk is full: %lld bytes of its log are lost",
+               (long long)lost);
+}
+
+static void gather_facts(struct sup *sup)
+{
+    int64_t oom = sup_host_oom_kills() - sup->oom_kills_before, peak = sup->limits.peak_bytes;
+
+    for (int i = 0; i < sup->nodes; i++)
+        if (sup->replicas[i].peak_bytes > peak)
+            peak = sup->replicas[i].peak_bytes;
+    json_object_set_new(sup->facts, "peak_memory_bytes", json_integer(peak));
+    if (sup->started_ms && oom > 0)
+        json_object_set_new(sup->facts, "host_oom_kills", json_integer(oom));
+    sup_limits_close(&sup->limits, sup->facts);
+}
+
+void sup_live(struct sup *sup)
+{
+    make_reserve(sup);
+    if (local_has(sup->folder, LOCAL_CANCEL))
+        sup_decide(sup, SW_CANCELED, "canceled", 130, "canceled before it started");
+    if (!sup->end.decided)
+        wait_for_gpus(sup);
+    if (!sup->end.decided && sw_json_bool(sup->launch, "prepare", false))
+        run_helper(sup, "prepare", "prepare", false);
+    if (!sup->end.decided)
+        run_commands(sup);
+    end_everything(sup);
+    sup->commands_run = false;
+    if (sup->started_ms && sup->end.state != SW_CANCELED &&
+        sw_json_bool(sup->launch, "collect", false))
+        run_helper(sup, "collect", "outputs", true);
+    gather_facts(sup);
+    finish_logs(sup);
+    gpu_lease_free(sup->lease);
+    sup->lease = NULL;
+    write_exit(sup);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervisor_start.c - starting the runner: once to prepare, once per rank, once to collect.
+ *
+ * Each child is the leader of its own session and dies with us (PDEATHSIG); the mark in its
+ * environment is how its offspring is found should we be killed. We wait until exec has
+ * happened, so a child is never mistaken for a supervisor and a failed exec is a plain error.
+ */
+#include "platform/local/supervisor.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "platform/local/local_internal.h"
+#include "plan/plan.h"
+
+int sup_free_port(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof at;
+    sw_autofd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+        return 29400;
+    return ntohs(at.sin_port);
+}
+
+char *sup_report_path(const struct sup *sup, const char *what)
+{
+    return sw_format("%s/report-%s.json", sup->folder, what);
+}
+
+static void set_all(const json_t *env)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)env, name, value)
+        setenv(name, json_string_value(value), 1);
+}
+
+static void set_environment(const struct sup *sup, int rank)
+{
+    sw_auto(json) json_t *env = json_object();
+    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
+    const char *first = sw_json_str(sup->launch, "path_first"), *path = getenv("PATH");
+    const char *gpus = rank >= 0 ? sup->replicas[rank].gpus : NULL;
+    sw_autofree char *attempt = sw_format("%d", sup->attempt);
+
+    for (int i = 1; i < sup->nodes; i++)
+        sw_buf_add(&workers, i > 1 ? ",127.0.0.1" : "127.0.0.1");
+    sw_rendezvous_env(&(struct sw_rendezvous){
+                          .nodes = sup->nodes, .node_rank = rank < 0 ? 0 : rank,
+                          .gpus_per_node = sup->gpus, .master_addr = "127.0.0.1",
+                          .master_port = sup->master_port, .worker_addrs = sw_buf_text(&workers),
+                          .world_size_ranks = sw_json_bool(sup->launch, "world_size_ranks", false) },
+                      env);
+    set_all(env);
+    setenv("CUDA_VISIBLE_DEVICES", gpus ? gpus : "", 1);
+    setenv("SLIPWAY_JOB_ID", sup->job_id, 1);
+    setenv("SLIPWAY_JOB_DIR", sup->folder, 1);
+    setenv("SLIPWAY_ATTEMPT", attempt, 1);
+    setenv("PYTHONUNBUFFERED", "1", 0);
+    if (first) {
+        sw_autofree char *longer = sw_format("%s:%s", first, path ? path : "/usr/bin:/bin");
+
+        setenv("PATH", longer, 1);
+    }
+    sw_secrets_export(sup->secrets);
+}
+
+static void become_runner(const struct sup *sup, int rank, const char *mode, const char *report,
+                          pid_t parent, int log, int failed)
+{
+    sw_autofree char *payload = sw_path_join(sup->folder, LOCAL_PAYLOAD);
+    char *const argv[] = { (char *)"slipway-runner", (char *)mode, (char *)"--report",
+                           (char *)report, payload, NULL };
+    sigset_t none;
+
+    sigemptyset(&none);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    dup2(log, 1);
+    dup2(log, 2);
+    set_environment(sup, rank);
+    if (rank >= 0) {
+        sup_limits_join(&sup->limits);
+        if (sup->cpus > 0 && !sup->limits.cgroup)
+            sup_affinity(sup->cpus, rank);
+    }
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execv(sup->runner, argv);
+    if (write(failed, &errno, sizeof errno) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static pid_t start_runner(const struct sup *sup, int rank, const char *mode, const char *report,
+                          const struct sup_log *log)
+{
+    pid_t parent = getpid(), pid;
+    int ends[2], why = 0;
+    ssize_t n;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        become_runner(sup, rank, mode, report, parent, log->pipe_write, ends[1]);
+    close(ends[1]);
+    do
+        n = pid > 0 ? read(ends[0], &why, sizeof why) : 0;
+    while (n < 0 && errno == EINTR);
+    close(ends[0]);
+    if (n == (ssize_t)sizeof why) {
+        errno = why;
+        return -1;
+    }
+    return pid;
+}
+
+int sup_start_replica(struct sup *sup, int rank)
+{
+    struct sup_replica *replica = &sup->replicas[rank];
+    sw_autofree char *name = sw_format("%d", rank);
+    sw_autofree char *report = sup_report_path(sup, name);
+    pid_t pid = start_runner(sup, rank, "run", report, &replica->log);
+
+    if (pid < 0) {
+        sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner for rank %d: %s", rank,
+                   strerror(errno));
+        return -1;
+    }
+    replica->pid = pid;
+    replica->started_ms = sw_now_ms();
+    return 0;
+}
+
+int sup_start_helper(struct sup *sup, const char *mode)
+{
+    sw_autofree char *report = sup_report_path(sup, mode);
+    pid_t pid = start_runner(sup, -1, mode, report, &sup->replicas[0].log);
+
+    if (pid < 0)
+        return -1;
+    sup->helper = pid;
+    return 0;
+}

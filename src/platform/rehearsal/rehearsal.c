@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rehearsal.c - a platform that only pretends: descriptor and life cycle.
+ *
+ * It never runs the job's command. It plays a script instead ("pending 1s, running 2s, exit 3"),
+ * and is otherwise complete: submit, poll, logs, cancel, adopt behave as on a real platform, and
+ * its API can be slow, down or lying. Tutorials, tests and bug reports need no cluster that way.
+ *
+ * Faults come from the connection (profile or environment) or from the job's own block; the
+ * connection's win, so SLIPWAY_REHEARSAL_API=up repairs a job that asked for a broken API.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "platform/platform.h"
+#include "platform/rehearsal/rehearsal_internal.h"
+
+extern const struct sw_platform sw_platform_rehearsal;
+
+#define DEFAULT_SCRIPT "pending 1s, running 2s, exit 0"
+#define TAIL_BYTES     4096
+
+static const struct sw_option rehearsal_options[] = {
+    { "script", SW_TEXT, .initial = DEFAULT_SCRIPT, .env = "SLIPWAY_REHEARSAL_SCRIPT",
+      .help = "what to pretend, step by step: pending, running, paused, epochs, log, exit, "
+              "signal, oom, lost, node-lost, preempted, image-error, vanished" },
+    { "api", SW_TEXT, .env = "SLIPWAY_REHEARSAL_API",
+      .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
+              "empty-list, not-found-then-found" },
+    { 0 }
+};
+
+struct sw_link {
+    char *server;                     /* the folder that stands for the other side */
+    char *api;                        /* the connection's own faults; NULL: the job's count */
+    struct rehearsal_faults faults;
+    atomic_llong calls, submits, polls;
+};
+
+static struct sw_link *rehearsal_open(const struct sw_place_config *config, struct sw_error *err)
+{
+    const char *api = sw_json_str(config->options, "api");
+    struct rehearsal_faults faults = { 0 };
+    struct sw_link *link;
+
+    if (api && rehearsal_faults_parse(api, &faults, err) < 0)
+        return NULL;
+    link = sw_new(struct sw_link);
+    link->server = sw_path_join(config->state_dir, "rehearsal");
+    link->api = sw_text_empty(api) ? NULL : sw_strdup(api);
+    link->faults = faults;
+    return link;
+}
+
+static void rehearsal_close(struct sw_link *link)
+{
+    if (!link)
+        return;
+    free(link->server);
+    free(link->api);
+    free(link);
+}
+
+/* ---- faults ----------------------------------------------------------------------------------- */
+
+/* How many calls of this kind came before; by everybody when the job itself asked for faults. */
+static int64_t calls_before(struct sw_link *link, atomic_llong *counter, const char *id,
+                            const char *name)
+{
+    return link->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(link->server, id, name);
+}
+
+/* The faults that hold for a job: the connection's, or else those it asked for itself. */
+static struct rehearsal_faults faults_of(const struct sw_link *link, const char *api)
+{
+    struct rehearsal_faults faults = link->faults;
+
+    if (!link->api && api && rehearsal_faults_parse(api, &faults, NULL) < 0)
+        faults = (struct rehearsal_faults){ 0 };
+    return faults;
+}
+
+/* Every call to the server begins here: it may be slow, and it may find nobody. */
+static int call(struct sw_link *link, const struct rehearsal_faults *faults, const char *id,
+                struct sw_error *err)
+{
+    if (faults->slow_ms > 0)
+        sw_sleep_ms(faults->slow_ms);
+    if (faults->down_calls > 0 &&
+        calls_before(link, &link->calls, id, "calls") < faults->down_calls)
+        return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
+    return 0;
+}
+
+static int call_for_job(struct sw_link *link, const char *id, const char *api,
+                        struct sw_error *err)
+{
+    struct rehearsal_faults faults = faults_of(link, api);
+
+    return call(link, &faults, id, err);
+}
+
+/* ---- submit ----------------------------------------------------------------------------------- */
+
+static const char *plan_script(const struct sw_plan *plan)
+{
+    const char *script = sw_json_str(plan->options, "script");
+
+    return script ? script : DEFAULT_SCRIPT;
+}
+
+/* A job's own faults; those of the connection also stand in its block and are left out here. */
+static const char *plan_api(const struct sw_link *link, const struct sw_plan *plan)
+{
+    const char *api = sw_json_str(plan->options, "api");
+
+    return sw_text_empty(api) || sw_text_same(api, link->api) ? NULL : api;
+}
+
+static int rehearsal_preflight(struct sw_link *link, const struct sw_plan *plan,
+                               struct sw_error *err)
+{
+    const char *api = sw_json_str(plan->options, "api");
+    struct rehearsal_faults faults;
+
+    (void)link;
+    if (rehearsal_script_check(plan_script(plan), plan->nodes, err) < 0)
+        return -1;
+    return api ? rehearsal_faults_parse(api, &faults, err) : 0;
+}
+
+static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct sw_plan *plan,
+                                        int64_t now_ms)
+{
+    return (struct rehearsal_job){
+        .script = sw_strdup(plan_script(plan)),
+        .api = sw_strdup(plan_api(link, plan)),
+        .nodes = plan->nodes,
+        .submitted_ms = now_ms,
+        .limit_ms = plan->time_ms,
+    };
+}
+
+static json_t *rehearsal_render(struct sw_link *link, const struct sw_plan *plan,
+                                struct sw_error *err)
+{
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
+    sw_auto(json) json_t *body = NULL;
+    sw_autofree char *text = NULL;
+
+    if (rehearsal_preflight(link, plan, err) < 0)
+        return NULL;
+    job = job_of_plan(link, plan, 0);
+    body = rehearsal_job_json(&job, plan->job_id, 1);
+    json_object_set_new(body, "submitted_ms", json_null());
+    text = sw_json_dump_pretty(body);
+    return json_pack("[o]", sw_json_object(
+        SW_STR("what", "what the pretended server remembers; the command is not run"),
+        SW_STR("text", text)));
+}
+
+static void write_receipt(const struct sw_link *link, const char *id, struct sw_receipt *receipt)
+{
+    snprintf(receipt->remote_id, sizeof receipt->remote_id, "rehearsal://%s", id);
+    receipt->details = sw_json_object(SW_BOOL("pretended", true));
+    receipt->results_dir = sw_format("%s/%s/results", link->server, id);
+}
+
+/* What lies where results would be: so that nobody takes a rehearsal for a training run. */
+static void leave_note(const struct sw_link *link, const char *id, const char *script)
+{
+    sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", link->server, id);
+    FILE *note = fopen(path, "we");
+
+    if (!note)
+        return;                        /* the note is a courtesy; the job does not depend on it */
+    fprintf(note, "This was a rehearsal: the command was not run.\nScript: %s\n", script);
+    fclose(note);
+}
+
+static int rehearsal_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                            const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                            struct sw_error *err)
+{
+    struct rehearsal_faults faults = faults_of(link, plan_api(link, plan));
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
+    sw_autofree char *folder = rehearsal_job_folder(link->server, plan->job_id);
+    bool made = false;
+
+    (void)secrets;                     /* nothing runs, so nobody needs them */
+    if (rehearsal_preflight(link, plan, err) < 0 || sw_mkdirs(folder, 0700, err) < 0 ||
+        call(link, &faults, plan->job_id, err) < 0)
+        return -1;
+    job = job_of_plan(link, plan, sw_now_ms());
+    if (rehearsal_job_make(link->server, plan->job_id, attempt, &job, &made, err) < 0)
+        return -1;
+    if (made)
+        leave_note(link, plan->job_id, job.script);
+    if (faults.lost_answers > 0 &&
+        calls_before(link, &link->submits, plan->job_id, "submits") < faults.lost_answers)
+        return sw_fail(err, SW_E_UNREACHABLE,
+                       "the rehearsal's API took the job, and its answer was lost");
+    write_receipt(link, plan->job_id, receipt);
+    return 0;
+}
+
+/* ---- look ------------------------------------------------------------------------------------- */
+
+static struct rehearsal_run run_of(const struct rehearsal_job *job)
+{
+    return (struct rehearsal_run){
+        .submitted_ms = job->submitted_ms,
+        .canceled_ms = job->canceled_ms,
+        .limit_ms = job->limit_ms,
+        .now_ms = sw_now_ms(),
+    };
+}
+
+static int attempt_of(const struct sw_jobref *job)
+{
+    return job->attempt > 1 ? job->attempt : 1;
+}
+
+struct view {                          /* one job with its script, as needed to look at it */
+    struct rehearsal_job job;
+    struct rehearsal_script script;
+    struct rehearsal_run run;
+};
+
+static void view_auto(struct view *view)
+{
+    rehearsal_job_done(&view->job);
+    rehearsal_script_done(&view->script);
+}
+
+static int view_load(const struct sw_link *link, const char *id, int attempt, struct view *view,
+                     struct sw_error *err)
+{
+    if (rehearsal_job_read(link->server, id, attempt, &view->job, err) < 0)
+        return -1;
+    view->run = run_of(&view->job);
+    return rehearsal_script_parse(view->job.script, attempt, &view->script, err);
+}
+
+/* The same through the API, with its faults. */
+static int view_ask(struct sw_link *link, const struct sw_jobref *ref, struct view *view,
+                    struct sw_error *err)
+{
+    if (view_load(link, ref->id, attempt_of(ref), view, err) < 0)
+        return -1;
+    return call_for_job(link, ref->id, view->job.api, err);
+}
+
+static void describe(const struct view *view, struct sw_sighting *seen)
+{
+    struct rehearsal_scene scene;
+
+    rehearsal_scene_at(&view->script, &view->run, &scene);
+    seen->presence = scene.vanished ? SW_ABSENT : SW_PRESENT;
+    seen->state = scene.state;
+    snprintf(seen->reason, sizeof seen->reason, "%s", scene.reason);
+    snprintf(seen->message, sizeof seen->message, "%s", scene.message);
+    seen->exit_code = scene.exit_code;
+    seen->signal = scene.signal;
+    seen->started_ms = scene.started_ms;
+    seen->ended_ms = scene.ended_ms;
+    seen->failed_replica = scene.failed_rank;
+    snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
+    if (scene.started_ms)
+        snprintf(seen->node, sizeof seen->node, "rehearsal-0");
+}
+
+/* Does the server leave the job out of its list this time? The connection's count is for whole
+ * lists and taken by poll. */
+static bool job_hides(struct sw_link *link, const struct rehearsal_faults *faults, const char *id)
+{
+    return !link->api && faults->unseen_calls > 0 &&
+           rehearsal_job_count(link->server, id, "polls") < faults->unseen_calls;
+}
+
+/* One job of a poll. -1: this job asked for an API that is down now. */
+static int look(struct sw_link *link, struct sw_sighting *seen, bool hidden, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    struct rehearsal_faults faults;
+    struct sw_error why = { 0 };
+
+    if (view_load(link, seen->job.id, attempt_of(&seen->job), &view, &why) < 0) {
+        seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
+        return 0;
+    }
+    faults = faults_of(link, view.job.api);
+    if (!link->api && call(link, &faults, seen->job.id, err) < 0)
+        return -1;
+    /* A lie, and half believed: a job that was never confirmed may be on its way, so for that one
+     * a list without it proves nothing. The rest is monitor/'s to survive. */
+    if (hidden || job_hides(link, &faults, seen->job.id))
+        seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
+    else
+        describe(&view, seen);
+    return 0;
+}
+
+static int rehearsal_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+                          struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    size_t unreachable = 0;
+    bool hidden;
+
+    /* Faults of the connection hit the whole question once; those of a job only that job. */
+    if (link->api && call(link, &link->faults, "", err) < 0)
+        return -1;
+    hidden = link->api && link->faults.unseen_calls > 0 &&
+             atomic_fetch_add(&link->polls, 1) < link->faults.unseen_calls;
+    for (size_t i = 0; i < count; i++)
+        unreachable += look(link, &jobs[i], hidden, &why) < 0;
+    if (count > 0 && unreachable == count)
+        return sw_fail(err, why.code, "%s", why.message);
+    return 0;
+}
+
+static ssize_t rehearsal_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                  int64_t offset, char *bytes, size_t size, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    if (view_ask(link, job, &view, err) < 0)
+        return -1;
+    if (replica < 0 || replica >= view.job.nodes)
+        return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
+    return (ssize_t)rehearsal_log_read(&view.script, &view.run, offset, bytes, size);
+}
+
+static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 int64_t *size, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    if (view_ask(link, job, &view, err) < 0)
+        return -1;
+    if (replica < 0 || replica >= view.job.nodes)
+        return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
+    *size = rehearsal_log_size(&view.script, &view.run);
+    return 0;
+}
+
+/* The rank that failed tells its own story; the others were stopped because of it. */
+static json_t *replica_json(const struct rehearsal_scene *scene, int rank)
+{
+    bool bystander = scene->state == SW_ERROR && rank != scene->failed_rank;
+    sw_autofree char *node = sw_format("rehearsal-%d", rank);
+
+    return sw_json_object(
+        SW_INT("rank", rank),
+        SW_STR("node", node),
+        SW_STR("status", sw_state_name(bystander ? SW_CANCELED : scene->state)),
+        SW_SUB("exit_code", bystander || scene->exit_code < 0 ? json_null()
+                                                              : json_integer(scene->exit_code)),
+        SW_SUB("signal", bystander || !scene->signal ? json_null()
+                                                     : json_integer(scene->signal)),
+        SW_NULL("pid"),
+        SW_STR("message", bystander ? "stopped after another rank failed" : scene->message));
+}
+
+static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *job,
+                                  struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    struct rehearsal_scene scene;
+    json_t *replicas;
+
+    if (view_ask(link, job, &view, err) < 0)
+        return NULL;
+    rehearsal_scene_at(&view.script, &view.run, &scene);
+    replicas = json_array();
+    for (int rank = 0; rank < view.job.nodes; rank++)
+        json_array_append_new(replicas, replica_json(&scene, rank));
+    return replicas;
+}
+
+static int rehearsal_evidence(struct sw_link *link, const struct sw_jobref *job,
+                              struct sw_evidence *out, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    struct sw_sighting seen = { .job = *job };
+    char tail[TAIL_BYTES];
+    int64_t size;
+
+    if (view_ask(link, job, &view, err) < 0)
+        return -1;
+    describe(&view, &seen);
+    out->state = seen.state;
+    memcpy(out->reason, seen.reason, sizeof out->reason);
+    memcpy(out->message, seen.message, sizeof out->message);
+    out->exit_code = seen.exit_code;
+    out->signal = seen.signal;
+    out->failed_replica = seen.failed_replica;
+    out->facts = sw_json_object(SW_BOOL("pretended", true));
+    size = rehearsal_log_size(&view.script, &view.run);
+    out->log_tail = sw_text_utf8(tail, rehearsal_log_read(&view.script, &view.run,
+                                 size > TAIL_BYTES ? size - TAIL_BYTES : 0, tail, sizeof tail));
+    return 0;
+}
+
+/* ---- act -------------------------------------------------------------------------------------- */
+
+static int rehearsal_cancel(struct sw_link *link, const struct sw_jobref *job,
+                            struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    struct sw_error why = { 0 };
+
+    if (view_load(link, job->id, attempt_of(job), &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
+        return sw_fail(err, why.code, "%s", why.message);
+    if (call_for_job(link, job->id, view.job.api, err) < 0)
+        return -1;
+    /* Also without a job: one that is still on its way finds the cancel when it arrives. */
+    return rehearsal_job_cancel(link->server, job->id, attempt_of(job), sw_now_ms(), err);
+}
+
+static int remove_all_but_results(const char *folder, struct sw_error *err)
+{
+    DIR *entries = opendir(folder);
+    int result = 0;
+
+    if (!entries)
+        return errno == ENOENT ? 0 : sw_fail_errno(err, SW_E_IO, "cannot read '%s'", folder);
+    for (struct dirent *entry; result == 0 && (entry = readdir(entries));) {
+        sw_autofree char *path = NULL;
+
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "results") == 0)
+            continue;
+        path = sw_path_join(folder, entry->d_name);
+        result = sw_remove_tree(path, err);
+    }
+    closedir(entries);
+    return result;
+}
+
+static int rehearsal_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                             struct sw_error *err)
+{
+    sw_autofree char *folder = rehearsal_job_folder(link->server, job->id);
+
+    return keep_results ? remove_all_but_results(folder, err) : sw_remove_tree(folder, err);
+}
+
+static int rehearsal_adopt(struct sw_link *link, const char *id, json_t **plan,
+                           struct sw_receipt *receipt, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    int newest = rehearsal_job_newest(link->server, id);
+
+    if (view_load(link, id, newest ? newest : 1, &view, err) < 0)
+        return sw_wrap(err, "the rehearsal knows no job '%s'", id);
+    if (call_for_job(link, id, view.job.api, err) < 0)
+        return -1;
+    if (plan)
+        *plan = NULL;                  /* the pretended server keeps no plan */
+    write_receipt(link, id, receipt);
+    return 0;
+}
+
+/* ---- places: the stage is this machine ------------------------------------------------------------ */
+
+static int rehearsal_check_path(struct sw_link *link, const char *path, bool *exists,
+                                struct sw_error *err)
+{
+    if (link->api && call(link, &link->faults, "", err) < 0)
+        return -1;
+    *exists = access(path, F_OK) == 0;
+    return 0;
+}
+
+static json_t *rehearsal_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+{
+    struct dirent **entries = NULL;
+    json_t *names;
+    int count;
+
+    if (link->api && call(link, &link->faults, "", err) < 0)
+        return NULL;
+    count = scandir(path, &entries, NULL, alphasort);
+    if (count < 0) {
+        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", path);
+        return NULL;
+    }
+    names = json_array();
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            json_array_append_new(names, sw_json_text(name));
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
+}
+
+const struct sw_platform sw_platform_rehearsal = {
+    .name       = "rehearsal",
+    .summary    = "only pretends, on a script such as 'pending 1s, running 2s, exit 3'; "
+                  "never runs the command",
+    .options    = rehearsal_options,
+    .open       = rehearsal_open,       .close      = rehearsal_close,
+    .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
+    .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
+    .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
+    .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,
+    .adopt      = rehearsal_adopt,
+    .check_path = rehearsal_check_path, .list_path  = rehearsal_list_path,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rehearsal_fault.c - how the pretended API misbehaves: "slow 200ms", "down 3 calls".
+ *
+ * These are the lies and silences that real platforms were seen to produce: an answer lost after
+ * the job was accepted, a list without the job, "not found" and a moment later found. None of
+ * them may ever turn a job into Error or make a second one; the contract suite holds us to it.
+ *
+ * Pure: no I/O. Counting the calls is rehearsal.c's business.
+ */
+#include "platform/rehearsal/rehearsal_internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+#define CALLS_MAX 1000000000LL
+#define SLOW_MAX_MS (60 * 1000)
+
+static const struct fault {
+    const char *word;
+    size_t field;               /* where the number of calls goes */
+    int64_t calls;              /* when none is named; REHEARSAL_FOR_EVER: all */
+} counted[] = {
+    { "down", offsetof(struct rehearsal_faults, down_calls), REHEARSAL_FOR_EVER },
+    { "lose-answer", offsetof(struct rehearsal_faults, lost_answers), 1 },
+    { "empty-list", offsetof(struct rehearsal_faults, unseen_calls), REHEARSAL_FOR_EVER },
+    { "not-found-then-found", offsetof(struct rehearsal_faults, unseen_calls), 1 },
+};
+
+static int parse_slow(const char *argument, struct rehearsal_faults *out, struct sw_error *err)
+{
+    if (sw_duration_parse(argument ? argument : "", &out->slow_ms, err) < 0)
+        return sw_wrap(err, "'slow' wants a duration, such as 'slow 200ms'");
+    if (out->slow_ms < 0 || out->slow_ms > SLOW_MAX_MS)
+        return sw_fail(err, SW_E_SPEC, "'slow' takes at most one minute");
+    return 0;
+}
+
+/* "3 calls", or nothing at all. */
+static int parse_calls(char *argument, int64_t *calls, struct sw_error *err)
+{
+    const char *count, *unit;
+
+    if (!argument)
+        return 0;
+    count = rehearsal_cut(&argument, " \t");
+    unit = argument ? argument : "";
+    *calls = rehearsal_number(count, CALLS_MAX);
+    if (*calls < 0 || (strcmp(unit, "calls") != 0 && strcmp(unit, "call") != 0))
+        return sw_fail(err, SW_E_SPEC, "'%.40s %.40s' is not a number of calls, such as '3 calls'",
+                       count, unit);
+    return 0;
+}
+
+static int parse_one(char *text, struct rehearsal_faults *out, struct sw_error *err)
+{
+    char *argument = text;
+    const char *word = rehearsal_cut(&argument, " \t");
+
+    if (strcmp(word, "up") == 0 && !argument)
+        return 0;
+    if (strcmp(word, "slow") == 0)
+        return parse_slow(argument, out, err);
+    for (size_t i = 0; i < SW_COUNT(counted); i++) {
+        int64_t calls = counted[i].calls;
+
+        if (strcmp(word, counted[i].word) != 0)
+            continue;
+        if (parse_calls(argument, &calls, err) < 0)
+            return -1;
+        memcpy((char *)out + counted[i].field, &calls, sizeof calls);
+        return 0;
+    }
+    sw_fail(err, SW_E_SPEC, "'%.40s' is no way the API of a rehearsal can fail", word);
+    return sw_hint(err, "it can be up, slow DURATION, down [N calls], lose-answer, "
+                        "empty-list [N calls], not-found-then-found");
+}
+
+int rehearsal_faults_parse(const char *text, struct rehearsal_faults *out, struct sw_error *err)
+{
+    struct rehearsal_faults faults = { 0 };
+    sw_autofree char *copy = NULL;
+    char *rest;
+
+    if (strnlen(text, REHEARSAL_SCRIPT_MAX + 1) > REHEARSAL_SCRIPT_MAX)
+        return sw_fail(err, SW_E_SPEC, "rehearsal.api is longer than %d characters",
+                       REHEARSAL_SCRIPT_MAX);
+    rest = copy = sw_strdup(text);
+    for (char *fault; (fault = rehearsal_cut(&rest, ","));)
+        if (*fault && parse_one(fault, &faults, err) < 0)
+            return sw_wrap(err, "rehearsal.api");
+    *out = faults;
+    return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rehearsal_internal.h - what the files of the pretend platform share.
+ *
+ * script   what shall happen ("pending 1s, running 2s, exit 3"), parsed
+ * run      when it was submitted, canceled, and what time it is now
+ * scene    script + run: what an observer sees at that moment (pure)
+ * fault    how the pretended API misbehaves
+ * server   the files that stand for the other side of the wire
+ */
+#ifndef SW_PLATFORM_REHEARSAL_INTERNAL_H
+#define SW_PLATFORM_REHEARSAL_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+#define REHEARSAL_SCRIPT_MAX 8192        /* characters of a whole script */
+#define REHEARSAL_STEPS_MAX  200         /* steps of one attempt */
+#define REHEARSAL_FOR_EVER   INT64_MAX
+
+/* ---- script: rehearsal_script.c ---------------------------------------------------------- */
+
+enum rehearsal_kind {
+    REHEARSE_PENDING,      /* the first four last `length_ms` */
+    REHEARSE_RUNNING,
+    REHEARSE_PAUSED,
+    REHEARSE_REQUEUED,     /* preempted, and the platform starts it again by itself */
+    REHEARSE_EPOCHS,       /* running, `number` times `length_ms`, one line of log each */
+    REHEARSE_LOG_TEXT,     /* no time passes: `text` is one line of log */
+    REHEARSE_LOG_LINES,    /* no time passes: `number` lines of log */
+    REHEARSE_EXIT,         /* from here on: endings; `number` is the code or signal */
+    REHEARSE_SIGNAL,
+    REHEARSE_MEMORY,
+    REHEARSE_LOST,
+    REHEARSE_NODE_LOST,
+    REHEARSE_PREEMPTED,
+    REHEARSE_IMAGE,
+    REHEARSE_VANISHED,     /* the platform forgets the job without a word */
+};
+
+struct rehearsal_step {
+    enum rehearsal_kind kind;
+    int64_t length_ms;
+    int64_t number;
+    int rank;              /* endings: the replica it happens to */
+    char *text;
+};
+
+struct rehearsal_script {
+    struct rehearsal_step *steps;
+    size_t count;
+};
+
+/* The steps of one attempt (from 1). Attempts are separated by ';', the last one repeats. */
+int rehearsal_script_parse(const char *text, int attempt, struct rehearsal_script *out,
+                           struct sw_error *err);
+/* Are all attempts well written, and do their ranks exist among `nodes` replicas? */
+int rehearsal_script_check(const char *text, int nodes, struct sw_error *err);
+void rehearsal_script_done(struct rehearsal_script *script);
+static inline void rehearsal_script_auto(struct rehearsal_script *s) { rehearsal_script_done(s); }
+
+/* A bounded whole number; -1 when the text is anything else. For the two parsers. */
+int64_t rehearsal_number(const char *text, int64_t most);
+/* Cut the next piece off *rest at any of `separators`, not inside double quotes; blanks around it
+ * are gone. NULL: nothing left. Changes the text. */
+char *rehearsal_cut(char **rest, const char *separators);
+
+/* ---- timeline: rehearsal_timeline.c ------------------------------------------------------- */
+
+struct rehearsal_run {
+    int64_t submitted_ms;
+    int64_t canceled_ms;     /* 0: nobody asked */
+    int64_t limit_ms;        /* wall clock limit from the start; 0: none */
+    int64_t now_ms;
+};
+
+struct rehearsal_scene {
+    enum sw_state state;
+    bool vanished;
+    const char *reason;      /* one static word; "" while nothing needs saying */
+    char message[160];
+    int exit_code;           /* SW_NO_EXIT_CODE: none */
+    int signal;
+    int64_t started_ms, ended_ms;
+    int failed_rank;         /* -1: none */
+};
+
+void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        struct rehearsal_scene *out);
+int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run);
+/* Bytes of the log from `offset`: as many as there are, at most `size`. */
+size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                          int64_t offset, char *bytes, size_t size);
+
+/* ---- faults: rehearsal_fault.c ------------------------------------------------------------ */
+
+struct rehearsal_faults {
+    int64_t slow_ms;               /* every answer takes that long */
+    int64_t down_calls;            /* so many first calls find nobody */
+    int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
+    int64_t unseen_calls;          /* so many first polls do not show the job */
+};
+
+int rehearsal_faults_parse(const char *text, struct rehearsal_faults *out, struct sw_error *err);
+
+/* ---- server: rehearsal_server.c ----------------------------------------------------------- */
+
+struct rehearsal_job {             /* one attempt, as the pretended server remembers it */
+    char *script;
+    char *api;                     /* faults the job itself asked for; may be NULL */
+    int nodes;
+    int64_t submitted_ms, canceled_ms, limit_ms;
+};
+void rehearsal_job_done(struct rehearsal_job *job);
+static inline void rehearsal_job_auto(struct rehearsal_job *job) { rehearsal_job_done(job); }
+
+char *rehearsal_job_folder(const char *server, const char *id);
+json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int attempt);
+/* Make the job unless it is there already; *made tells. Safe from many processes at once. */
+int rehearsal_job_make(const char *server, const char *id, int attempt,
+                       const struct rehearsal_job *job, bool *made, struct sw_error *err);
+/* SW_E_NOT_FOUND: there is certainly no such job. */
+int rehearsal_job_read(const char *server, const char *id, int attempt, struct rehearsal_job *out,
+                       struct sw_error *err);
+/* The newest attempt there is; 0: none. */
+int rehearsal_job_newest(const char *server, const char *id);
+/* The first cancel counts. Also stops a job that is only on its way to the server. */
+int rehearsal_job_cancel(const char *server, const char *id, int attempt, int64_t now_ms,
+                         struct sw_error *err);
+/* Count one more event of that name for a job, over all processes: how many came before. */
+int64_t rehearsal_job_count(const char *server, const char *id, const char *name);
+
+#endif

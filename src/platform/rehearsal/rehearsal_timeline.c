@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rehearsal_timeline.c - what an observer sees of a script at a given moment.
+ *
+ * State and log are functions of (script, submitted, canceled, now) and of nothing else: no
+ * process runs, nothing ticks. So ten thousand rehearsals cost nothing while nobody looks, a
+ * test may set the clock, and two observers can never see different stories.
+ *
+ * Log lines of one step all have the same width; that is why byte N of a log of gigabytes is
+ * found without making the bytes before it.
+ *
+ * Pure: no I/O, no clock, no allocation.
+ */
+#include "platform/rehearsal/rehearsal_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/sighting.h"
+
+#define LINE_WIDTH 64
+
+static const struct {
+    enum sw_state state;
+    const char *reason;
+    const char *message;
+} acts[] = {
+    [REHEARSE_PENDING]   = { SW_PENDING, "queued", "waiting, as the script says" },
+    [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
+    [REHEARSE_PAUSED]    = { SW_PAUSED, "paused", "paused, as the script says" },
+    [REHEARSE_REQUEUED]  = { SW_PENDING, "preempted", "preempted; the platform will start it again" },
+    [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
+    [REHEARSE_EXIT]      = { SW_ERROR, "exit", "exited with code %d" },
+    [REHEARSE_SIGNAL]    = { SW_ERROR, "signal", "killed by signal %d" },
+    [REHEARSE_MEMORY]    = { SW_ERROR, "memory", "out of memory: killed by signal %d" },
+    [REHEARSE_LOST]      = { SW_ERROR, "lost", "the job is gone and left no exit code" },
+    [REHEARSE_NODE_LOST] = { SW_ERROR, "node-lost", "node rehearsal-%d went away" },
+    [REHEARSE_PREEMPTED] = { SW_ERROR, "preempted", "preempted by a job of higher priority" },
+    [REHEARSE_IMAGE]     = { SW_ERROR, "image-error", "the image cannot be pulled" },
+    [REHEARSE_VANISHED]  = { SW_UNKNOWN, "lost", "the platform no longer knows the job" },
+};
+
+enum cause { BY_ITSELF, BY_LIMIT, BY_CANCEL };
+
+struct course {                    /* how the whole play goes, whatever time it is now */
+    int64_t started_ms;            /* REHEARSAL_FOR_EVER: never */
+    int64_t over_ms;               /* REHEARSAL_FOR_EVER: never */
+    enum cause cause;
+    const struct rehearsal_step *ending;    /* NULL: the script just stops, that is exit 0 */
+};
+
+static int64_t later(int64_t at, int64_t by)
+{
+    return by >= REHEARSAL_FOR_EVER - at ? REHEARSAL_FOR_EVER : at + by;
+}
+
+/* How long a step takes; log lines and endings take no time. */
+static int64_t step_ms(const struct rehearsal_step *step)
+{
+    return step->kind == REHEARSE_EPOCHS ? step->length_ms * step->number : step->length_ms;
+}
+
+static bool is_ending(const struct rehearsal_step *step)
+{
+    return step->kind >= REHEARSE_EXIT;
+}
+
+static bool means_started(const struct rehearsal_step *step)
+{
+    switch (step->kind) {
+    case REHEARSE_RUNNING:
+    case REHEARSE_EPOCHS:
+    case REHEARSE_EXIT:
+    case REHEARSE_SIGNAL:
+    case REHEARSE_MEMORY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct course plot(const struct rehearsal_script *script, const struct rehearsal_run *run)
+{
+    struct course course = { .started_ms = REHEARSAL_FOR_EVER };
+    int64_t at = run->submitted_ms;
+
+    for (size_t i = 0; i < script->count && at < REHEARSAL_FOR_EVER; i++) {
+        const struct rehearsal_step *step = &script->steps[i];
+
+        if (means_started(step) && course.started_ms == REHEARSAL_FOR_EVER)
+            course.started_ms = at;
+        if (is_ending(step))
+            course.ending = step;
+        at = later(at, step_ms(step));
+    }
+    course.over_ms = at;
+    if (!course.ending && course.started_ms == REHEARSAL_FOR_EVER)
+        course.started_ms = at;                   /* the exit 0 at the end of every script */
+    if (run->limit_ms > 0 && later(course.started_ms, run->limit_ms) < course.over_ms) {
+        course.over_ms = later(course.started_ms, run->limit_ms);
+        course.cause = BY_LIMIT;
+    }
+    if (run->canceled_ms > 0 && run->canceled_ms < course.over_ms) {
+        course.over_ms = run->canceled_ms > run->submitted_ms ? run->canceled_ms
+                                                              : run->submitted_ms;
+        course.cause = BY_CANCEL;
+    }
+    return course;
+}
+
+static void say(struct rehearsal_scene *out, enum rehearsal_kind kind, int number)
+{
+    out->state = acts[kind].state;
+    out->reason = acts[kind].reason;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(out->message, sizeof out->message, acts[kind].message, number);
+#pragma GCC diagnostic pop
+}
+
+static void end_by_itself(struct rehearsal_scene *out, const struct rehearsal_step *ending)
+{
+    enum rehearsal_kind kind = ending ? ending->kind : REHEARSE_EXIT;
+    int number = ending ? (int)ending->number : 0;
+
+    if (kind == REHEARSE_MEMORY)
+        number = 9;
+    say(out, kind, kind == REHEARSE_NODE_LOST ? ending->rank : number);
+    if (kind == REHEARSE_EXIT)
+        out->exit_code = number;
+    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY)
+        out->signal = number;
+    out->vanished = kind == REHEARSE_VANISHED;
+    if (kind == REHEARSE_EXIT && number == 0)
+        out->state = SW_COMPLETE;
+    else
+        out->failed_rank = ending->rank;
+}
+
+static void end_scene(struct rehearsal_scene *out, const struct course *course,
+                      const struct rehearsal_run *run)
+{
+    out->ended_ms = course->over_ms;
+    switch (course->cause) {
+    case BY_ITSELF:
+        end_by_itself(out, course->ending);
+        break;
+    case BY_LIMIT:
+        out->state = SW_ERROR;
+        out->reason = "time";
+        out->exit_code = 124;
+        out->failed_rank = 0;
+        snprintf(out->message, sizeof out->message, "stopped at its time limit of %lld ms",
+                 (long long)run->limit_ms);
+        break;
+    case BY_CANCEL:
+        out->state = SW_CANCELED;
+        out->reason = "canceled";
+        snprintf(out->message, sizeof out->message, "canceled by its user");
+        break;
+    }
+}
+
+static void middle_scene(struct rehearsal_scene *out, const struct rehearsal_script *script,
+                         const struct rehearsal_run *run)
+{
+    int64_t at = run->submitted_ms;
+
+    say(out, REHEARSE_PENDING, 0);
+    for (size_t i = 0; i < script->count; i++) {
+        const struct rehearsal_step *step = &script->steps[i];
+
+        if (step_ms(step) == 0)
+            continue;
+        say(out, step->kind, 0);
+        at = later(at, step_ms(step));
+        if (run->now_ms < at)
+            return;
+    }
+}
+
+void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        struct rehearsal_scene *out)
+{
+    struct course course = plot(script, run);
+
+    *out = (struct rehearsal_scene){ .reason = "", .exit_code = SW_NO_EXIT_CODE,
+                                     .failed_rank = -1 };
+    if (course.started_ms <= run->now_ms &&
+        (course.started_ms < course.over_ms || course.cause == BY_ITSELF))
+        out->started_ms = course.started_ms;
+    if (course.over_ms <= run->now_ms)
+        end_scene(out, &course, run);
+    else
+        middle_scene(out, script, run);
+}
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+struct passage {                   /* the lines one step has written so far, all of one width */
+    const struct rehearsal_step *step;
+    int64_t lines;
+    int64_t width;
+};
+
+static int digits(int64_t number)
+{
+    return snprintf(NULL, 0, "%lld", (long long)number);
+}
+
+static struct passage passage_of(const struct rehearsal_step *step, int64_t at, int64_t until)
+{
+    struct passage passage = { .step = step };
+
+    if (at > until)
+        return passage;
+    switch (step->kind) {
+    case REHEARSE_LOG_TEXT:
+        passage.lines = 1;
+        passage.width = (int64_t)strlen(step->text) + 1;
+        break;
+    case REHEARSE_LOG_LINES:
+        passage.lines = step->number;
+        passage.width = LINE_WIDTH;
+        break;
+    case REHEARSE_EPOCHS:
+        passage.lines = step->length_ms > 0 ? (until - at) / step->length_ms : step->number;
+        if (passage.lines > step->number)
+            passage.lines = step->number;
+        passage.width = (int64_t)strlen("epoch / loss 0.00000\n") + 2 * digits(step->number);
+        break;
+    default:
+        break;
+    }
+    return passage;
+}
+
+/* Copies line `index` of a passage from column `from`; at most `size` bytes. */
+static size_t copy_line(const struct passage *passage, int64_t index, int64_t from, char *bytes,
+                        size_t size)
+{
+    const struct rehearsal_step *step = passage->step;
+    char made[128] = "";
+    const char *line = made;
+    size_t rest = (size_t)(passage->width - from);
+    size_t n = rest < size ? rest : size;
+
+    if (step->kind == REHEARSE_LOG_TEXT)
+        line = step->text;
+    else if (step->kind == REHEARSE_LOG_LINES)
+        snprintf(made, sizeof made, "rehearsal line %012lld ...................................",
+                 (long long)index + 1);
+    else
+        snprintf(made, sizeof made, "epoch %*lld/%lld loss %7.5f", digits(step->number),
+                 (long long)index + 1, (long long)step->number, 4.0 / (double)(index + 1));
+    if (n == 0)
+        return 0;
+    if (n == rest) {
+        memcpy(bytes, line + from, n - 1);
+        bytes[n - 1] = '\n';                 /* the terminator's place: a line ends with it */
+    } else {
+        memcpy(bytes, line + from, n);
+    }
+    return n;
+}
+
+static size_t copy_passage(const struct passage *passage, int64_t offset, char *bytes, size_t size)
+{
+    size_t done = 0;
+
+    for (int64_t i = offset / passage->width; i < passage->lines && done < size; i++) {
+        int64_t from = offset + (int64_t)done - i * passage->width;
+
+        done += copy_line(passage, i, from, bytes + done, size - done);
+    }
+    return done;
+}
+
+/* Walk all passages; with `bytes` NULL only the size is wanted. Returns bytes copied, and in
+ * *total the size of all passages walked (all of them when nothing is copied). */
+static size_t walk_log(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                       int64_t offset, char *bytes, size_t size, int64_t *total)
+{
+    struct course course = plot(script, run);
+    int64_t until = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
+    int64_t at = run->submitted_ms;
+    size_t done = 0;
+
+    *total = 0;
+    for (size_t i = 0; i < script->count && at <= until; i++) {
+        const struct rehearsal_step *step = &script->steps[i];
+        struct passage passage = passage_of(step, at, until);
+        int64_t length = passage.lines * passage.width;
+        int64_t inside = offset + (int64_t)done - *total;
+
+        if (bytes && length > inside && done < size)
+            done += copy_passage(&passage, inside, bytes + done, size - done);
+        *total += length;
+        at = later(at, step_ms(step));
+    }
+    return done;
+}
+
+int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run)
+{
+    int64_t total;
+
+    walk_log(script, run, 0, NULL, 0, &total);
+    return total;
+}
+
+size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                          int64_t offset, char *bytes, size_t size)
+{
+    int64_t total;
+
+    return offset < 0 ? 0 : walk_log(script, run, offset, bytes, size, &total);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profiles.c - env.toml and ~/.config/slipway/profiles.toml: reading them, finding a section.
+ *
+ * Both files are kept as they are, and a question about a section asks the project's file
+ * first. What a section means, and what it inherits, is profile_sections.c.
+ */
+#include "spec/profiles_internal.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+#define HOME_PROFILES ".config/slipway/profiles.toml"
+
+void sw_profiles_free(struct sw_profiles *profiles)
+{
+    if (!profiles)
+        return;
+    for (size_t i = 0; i < FILES; i++)
+        sw_document_free(profiles->files[i]);
+    free(profiles);
+}
+
+/* Every top-level entry must be a section, or nobody would ever look at it. */
+static int check_sections(const struct sw_document *document, struct sw_error *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(sw_document_value(document), key, value)
+        if (!json_is_object(value)) {
+            sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+            sw_autofree char *shown = spec_shown(key);
+            struct sw_place at;
+
+            sw_path_add_key(&path, key);
+            at = sw_document_place(document, sw_buf_text(&path));
+            sw_fail(err, SW_E_SPEC, "%s:%d:%d: '%s' stands outside of any section",
+                    sw_document_name(document), at.line, at.column, shown);
+            return sw_hint(err, "put it below a section such as [slurm]");
+        }
+    return 0;
+}
+
+static int parse_file(struct sw_profiles *profiles, size_t which, const char *text,
+                      size_t length, const char *name, struct sw_error *err)
+{
+    profiles->files[which] = sw_document_parse(text, length, SW_TOML, name, err);
+    if (!profiles->files[which])
+        return -1;
+    return check_sections(profiles->files[which], err);
+}
+
+static int load_file(struct sw_profiles *profiles, size_t which, const char *folder,
+                     const char *name, const char *called, struct sw_error *err)
+{
+    sw_autofree char *path = folder ? sw_path_join(folder, name) : NULL;
+    sw_autofree char *text = NULL;
+    size_t length = 0;
+
+    if (!path || !sw_file_exists(path))
+        return 0;
+    text = sw_file_read(path, SW_DOCUMENT_MAX, &length, err);
+    if (!text)
+        return -1;
+    return parse_file(profiles, which, text, length, called, err);
+}
+
+struct sw_profiles *sw_profiles_load(const char *project_dir, const char *home_dir,
+                                     struct sw_error *err)
+{
+    sw_auto(sw_profiles) struct sw_profiles *profiles = sw_new(struct sw_profiles);
+
+    if (load_file(profiles, PROJECT, project_dir, "env.toml", "env.toml", err) < 0 ||
+        load_file(profiles, HOME, home_dir, HOME_PROFILES, "~/" HOME_PROFILES, err) < 0)
+        return NULL;
+    return sw_take(profiles);
+}
+
+struct sw_profiles *spec_profiles_parse(const char *text, size_t length, const char *name,
+                                        struct sw_error *err)
+{
+    sw_auto(sw_profiles) struct sw_profiles *profiles = sw_new(struct sw_profiles);
+
+    if (parse_file(profiles, PROJECT, text, length, name, err) < 0)
+        return NULL;
+    return sw_take(profiles);
+}
+
+const json_t *profile_section(const struct sw_profiles *profiles, size_t which,
+                              const char *section)
+{
+    return profiles->files[which]
+               ? json_object_get(sw_document_value(profiles->files[which]), section)
+               : NULL;
+}
+
+bool spec_profile_exists(const struct sw_profiles *profiles, const char *section)
+{
+    return profiles && (profile_section(profiles, PROJECT, section) ||
+                        profile_section(profiles, HOME, section));
+}
+
+const json_t *profile_setting(const struct sw_profiles *profiles, const char *section,
+                              const char *key, size_t *which)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        const json_t *value = json_object_get(profile_section(profiles, i, section), key);
+
+        if (value) {
+            *which = i;
+            return value;
+        }
+    }
+    return NULL;
+}
+
+void profile_look_at(struct spec_check *check, const struct sw_profiles *profiles, size_t which,
+                     const char *section)
+{
+    check->origin = SPEC_PROFILE;
+    check->document = profiles->files[which];
+    check->label = section;
+    sw_buf_clear(&check->path);
+    sw_buf_clear(&check->place);
+    sw_path_add_key(&check->place, section);
+}
+
+const struct sw_spec_platform *profile_platform_of_name(const struct spec_check *check,
+                                                        const char *section)
+{
+    const struct sw_spec_platform *best = NULL;
+
+    for (size_t i = 0; i < check->platform_count; i++) {
+        const char *name = check->platforms[i].name;
+        size_t length = strlen(name);
+
+        if (strncmp(section, name, length) == 0 &&
+            (section[length] == '\0' || section[length] == '_') &&
+            (!best || length > strlen(best->name)))
+            best = &check->platforms[i];
+    }
+    return best;
+}
+
+const struct sw_spec_platform *spec_profile_platform(const struct sw_profiles *profiles,
+                                                     const char *section,
+                                                     struct spec_check *check)
+{
+    const struct sw_spec_platform *by_name = profile_platform_of_name(check, section), *named;
+    size_t which = 0, count = 0;
+    const json_t *key = profile_setting(profiles, section, "platform", &which);
+    sw_autofree const char **words = NULL;
+    sw_autofree char *shown = NULL, *mean = NULL;
+
+    if (!key)
+        return by_name;
+    profile_look_at(check, profiles, which, section);
+    spec_enter(check, "platform");
+    if (!json_is_string(key)) {
+        spec_complain(check, "platform: expected text");
+        return by_name;
+    }
+    named = spec_platform(check->platforms, check->platform_count, json_string_value(key));
+    shown = spec_shown(json_string_value(key));
+    if (!named) {
+        words = spec_words(NULL, NULL, check->platforms, check->platform_count, &count);
+        mean = spec_did_you_mean(json_string_value(key), words, count);
+        spec_complain(check, "unknown platform '%s'%s", shown, mean);
+        return by_name;
+    }
+    if (by_name && by_name != named)
+        spec_complain(check, "platform '%s' contradicts the name of section [%s]", shown, section);
+    return named;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spec_check.c - one value against one row: right type, right range, in its normal form.
+ *
+ * Nothing stops at the first fault: a bad value is complained about and left out, and the check
+ * goes on. Values of env are never shown in a complaint, since one of them may be a secret that
+ * should not have been there.
+ */
+#include "spec/spec_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+static const char *kind_of(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:  return "a map";
+    case JSON_ARRAY:   return "a list";
+    case JSON_STRING:  return "text";
+    case JSON_INTEGER: return "a whole number";
+    case JSON_REAL:    return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:   return "true or false";
+    case JSON_NULL:    return "nothing";
+    }
+    return "something else";
+}
+
+static json_t *wrong_type(struct spec_check *check, const char *wanted, const json_t *value)
+{
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
+    bool quotes = strcmp(wanted, "text") == 0 && !json_is_object(value) && !json_is_array(value);
+
+    spec_complain(check, "%sexpected %s, found %s%s", subject, wanted, kind_of(value),
+                  quotes ? " (put it in quotes)" : "");
+    return NULL;
+}
+
+static json_t *refuse(struct spec_check *check, const char *reason)
+{
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
+
+    spec_complain(check, "%s%s", subject, reason);
+    return NULL;
+}
+
+/* "slurm.time" is ruled by what holds for "time". */
+static const char *portable_path(const struct spec_check *check, const char *path)
+{
+    for (size_t i = 0; i < check->platform_count; i++) {
+        size_t length = strlen(check->platforms[i].name);
+
+        if (strncmp(path, check->platforms[i].name, length) == 0 && path[length] == '.')
+            return path + length + 1;
+    }
+    return path;
+}
+
+/* Does a rule of spec_rules.c forbid this value? */
+static bool rules_hold(struct spec_check *check, const char *path, enum spec_rule_on on,
+                       const json_t *value)
+{
+    const char *ruled = portable_path(check, path);
+
+    for (const struct spec_rule *rule = NULL; (rule = spec_rule_next(rule, ruled, on));) {
+        sw_autofree char *shown = NULL;
+        sw_autofree char *subject = NULL;
+
+        if (rule->holds(value))
+            continue;
+        subject = spec_subject(check, path);
+        shown = json_is_string(value) ? spec_shown(json_string_value(value))
+                                      : spec_text_of_number(value);
+        spec_complain(check, "%s'%s' is not %s", subject, shown, rule->wanted);
+        return false;
+    }
+    return true;
+}
+
+static json_t *check_text(struct spec_check *check, const struct sw_option *row,
+                          const json_t *value)
+{
+    (void)row;
+    if (!json_is_string(value))
+        return wrong_type(check, "text", value);
+    if (strlen(json_string_value(value)) != json_string_length(value))
+        return refuse(check, "holds a NUL character");
+    return json_copy((json_t *)value);
+}
+
+/* Lists and maps of texts take numbers and true/false too: `args: [--epochs, 3]`. */
+static json_t *check_scalar_text(struct spec_check *check, const json_t *value)
+{
+    sw_autofree char *text = NULL;
+
+    if (json_is_boolean(value))
+        return json_string(json_is_true(value) ? "true" : "false");
+    if (json_is_number(value)) {
+        text = spec_text_of_number(value);
+        return json_string(text);
+    }
+    if (json_is_null(value))
+        return refuse(check, "has no value (write \"\" for an empty text)");
+    return check_text(check, NULL, value);
+}
+
+static bool in_bounds(struct spec_check *check, const struct sw_option *row, int64_t value)
+{
+    sw_autofree char *subject = NULL;
+    char least[32], most[32];
+
+    if ((row->least == 0 && row->most == 0) ||
+        (value >= row->least && (row->most == 0 || value <= row->most)))
+        return true;
+    subject = spec_subject(check, sw_buf_text(&check->path));
+    if (row->type == SW_DURATION) {
+        sw_duration_format(row->least, least);
+        sw_duration_format(row->most, most);
+    } else {
+        snprintf(least, sizeof least, "%" PRId64, row->least);
+        snprintf(most, sizeof most, "%" PRId64, row->most);
+    }
+    if (row->most)
+        spec_complain(check, "%sout of range, expected %s to %s", subject, least, most);
+    else
+        spec_complain(check, "%sout of range, expected %s or more", subject, least);
+    return false;
+}
+
+static json_t *check_whole(struct spec_check *check, const struct sw_option *row,
+                           const json_t *value)
+{
+    if (!json_is_integer(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    return in_bounds(check, row, json_integer_value(value)) ? json_copy((json_t *)value) : NULL;
+}
+
+static json_t *check_number(struct spec_check *check, const struct sw_option *row,
+                            const json_t *value)
+{
+    if (!json_is_number(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    return json_copy((json_t *)value);
+}
+
+static json_t *check_flag(struct spec_check *check, const struct sw_option *row,
+                          const json_t *value)
+{
+    if (!json_is_boolean(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    return json_boolean(json_is_true(value));
+}
+
+static json_t *wrong_quantity(struct spec_check *check, const struct sw_option *row,
+                              const char *text, bool too_large)
+{
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
+    sw_autofree char *shown = spec_shown(text);
+
+    if (too_large)
+        spec_complain(check, "%s'%s' is too large", subject, shown);
+    else
+        spec_complain(check, "%s'%s' is not %s", subject, shown, sw_type_name(row->type));
+    return NULL;
+}
+
+/* Durations, sizes and GPUs: a number or a text, normalised to the text their parser takes. */
+static json_t *check_quantity(struct spec_check *check, const struct sw_option *row,
+                              const json_t *value)
+{
+    sw_autofree char *text = NULL;
+    sw_autofree char *gpu_type = NULL;
+    struct sw_error why = { 0 };
+    int64_t amount = 0;
+    int gpus = 0, result;
+
+    if (json_is_number(value))
+        text = spec_text_of_number(value);
+    else if (json_is_string(value))
+        text = sw_strdup(json_string_value(value));
+    else
+        return wrong_type(check, sw_type_name(row->type), value);
+    if (row->type == SW_DURATION)
+        result = sw_duration_parse(text, &amount, &why);
+    else if (row->type == SW_SIZE)
+        result = sw_size_parse(text, &amount, &why);
+    else
+        result = sw_gpus_parse(text, &gpu_type, &gpus, &why);
+    if (result < 0)
+        return wrong_quantity(check, row, text, sw_text_ends(why.message, "too large"));
+    return in_bounds(check, row, amount) ? json_string(text) : NULL;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t count = 0;
+
+    while (words && words[count])
+        count++;
+    return count;
+}
+
+static bool is_a_choice(struct spec_check *check, const struct sw_option *row, const char *word)
+{
+    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
+    sw_autofree char *subject = NULL, *shown = NULL, *mean = NULL;
+    size_t count = count_words(row->choices);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(row->choices[i], word) == 0)
+            return true;
+        sw_buf_addf(&all, "%s%s", i ? ", " : "", row->choices[i]);
+    }
+    subject = spec_subject(check, sw_buf_text(&check->path));
+    shown = spec_shown(word);
+    mean = spec_did_you_mean(word, row->choices, count);
+    spec_complain(check, "%s'%s' is not one of %s%s", subject, shown, sw_buf_text(&all), mean);
+    return false;
+}
+
+static json_t *check_choice(struct spec_check *check, const struct sw_option *row,
+                            const json_t *value)
+{
+    sw_auto(json) json_t *text = check_text(check, row, value);
+
+    if (!text || !is_a_choice(check, row, json_string_value(text)))
+        return NULL;
+    return sw_take(text);
+}
+
+static json_t *check_texts(struct spec_check *check, const struct sw_option *row,
+                           const json_t *value)
+{
+    sw_auto(json) json_t *list = json_array();
+    sw_autofree char *path = sw_strdup(sw_buf_text(&check->path));
+    size_t count = json_is_array(value) ? json_array_size(value) : 1;
+
+    if (json_is_object(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *element = json_is_array(value) ? json_array_get(value, i) : value;
+        struct spec_mark mark = spec_enter_index(check, i);
+        sw_auto(json) json_t *text = check_scalar_text(check, element);
+
+        if (text && rules_hold(check, path, SPEC_ON_EACH, text) &&
+            (!row->choices || is_a_choice(check, row, json_string_value(text))))
+            json_array_append(list, text);
+        spec_leave(check, mark);
+    }
+    return sw_take(list);
+}
+
+static bool key_is_good(struct spec_check *check, const char *path, const char *key)
+{
+    sw_auto(json) json_t *text = json_string(key);
+
+    return !text || rules_hold(check, path, SPEC_ON_KEYS, text);
+}
+
+static json_t *check_text_map(struct spec_check *check, const struct sw_option *row,
+                              const json_t *value)
+{
+    sw_auto(json) json_t *map = json_object();
+    sw_autofree char *path = sw_strdup(sw_buf_text(&check->path));
+    const char *key;
+    json_t *element;
+
+    if (!json_is_object(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    json_object_foreach((json_t *)value, key, element) {
+        struct spec_mark mark = spec_enter(check, key);
+
+        if (key_is_good(check, path, key)) {
+            json_t *text = check_scalar_text(check, element);
+
+            if (text) {
+                json_object_set_new(map, key, text);
+                spec_remember_source(check);
+            }
+        }
+        spec_leave(check, mark);
+    }
+    return sw_take(map);
+}
+
+static json_t *check_group(struct spec_check *check, const struct sw_option *row,
+                           const json_t *value)
+{
+    if (!json_is_object(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    return spec_check_fields(check, row->fields, value);
+}
+
+/* An entry of inputs or outputs: the text alone stands for the first field of the group. */
+static json_t *check_entry(struct spec_check *check, const struct sw_option *row,
+                           const json_t *value)
+{
+    sw_auto(json) json_t *text = NULL;
+    struct spec_mark mark;
+
+    if (json_is_object(value))
+        return spec_check_fields(check, row->fields, value);
+    if (json_is_null(value) && row->list_shorthand)
+        return json_object();
+    text = check_text(check, row, value);
+    if (!text)
+        return NULL;
+    mark = spec_enter(check, row->fields[0].name);      /* its place is the entry's own */
+    spec_remember_source(check);
+    spec_leave(check, mark);
+    return json_pack("{s:O}", row->fields[0].name, text);
+}
+
+static void check_listed_paths(struct spec_check *check, const json_t *list, const char *path,
+                               json_t *map)
+{
+    size_t i;
+    json_t *element;
+
+    json_array_foreach(list, i, element) {
+        struct spec_mark mark = spec_enter_index(check, i);
+        sw_auto(json) json_t *text = check_text(check, NULL, element);
+
+        if (text && key_is_good(check, path, json_string_value(text))) {
+            json_object_set_new(map, json_string_value(text), json_object());
+            spec_rename(check, mark, json_string_value(text));
+            spec_remember_source(check);
+        }
+        spec_leave(check, mark);
+    }
+}
+
+static json_t *check_map_of(struct spec_check *check, const struct sw_option *row,
+                            const json_t *value)
+{
+    sw_auto(json) json_t *map = json_object();
+    sw_autofree char *path = sw_strdup(sw_buf_text(&check->path));
+    const char *key;
+    json_t *element;
+
+    if (json_is_array(value) && row->list_shorthand)
+        check_listed_paths(check, value, path, map);
+    else if (!json_is_object(value))
+        return wrong_type(check, sw_type_name(row->type), value);
+    json_object_foreach((json_t *)value, key, element) {
+        struct spec_mark mark = spec_enter(check, key);
+        json_t *entry = key_is_good(check, path, key) ? check_entry(check, row, element) : NULL;
+
+        if (entry) {
+            json_object_set_new(map, key, entry);
+            if (json_object_size(entry) == 0)
+                spec_remember_source(check);
+        }
+        spec_leave(check, mark);
+    }
+    return sw_take(map);
+}
+
+/* Any document; only the places of its leaves are remembered. Lists count as leaves. */
+static void remember_leaves(struct spec_check *check, const json_t *value)
+{
+    const char *key;
+    json_t *element;
+
+    if (!json_is_object(value) || json_object_size(value) == 0) {
+        spec_remember_source(check);
+        return;
+    }
+    json_object_foreach((json_t *)value, key, element) {
+        struct spec_mark mark = spec_enter(check, key);
+
+        remember_leaves(check, element);
+        spec_leave(check, mark);
+    }
+}
+
+static json_t *check_free(struct spec_check *check, const struct sw_option *row,
+                          const json_t *value)
+{
+    (void)row;
+    remember_leaves(check, value);
+    return json_deep_copy(value);
+}
+
+json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
+                         const json_t *value)
+{
+    static json_t *(*const by_type[])(struct spec_check *, const struct sw_option *,
+                                      const json_t *) = {
+        [SW_TEXT] = check_text,         [SW_WHOLE] = check_whole,
+        [SW_NUMBER] = check_number,     [SW_FLAG] = check_flag,
+        [SW_DURATION] = check_quantity, [SW_SIZE] = check_quantity,
+        [SW_GPUS] = check_quantity,     [SW_CHOICE] = check_choice,
+        [SW_TEXTS] = check_texts,       [SW_TEXT_MAP] = check_text_map,
+        [SW_GROUP] = check_group,       [SW_MAP_OF] = check_map_of,
+        [SW_FREE] = check_free,
+    };
+    sw_auto(json) json_t *normal = NULL;
+
+    if (json_is_null(value))
+        return NULL;
+    normal = by_type[row->type](check, row, value);
+    if (!normal)
+        return NULL;
+    if (!rules_hold(check, sw_buf_text(&check->path), SPEC_ON_VALUE, normal))
+        return NULL;
+    if (row->type != SW_FREE && (!json_is_object(normal) || json_object_size(normal) == 0))
+        spec_remember_source(check);
+    return sw_take(normal);
+}

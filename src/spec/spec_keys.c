@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spec_keys.c - the keys of a job file, once.
+ *
+ * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
+ * rules read these rows. A platform's block is not here: it is the platform's own table.
+ *
+ * checkpoint, retry, guard, code, model and action are checked here before any platform acts on
+ * them, so that a job file written today does not turn out wrong later.
+ */
+#include "spec/spec.h"
+
+#define SECOND INT64_C(1000)
+#define DAY    (86400 * SECOND)
+
+static const char *const launchers[] = { "none", "torchrun", "mpi", "ray", NULL };
+static const char *const world_sizes[] = { "nodes", "ranks", NULL };
+static const char *const config_formats[] = { "yaml", "json", "toml", NULL };
+static const char *const resumes[] = { "auto", "never", NULL };
+static const char *const guard_actions[] = { "warn", "stop", NULL };
+static const char *const retry_causes[] = {
+    "node", "gpu", "network", "preempted", "image", "memory", "time", "storage", NULL
+};
+
+static const struct sw_option input_fields[] = {
+    { "from", SW_TEXT, .required = true, .help = "where it comes from: a path or a URI" },
+    { 0 }
+};
+
+static const struct sw_option output_fields[] = {
+    { "to", SW_TEXT, .help = "where it goes: a path or a URI; {id} is the job's id" },
+    { "every", SW_DURATION, .least = SECOND, .help = "how often it is copied while the job runs" },
+    { "exclude", SW_TEXTS, .help = "file patterns that stay behind" },
+    { 0 }
+};
+
+static const struct sw_option checkpoint_fields[] = {
+    { "dir", SW_TEXT, .required = true, .help = "folder the job writes its checkpoints to" },
+    { "resume", SW_CHOICE, .choices = resumes, .initial = "auto",
+      .help = "whether a new attempt starts from the last checkpoint" },
+    { 0 }
+};
+
+static const struct sw_option code_fields[] = {
+    { "root", SW_TEXT, .initial = ".", .help = "folder of the code that travels with the job" },
+    { "include", SW_TEXTS, .help = "what of it travels; all when not given" },
+    { "exclude", SW_TEXTS, .help = "what of it stays behind" },
+    { 0 }
+};
+
+static const struct sw_option retry_fields[] = {
+    { "max", SW_WHOLE, .most = 1000, .help = "how many new attempts at most" },
+    { "on", SW_TEXTS, .choices = retry_causes, .help = "which causes are tried again" },
+    { "wait", SW_TEXT, .help = "pause before an attempt: a duration, or a growing range 30s..10m" },
+    { "avoid_bad_nodes", SW_FLAG, .help = "keep away from nodes that failed before" },
+    { 0 }
+};
+
+static const struct sw_option guard_fields[] = {
+    { "no_output", SW_DURATION, .least = SECOND, .help = "the log stands still for so long" },
+    { "idle_gpu", SW_DURATION, .least = SECOND, .help = "the GPUs do nothing for so long" },
+    { "action", SW_CHOICE, .choices = guard_actions, .initial = "warn",
+      .help = "what happens then" },
+    { 0 }
+};
+
+static const struct sw_option python_fields[] = {
+    { "venv", SW_TEXT, .help = "folder of the virtual environment (with pyvenv.cfg)" },
+    { "script", SW_TEXT, .required = true, .help = "script that its interpreter runs" },
+    { "args", SW_TEXTS, .help = "arguments; {config_path}, {results_dir}, {job_id} are filled in" },
+    { 0 }
+};
+
+const struct sw_option sw_spec_keys[] = {
+    { "name", SW_TEXT, .help = "what the job is called; its id begins with it" },
+    { "image", SW_TEXT, .help = "container image to run in" },
+    { "model", SW_TEXT, .help = "model whose image and command are known by name" },
+    { "action", SW_TEXT, .help = "what to do with the model: train, evaluate, export" },
+    { "command", SW_TEXT,
+      .help = "shell text to run; {config_path}, {results_dir}, {job_id} are filled in" },
+    { "argv", SW_TEXTS, .help = "the command as separate words, run without a shell" },
+    { "python", SW_GROUP, .fields = python_fields,
+      .help = "a Python script in a virtual environment instead of a command" },
+    { "gpus", SW_GPUS, .initial = "0",
+      .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
+    { "nodes", SW_WHOLE, .initial = "1", .least = 1, .most = 4096, .help = "how many nodes" },
+    { "cpus", SW_NUMBER, .help = "CPU cores per node" },
+    { "memory", SW_SIZE, .least = 1, .help = "main memory per node" },
+    { "shm", SW_SIZE, .least = 1, .help = "size of /dev/shm" },
+    { "time", SW_DURATION, .least = SECOND, .help = "wall clock limit" },
+    { "launcher", SW_CHOICE, .choices = launchers, .initial = "none",
+      .help = "what starts the processes on each node" },
+    { "world_size", SW_CHOICE, .choices = world_sizes, .initial = "nodes",
+      .help = "what WORLD_SIZE counts" },
+    { "env", SW_TEXT_MAP, .help = "environment variables of the command" },
+    { "secrets", SW_TEXTS, .flag = "secret", .unites = true,
+      .help = "names of environment variables whose values are handed over safely" },
+    { "inputs", SW_MAP_OF, .fields = input_fields, .flag = "input",
+      .help = "path in the job: where it comes from" },
+    { "config", SW_FREE, .help = "nested document, written at {config_path}" },
+    { "config_format", SW_CHOICE, .choices = config_formats, .initial = "yaml",
+      .help = "how the config is written" },
+    { "outputs", SW_MAP_OF, .fields = output_fields, .flag = "output", .list_shorthand = true,
+      .help = "path in the job: where it goes; or a plain list of paths" },
+    { "checkpoint", SW_GROUP, .fields = checkpoint_fields,
+      .help = "where checkpoints are, and whether to resume" },
+    { "code", SW_GROUP, .fields = code_fields, .help = "code that travels with the job" },
+    { "retry", SW_GROUP, .fields = retry_fields, .help = "when and how often to try again" },
+    { "guard", SW_GROUP, .fields = guard_fields, .help = "watch for a job that stands still" },
+    { "labels", SW_TEXT_MAP, .flag = "label", .help = "labels to select jobs by" },
+    { "platform", SW_TEXTS, .env = "SLIPWAY_PLATFORM",
+      .help = "where to run: one name, or an ordered list of them" },
+    { "workdir", SW_TEXT, .help = "folder the command runs in" },
+    { "grace", SW_DURATION, .initial = "10s", .most = DAY,
+      .help = "time between TERM and KILL when the job is stopped" },
+    { "keep", SW_DURATION, .least = SECOND,
+      .help = "how long files are kept after the end; for ever when not given" },
+    { 0 }
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spec_rules.c - what a type alone cannot say: names of variables, ranges of durations, paths.
+ *
+ * One row per rule, read by the check and by the schema, so that the editor and `slipway run`
+ * complain about the same things.
+ */
+#include "spec/spec_internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+bool spec_is_variable_name(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return *text == '\0';
+}
+
+static bool is_variable_name(const json_t *value)
+{
+    return spec_is_variable_name(json_string_value(value));
+}
+
+static bool is_not_blank(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    return text[strspn(text, " \t\r\n")] != '\0';
+}
+
+static bool is_positive(const json_t *value)
+{
+    return json_number_value(value) > 0;
+}
+
+/* A results path that climbs out of its folder would let a job file write anywhere. */
+static bool is_safe_path(const json_t *value)
+{
+    const char *step = json_string_value(value);
+
+    if (!*step)
+        return false;
+    while (step) {
+        size_t length = strcspn(step, "/");
+
+        if (length == 2 && strncmp(step, "..", 2) == 0)
+            return false;
+        step = step[length] ? step + length + 1 : NULL;
+    }
+    return true;
+}
+
+static bool is_label(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    if (!isalnum((unsigned char)*text))
+        return false;
+    while (isalnum((unsigned char)*text) || (*text && strchr("._/-", *text)))
+        text++;
+    return *text == '\0';
+}
+
+static bool is_duration_or_range(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    const char *dots = strstr(text, "..");
+    sw_autofree char *least_text = dots ? sw_strndup(text, (size_t)(dots - text)) : NULL;
+    int64_t least = 0, most = 0;
+
+    if (!dots)
+        return sw_duration_parse(text, &least, NULL) == 0 && least >= 0;
+    return sw_duration_parse(least_text, &least, NULL) == 0 &&
+           sw_duration_parse(dots + 2, &most, NULL) == 0 && least >= 0 && least <= most;
+}
+
+#define VARIABLE_SCHEMA "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\"}"
+#define NOT_BLANK_SCHEMA "{\"pattern\": \"[^ \\\\t\\\\r\\\\n]\"}"
+#define PATH_SCHEMA "{\"minLength\": 1, \"not\": {\"pattern\": \"(^|/)\\\\.\\\\.(/|$)\"}}"
+
+static const struct spec_rule rules[] = {
+    { "name", SPEC_ON_VALUE, is_not_blank, "a name", NOT_BLANK_SCHEMA },
+    { "image", SPEC_ON_VALUE, is_not_blank, "an image", NOT_BLANK_SCHEMA },
+    { "command", SPEC_ON_VALUE, is_not_blank, "a command", NOT_BLANK_SCHEMA },
+    { "workdir", SPEC_ON_VALUE, is_not_blank, "a folder", NOT_BLANK_SCHEMA },
+    { "python.script", SPEC_ON_VALUE, is_not_blank, "a script", NOT_BLANK_SCHEMA },
+    { "cpus", SPEC_ON_VALUE, is_positive, "greater than 0", "{\"exclusiveMinimum\": 0}" },
+    { "secrets", SPEC_ON_EACH, is_variable_name,
+      "the name of an environment variable (names only, never values)", VARIABLE_SCHEMA },
+    { "env", SPEC_ON_KEYS, is_variable_name, "the name of an environment variable",
+      VARIABLE_SCHEMA },
+    { "labels", SPEC_ON_KEYS, is_label, "a label: letters, digits, and . _ / - inside",
+      "{\"pattern\": \"^[A-Za-z0-9][A-Za-z0-9._/-]*$\"}" },
+    { "inputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
+    { "outputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
+    { "retry.wait", SPEC_ON_VALUE, is_duration_or_range,
+      "a duration such as 30s, or a range such as 30s..10m", "{\"pattern\": \"^[0-9]\"}" },
+};
+
+const struct spec_rule *spec_rule_next(const struct spec_rule *last, const char *path,
+                                       enum spec_rule_on on)
+{
+    for (const struct spec_rule *rule = last ? last + 1 : rules;
+         rule < rules + SW_COUNT(rules); rule++)
+        if (rule->on == on && strcmp(rule->path, path) == 0)
+            return rule;
+    return NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * berth.h - what the contract suite needs to know about a platform, and nothing more.
+ *
+ * The cases speak of wishes ("exit with 3", "print a thousand lines"); a berth says how such a
+ * job is written for its platform. What a platform cannot do at all is said here with the
+ * reason, and the suite prints it: a case is never skipped in silence.
+ *
+ * A new platform adds one berth_NAME.c and one line in contract.c.
+ */
+#ifndef SW_TESTS_CONTRACT_BERTH_H
+#define SW_TESTS_CONTRACT_BERTH_H
+
+#include <stdint.h>
+
+#include "slipway.h"
+
+enum wish {
+    EXITS,            /* number: the code */
+    SLEEPS,           /* number: milliseconds, then exit 0 */
+    DIES,             /* number: the signal it gets */
+    EATS_MEMORY,      /* more than its limit of 64 MiB */
+    PRINTS,           /* number: lines of log (log_line() in stay.h says which), then exit 0 */
+    PRINTS_SLOWLY,    /* number: lines, a few milliseconds apart */
+    WAITS_IN_QUEUE,   /* stays Pending */
+};
+
+/* What a case may need that not every platform has. */
+enum need {
+    COMMANDS = 1 << 0,      /* the job's command really runs, and sees this machine's files */
+    QUEUE = 1 << 1,         /* a job can be made to wait */
+    MEMORY_LIMIT = 1 << 2,  /* memory: is enforced */
+    FAULTS = 1 << 3,        /* the platform's API can be cut, slowed and made to lie */
+};
+enum { NEED_COUNT = 4 };
+
+struct berth {
+    const char *name;
+    /* Write the wish into a request that already names platform and secrets. */
+    int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
+    const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
+    const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
+    const char *command_key;             /* the key that shell text goes to; NULL: none */
+};
+
+extern const struct berth berth_local;
+extern const struct berth berth_rehearsal;
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases.h - the groups of claims that hold on every platform. Each group is one file.
+ */
+#ifndef SW_TESTS_CONTRACT_CASES_H
+#define SW_TESTS_CONTRACT_CASES_H
+
+#include "stay.h"
+
+struct contract_case {
+    const char *claim;
+    void (*prove)(void **state);
+    unsigned needs;               /* bits of enum need */
+};
+
+#define CLAIM(name, needs) { #name, name, needs }
+
+/* Each ends with a row without a claim. */
+extern const struct contract_case cases_end[];        /* how jobs end, and what is said then */
+extern const struct contract_case cases_cancel[];
+extern const struct contract_case cases_logs[];
+extern const struct contract_case cases_attach[];     /* other processes, crashes, adoption */
+extern const struct contract_case cases_faults[];     /* platforms that do not answer, or lie */
+extern const struct contract_case cases_data[];       /* what goes in and what comes out */
+extern const struct contract_case cases_secrets[];
+
+#endif

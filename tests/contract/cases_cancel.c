@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases_cancel.c - cancel is reported only when nothing of the job runs any more.
+ */
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/clock.h"
+#include "cases.h"
+
+static void cancel(struct stay *here, const char *job)
+{
+    struct sw_error err = { 0 };
+
+    expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
+}
+
+static void a_pending_job_can_be_canceled_and_never_starts(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, WAITS_IN_QUEUE, 0);
+
+    wait_until(here, job, SW_PENDING);
+    cancel(here, job);
+    expect_state(here, job, SW_CANCELED);
+    assert_int_equal(wait_until_over(here, job), 130);
+}
+
+static void a_running_job_can_be_canceled(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, SLEEPS, 60000);
+
+    wait_until(here, job, SW_RUNNING);
+    cancel(here, job);
+    expect_state(here, job, SW_CANCELED);
+    assert_int_equal(wait_until_over(here, job), 130);
+    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+}
+
+static void a_job_canceled_right_after_its_submit_is_canceled(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, SLEEPS, 60000);
+
+    cancel(here, job);
+    expect_state(here, job, SW_CANCELED);
+    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+}
+
+static void canceling_twice_is_the_same_as_once(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, SLEEPS, 60000);
+
+    wait_until(here, job, SW_RUNNING);
+    cancel(here, job);
+    cancel(here, job);
+    expect_state(here, job, SW_CANCELED);
+}
+
+static int cancel_too(struct stay *here, int number)
+{
+    struct sw_session *session = open_session(here);
+
+    (void)number;
+    return sw_cancel(session, here->id, NULL);
+}
+
+static void eight_clients_may_cancel_at_once(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, SLEEPS, 60000);
+
+    wait_until(here, job, SW_RUNNING);
+    in_processes(here, 8, cancel_too);
+    expect_state(here, job, SW_CANCELED);
+}
+
+static void canceling_a_job_that_is_over_changes_nothing(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 3);
+
+    wait_until_over(here, job);
+    cancel(here, job);
+    expect_state(here, job, SW_ERROR);
+    expect_exit_code(here, job, 3);
+}
+
+static void a_job_that_ignores_the_polite_request_is_killed(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *mark = path_in(here, "deaf");
+    struct sw_request *made = request_shell(here, "trap '' TERM INT; echo up >>'%s'; "
+                                            "while :; do sleep 0.05; done", mark);
+    const char *job;
+
+    set(made, "grace", "200ms");
+    job = send_request(here, made);
+    assert_true(wait_for_lines(mark, 1));
+    cancel(here, job);
+    expect_state(here, job, SW_CANCELED);
+    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+}
+
+static void processes_that_ran_away_from_the_job_are_found_too(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *mark = path_in(here, "away");
+    const char *job = launch_shell(here, "for i in 1 2 3; do setsid sh -c \"echo \\$\\$ >>'%s'; "
+                                   "(sleep 60 &) ; exec sleep 60\" & done; sleep 60", mark);
+
+    assert_true(wait_for_lines(mark, 3));
+    cancel(here, job);
+    assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
+    expect_state(here, job, SW_CANCELED);
+}
+
+static void a_job_has_time_to_save_its_work_when_it_is_canceled(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *mark = path_in(here, "saved");
+    const char *job = launch_shell(here, "trap 'sleep 0.2; echo saved >>\"%s\"; exit 0' TERM; "
+                                   "echo up >>'%s'; while :; do sleep 0.02; done", mark, mark);
+
+    assert_true(wait_for_lines(mark, 1));
+    cancel(here, job);
+    assert_int_equal(lines_in(mark), 2);
+    expect_state(here, job, SW_CANCELED);
+}
+
+const struct contract_case cases_cancel[] = {
+    CLAIM(a_pending_job_can_be_canceled_and_never_starts, QUEUE),
+    CLAIM(a_running_job_can_be_canceled, 0),
+    CLAIM(a_job_canceled_right_after_its_submit_is_canceled, 0),
+    CLAIM(canceling_twice_is_the_same_as_once, 0),
+    CLAIM(eight_clients_may_cancel_at_once, 0),
+    CLAIM(canceling_a_job_that_is_over_changes_nothing, 0),
+    CLAIM(a_job_that_ignores_the_polite_request_is_killed, COMMANDS),
+    CLAIM(processes_that_ran_away_from_the_job_are_found_too, COMMANDS),
+    CLAIM(a_job_has_time_to_save_its_work_when_it_is_canceled, COMMANDS),
+    { 0 }
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases_end.c - how jobs end, and that the same end has the same words everywhere.
+ */
+#include <string.h>
+
+#include "base/json.h"
+#include "cases.h"
+
+static void a_job_that_succeeds_is_complete_with_code_0(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 0);
+
+    assert_int_equal(wait_until_over(here, job), 0);
+    expect_state(here, job, SW_COMPLETE);
+    expect_exit_code(here, job, 0);
+}
+
+static void a_job_that_exits_3_ends_in_error_and_says_3(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 3);
+
+    assert_int_equal(wait_until_over(here, job), 3);
+    expect_state(here, job, SW_ERROR);
+    expect_exit_code(here, job, 3);
+    expect_reason(here, job, "exit");
+}
+
+static void a_job_killed_by_a_signal_says_which(void **state)
+{
+    static const int signals[] = { 9, 11, 15 };
+    struct stay *here = *state;
+
+    for (size_t i = 0; i < SW_COUNT(signals); i++) {
+        const char *job = launch(here, DIES, signals[i]);
+        int code = wait_until_over(here, job);
+        sw_auto(json) json_t *seen = status(here, job);
+
+        assert_int_equal(code, 128 + signals[i]);
+        assert_string_equal(text_of(seen, "status"), "Error");
+        assert_int_equal(number_of(seen, "signal"), signals[i]);
+    }
+}
+
+static void a_job_that_runs_out_of_memory_says_so(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EATS_MEMORY, 0);
+    struct sw_error err = { 0 };
+    char *why;
+
+    assert_int_not_equal(wait_until_over(here, job), 0);
+    expect_state(here, job, SW_ERROR);
+    expect_reason(here, job, "memory");
+    why = sw_failure_analysis(here->session, job, &err);
+    assert_non_null(why);
+    assert_non_null(strstr(why, "\"cause\":\"memory\""));
+    sw_text_free(why);
+}
+
+static void a_command_that_does_not_exist_gives_127(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch_shell(here, "/no/such/program");
+
+    assert_int_equal(wait_until_over(here, job), 127);
+    expect_exit_code(here, job, 127);
+}
+
+static void a_program_named_by_its_words_that_does_not_exist_gives_127(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = request_shell(here, "true");
+    const char *const words[] = { "/no/such/program", "a" };
+
+    assert_int_equal(sw_request_argv(made, 2, words, NULL), 0);
+    assert_int_equal(wait_until_over(here, send_request(here, made)), 127);
+}
+
+static void a_job_past_its_time_limit_gives_124(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = request(here, SLEEPS, 60000);
+    const char *job;
+
+    set(made, "time", "1s");
+    job = send_request(here, made);
+    assert_int_equal(wait_until_over(here, job), 124);
+    expect_state(here, job, SW_ERROR);
+    expect_reason(here, job, "time");
+}
+
+static void a_job_is_running_between_its_beginning_and_its_end(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, SLEEPS, 400);
+
+    wait_until(here, job, SW_RUNNING);
+    assert_int_equal(wait_until_over(here, job), 0);
+    expect_state(here, job, SW_COMPLETE);
+}
+
+static void a_status_carries_the_fields_of_the_seed(void **state)
+{
+    static const char *const fields[] = {
+        "id", "status", "message", "backend_type", "backend_job_id", "backend_details",
+        "results_dir", "created_at", "submitted_at", "started_at", "ended_at", "updated_at",
+        "name", "reason", "attempt", "exit_code", "signal",
+    };
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 0);
+    sw_auto(json) json_t *seen = NULL;
+
+    wait_until_over(here, job);
+    seen = status(here, job);
+    for (size_t i = 0; i < SW_COUNT(fields); i++)
+        if (!json_object_get(seen, fields[i]))
+            fail_msg("a status has no field '%s'", fields[i]);
+    assert_string_equal(text_of(seen, "id"), job);
+    assert_string_equal(text_of(seen, "backend_type"), here->berth->name);
+    assert_string_not_equal(text_of(seen, "backend_job_id"), "");
+    assert_true(strcmp(text_of(seen, "started_at"), text_of(seen, "submitted_at")) >= 0 ||
+                *text_of(seen, "submitted_at"));
+    assert_true(strcmp(text_of(seen, "ended_at"), text_of(seen, "started_at")) >= 0);
+}
+
+static void a_list_shows_every_job_newest_first(void **state)
+{
+    struct stay *here = *state;
+    struct sw_list_options options = { .size = sizeof options };
+    char ids[3][SW_ID_SIZE];
+    char *text;
+    sw_auto(json) json_t *list = NULL;
+
+    for (int i = 0; i < 3; i++)
+        memcpy(ids[i], launch(here, EXITS, 0), SW_ID_SIZE);
+    text = sw_list(here->session, &options, NULL);
+    assert_non_null(text);
+    list = json_loads(text, 0, NULL);
+    sw_text_free(text);
+    assert_int_equal(number_of(list, "version"), 1);
+    assert_int_equal(number_of(list, "total"), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(
+            text_of(json_array_get(json_object_get(list, "jobs"), 2 - i), "id"), ids[i]);
+}
+
+static void a_failure_is_explained(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 3);
+    struct sw_error err = { 0 };
+    char *text;
+
+    wait_until_over(here, job);
+    text = sw_failure_analysis(here->session, job, &err);
+    assert_non_null(text);
+    canary_heard(here->canary, "sw_failure_analysis", text);
+    assert_non_null(strstr(text, "\"err_class\":\"ERR_PROGRAM\""));
+    sw_text_free(text);
+}
+
+static void events_tell_the_story_in_order(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 0);
+    int64_t last = -1;
+    char *text;
+    sw_auto(json) json_t *events = NULL;
+    size_t i;
+    json_t *event;
+
+    wait_until_over(here, job);
+    text = sw_events(here->session, job, 0, NULL);
+    assert_non_null(text);
+    canary_heard(here->canary, "sw_events", text);
+    events = json_loads(text, 0, NULL);
+    sw_text_free(text);
+    assert_true(json_array_size(events) >= 2);
+    json_array_foreach(events, i, event) {
+        assert_true(number_of(event, "seq") > last);
+        last = number_of(event, "seq");
+    }
+}
+
+static void a_job_nobody_knows_is_not_found(void **state)
+{
+    struct stay *here = *state;
+    struct sw_error err = { 0 };
+
+    assert_null(sw_status(here->session, "nobody-aaaaaaaa", SW_LOOK_REFRESH, &err));
+    assert_int_equal(err.code, SW_E_NOT_FOUND);
+    assert_int_equal(sw_cancel(here->session, "nobody-aaaaaaaa", &err), -1);
+    assert_int_equal(err.code, SW_E_NOT_FOUND);
+}
+
+static void planning_sends_nothing(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = request(here, EXITS, 0);
+    struct sw_error err = { 0 };
+    struct sw_list_options all = { .size = sizeof all };
+    char *plan = sw_plan_job(here->session, made, &err);
+    char *list = sw_list(here->session, &all, NULL);
+
+    assert_non_null(plan);
+    assert_non_null(strstr(plan, "\"sends\""));
+    assert_non_null(strstr(list, "\"total\":0"));
+    assert_int_equal(processes_of(here->dir, NULL, NULL, 0), 0);
+    sw_text_free(plan);
+    sw_text_free(list);
+    sw_request_free(made);
+}
+
+const struct contract_case cases_end[] = {
+    CLAIM(a_job_that_succeeds_is_complete_with_code_0, 0),
+    CLAIM(a_job_that_exits_3_ends_in_error_and_says_3, 0),
+    CLAIM(a_job_killed_by_a_signal_says_which, 0),
+    CLAIM(a_job_that_runs_out_of_memory_says_so, MEMORY_LIMIT),
+    CLAIM(a_command_that_does_not_exist_gives_127, COMMANDS),
+    CLAIM(a_program_named_by_its_words_that_does_not_exist_gives_127, COMMANDS),
+    CLAIM(a_job_past_its_time_limit_gives_124, 0),
+    CLAIM(a_job_is_running_between_its_beginning_and_its_end, 0),
+    CLAIM(a_status_carries_the_fields_of_the_seed, 0),
+    CLAIM(a_list_shows_every_job_newest_first, 0),
+    CLAIM(a_failure_is_explained, 0),
+    CLAIM(events_tell_the_story_in_order, 0),
+    CLAIM(a_job_nobody_knows_is_not_found, 0),
+    CLAIM(planning_sends_nothing, 0),
+    { 0 }
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cli_log.c - log bytes reach a pipe exactly and a terminal harmlessly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cli/cli_log.h"
+
+struct piece {
+    int rank;
+    const char *bytes;
+    size_t length;
+};
+#define PIECE(rank, text) { rank, text, sizeof(text) - 1 }
+
+/* What stdout got from these pieces; the log's own stdout is put back afterwards. */
+static size_t written(struct cli_log *log, const struct piece *pieces, size_t count, char *out,
+                      size_t room)
+{
+    sw_autofd int saved = dup(STDOUT_FILENO);
+    int ends[2];
+    ssize_t length;
+
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDOUT_FILENO);
+    for (size_t i = 0; i < count; i++)
+        cli_log_write(log, pieces[i].rank, pieces[i].bytes, pieces[i].length);
+    cli_log_end(log);
+    dup2(saved, STDOUT_FILENO);
+    close(ends[1]);
+    length = read(ends[0], out, room);
+    close(ends[0]);
+    assert_true(length >= 0);
+    return (size_t)length;
+}
+
+static void into_a_pipe_every_byte_passes_as_it_is(void **state)
+{
+    static const struct piece pieces[] = { PIECE(0, "a\0b\033[2J\xff"), PIECE(0, "no end") };
+    struct cli_log log = { .last_rank = -1 };
+    char got[64];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got);
+
+    (void)state;
+    assert_int_equal(length, 14);
+    assert_memory_equal(got, "a\0b\033[2J\xffno end", 14);
+}
+
+static void on_a_terminal_control_sequences_are_shown_not_obeyed(void **state)
+{
+    static const struct piece pieces[] = { PIECE(0, "\033]0;title\a ok") };
+    struct cli_log log = { .terminal = true, .last_rank = -1 };
+    char got[64];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got, "^[]0;title^G ok\n");
+}
+
+static void a_character_cut_in_two_pieces_arrives_whole(void **state)
+{
+    static const struct piece pieces[] = { PIECE(0, "5 \xe2\x82"), PIECE(0, "\xac\n") };
+    struct cli_log log = { .terminal = true, .last_rank = -1 };
+    char got[64];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got, "5 \xe2\x82\xac\n");
+}
+
+static void several_ranks_sign_their_lines(void **state)
+{
+    static const struct piece pieces[] = {
+        PIECE(0, "a\nb\n"), PIECE(1, "c\n"), PIECE(1, "no end"), PIECE(0, "d\n"),
+    };
+    struct cli_log log = { .prefix = true, .last_rank = -1 };
+    char got[64];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got, "0| a\n0| b\n1| c\n1| no end\n0| d\n");
+}
+
+static void a_reader_that_left_is_noticed(void **state)
+{
+    sw_autofd int saved = dup(STDOUT_FILENO);
+    struct cli_log log = { .last_rank = -1 };
+    struct cli cli = { 0 };
+    int ends[2], rc;
+
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    dup2(ends[1], STDOUT_FILENO);
+    rc = cli_log_write(&log, 0, "x", 1);
+    dup2(saved, STDOUT_FILENO);
+    close(ends[1]);
+    assert_int_equal(rc, 1);
+    assert_int_equal(log.error, EPIPE);
+    assert_int_equal(cli_log_failed(&log, &cli, NULL), 0);
+    assert_int_equal(cli.exit_status, 141);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(into_a_pipe_every_byte_passes_as_it_is),
+        cmocka_unit_test(on_a_terminal_control_sequences_are_shown_not_obeyed),
+        cmocka_unit_test(a_character_cut_in_two_pieces_arrives_whole),
+        cmocka_unit_test(several_ranks_sign_their_lines),
+        cmocka_unit_test(a_reader_that_left_is_noticed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

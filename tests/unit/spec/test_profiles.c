@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_profiles.c - sections, what they inherit, shared sections, and mistakes in them. */
+#include "fixture.h"
+
+#include "base/file.h"
+
+static const char family[] =
+    "[lepton]\n"
+    "node_group = \"base\"\n"
+    "gpus = \"H100:8\"\n"
+    "time = \"1h\"\n"
+    "\n"
+    "[lepton.env]\n"
+    "A = \"base\"\n"
+    "B = \"base\"\n"
+    "\n"
+    "[lepton_sft]\n"
+    "inherit = [\"first\", \"second\"]\n"
+    "time = \"2h\"\n"
+    "env = { A = \"sft\" }\n"
+    "\n"
+    "[first]\n"
+    "nodes = 2\n"
+    "\n"
+    "[second]\n"
+    "nodes = 3\n"
+    "memory = \"8GiB\"\n";
+
+static void a_section_inherits_by_name_and_by_wish(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec =
+        must_resolve(&(struct given){ .profiles = family, .profile = "lepton_sft" });
+    const json_t *env = json_object_get(spec->job, "env");
+
+    (void)state;
+    assert_string_equal(spec->platform, "lepton");
+    assert_string_equal(sw_json_str(spec->job, "time"), "2h");
+    assert_string_equal(sw_json_str(spec->job, "gpus"), "H100:8");
+    assert_int_equal(sw_json_int(spec->job, "nodes", 0), 2);
+    assert_string_equal(sw_json_str(spec->job, "memory"), "8GiB");
+    assert_string_equal(sw_json_str(spec->options, "node_group"), "base");
+    assert_string_equal(sw_json_str(env, "A"), "sft");
+    assert_string_equal(sw_json_str(env, "B"), "base");
+    assert_int_equal(json_object_size(env), 2);           /* inherited sections are not shared */
+    assert_string_equal(sw_json_str(spec->sources, "nodes"), "profile [first] env.toml:16");
+    assert_string_equal(sw_json_str(spec->sources, "lepton.node_group"),
+                        "profile [lepton] env.toml:2");
+}
+
+static void without_a_wish_the_section_of_the_platform_counts(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec =
+        must_resolve(&(struct given){ .job = "platform: lepton\n", .profiles = family });
+
+    (void)state;
+    assert_string_equal(sw_json_str(spec->job, "time"), "1h");
+    assert_int_equal(sw_json_int(spec->job, "nodes", 0), 1);
+}
+
+static void shared_sections_become_variables_of_every_job(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .job = "env: {WANDB_MODE: online}\n",
+        .profiles = "[wandb]\nproject = \"x\"\nmode = \"offline\"\nretries = 3\n"
+                    "WANDB_ENTITY = \"team\"\n\n[my-tool]\nlog-level = \"info\"\n" });
+
+    (void)state;
+    expect_json(json_object_get(spec->job, "env"),
+                "{\"WANDB_MODE\":\"online\",\"WANDB_PROJECT\":\"x\",\"WANDB_RETRIES\":\"3\","
+                "\"WANDB_ENTITY\":\"team\",\"MY_TOOL_LOG_LEVEL\":\"info\"}");
+    assert_string_equal(sw_json_str(spec->sources, "env.WANDB_PROJECT"),
+                        "profile [wandb] env.toml:2");
+}
+
+static void a_credential_in_a_profile_earns_a_warning(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .profile = "lepton",
+        .profiles = "[lepton]\nnode_group = \"a\"\nworkspace_token = \"hunter2\"\n"
+                    "[wandb]\napi_key = \"hunter2\"\n" });
+    sw_autofree char *all = sw_json_dump(spec->warnings);
+
+    (void)state;
+    assert_int_equal(json_array_size(spec->warnings), 2);
+    assert_non_null(strstr(all, "env.toml:3:1: 'workspace_token' looks like a credential"));
+    assert_non_null(strstr(all, "env.toml:5:1: env.WANDB_API_KEY looks like a credential"));
+    assert_null(strstr(all, "hunter2"));
+}
+
+static const struct { struct given given; const char *message; } mistakes[] = {
+    { { .profile = "slurm", .profiles = "[slurm]\npartiton = \"x\"\n" },
+      "env.toml:2:1: unknown key 'partiton' in profile [slurm] (did you mean 'partition'?)" },
+    { { .profile = "slurm", .profiles = "[slurm]\nnodes = \"x\"\n" },
+      "env.toml:2:1: nodes: expected a whole number, found text" },
+    { { .profile = "slurm", .profiles = "[slurm]\nqos = \"x\"\n" },
+      "env.toml:2:1: slurm.qos: 'x' is not one of normal, high" },
+    { { .profile = "slurm_a",
+        .profiles = "[slurm_a]\ninherit = \"b\"\n[b]\ninherit = \"c\"\n[c]\ninherit = \"b\"\n" },
+      "env.toml:6:1: profile [b] inherits itself through [c]" },
+    { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = \"slurm_a\"\n" },
+      "env.toml:2:1: profile [slurm_a] inherits itself through [slurm_a]" },
+    { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = \"nobody\"\n" },
+      "env.toml:2:1: profile [slurm_a] inherits [nobody], which does not exist" },
+    { { .profile = "slurm_a", .profiles = "[slurm_a]\ninherit = 3\n" },
+      "env.toml:2:1: inherit: expected the name of a section, or a list of names" },
+    { { .profile = "nobody", .profiles = "[slurm]\n" },
+      "there is no profile [nobody] in env.toml or ~/.config/slipway/profiles.toml" },
+    { { .profile = "nobody" },
+      "there is no profile [nobody] in env.toml or ~/.config/slipway/profiles.toml" },
+    { { .profile = "odd", .profiles = "[odd]\nA = \"1\"\n" },
+      "profile [odd] belongs to no platform: add platform = \"NAME\" to it" },
+    { { .profile = "odd", .profiles = "[odd]\nplatform = \"slrm\"\n" },
+      "env.toml:2:1: unknown platform 'slrm' (did you mean 'slurm'?)" },
+    { { .profile = "slurm_x", .profiles = "[slurm_x]\nplatform = \"lepton\"\n",
+        .job = "platform: lepton\nlepton: {node_group: a}\n" },
+      "env.toml:2:1: platform 'lepton' contradicts the name of section [slurm_x]" },
+    { { .profile = "slurm", .profiles = "[slurm]\n", .job = "platform: local\n" },
+      "profile [slurm] is for slurm, but the job goes to local" },
+    { { .profiles = "[wandb]\nlist = [1]\n" },
+      "env.toml:2:1: env.WANDB_LIST: expected text, found a list" },
+    { { .profiles = "[wandb]\n\"a b\" = \"x\"\n" },
+      "env.toml:2:1: env: 'WANDB_A B' is not the name of an environment variable" },
+    { { .profiles = "a = 1\n" }, "env.toml:1:1: 'a' stands outside of any section" },
+    { { .profiles = "[wandb]\ntoken_id = \"x\"\n", .job = "secrets: [WANDB_TOKEN_ID]\n" },
+      "profile [wandb] env.toml:2: env.WANDB_TOKEN_ID: WANDB_TOKEN_ID is one of the secrets, "
+      "and a secret has no value here" },
+};
+
+static void mistakes_in_profiles_are_told_with_their_place(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(mistakes); i++)
+        assert_string_equal(must_fail(&mistakes[i].given), mistakes[i].message);
+}
+
+static void a_mistake_in_another_section_does_not_stop_the_job(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .job = "platform: slurm\n", .profiles = "[lepton]\nnonsense = 1\n[slurm]\nnodes = 2\n" });
+
+    (void)state;
+    assert_int_equal(sw_json_int(spec->job, "nodes", 0), 2);
+}
+
+static void the_project_wins_over_the_home(void **state)
+{
+    char folder[] = "/tmp/slipway-profiles-XXXXXX";
+    sw_autofree char *project = NULL, *home = NULL, *config = NULL, *file = NULL;
+    static const char mine[] = "[slurm]\npartition = \"project\"\n";
+    static const char yours[] = "[slurm]\npartition = \"home\"\naccount = \"home\"\n";
+    sw_auto(sw_profiles) struct sw_profiles *none = NULL;
+    sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
+    sw_auto(sw_spec) struct sw_spec *spec = NULL;
+    struct sw_spec_input input = {
+        .platforms = test_platforms, .platform_count = SW_COUNT(test_platforms),
+        .default_platform = "slurm",
+    };
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    none = sw_profiles_load(folder, NULL, NULL);
+    assert_non_null(none);
+    project = sw_path_join(folder, "env.toml");
+    home = sw_path_join(folder, "home");
+    config = sw_path_join(home, ".config/slipway");
+    file = sw_path_join(config, "profiles.toml");
+    assert_int_equal(sw_mkdirs(config, 0700, NULL), 0);
+    assert_int_equal(sw_file_write(project, mine, strlen(mine), 0600, NULL), 0);
+    assert_int_equal(sw_file_write(file, yours, strlen(yours), 0600, NULL), 0);
+    input.profiles = profiles = sw_profiles_load(folder, home, NULL);
+    assert_non_null(profiles);
+    spec = sw_spec_resolve(&input, NULL);
+    assert_non_null(spec);
+    assert_string_equal(sw_json_str(spec->options, "partition"), "project");
+    assert_string_equal(sw_json_str(spec->options, "account"), "home");
+    assert_string_equal(sw_json_str(spec->sources, "slurm.account"),
+                        "profile [slurm] ~/.config/slipway/profiles.toml:3");
+    assert_int_equal(sw_remove_tree(folder, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_section_inherits_by_name_and_by_wish),
+        cmocka_unit_test(without_a_wish_the_section_of_the_platform_counts),
+        cmocka_unit_test(shared_sections_become_variables_of_every_job),
+        cmocka_unit_test(a_credential_in_a_profile_earns_a_warning),
+        cmocka_unit_test(mistakes_in_profiles_are_told_with_their_place),
+        cmocka_unit_test(a_mistake_in_another_section_does_not_stop_the_job),
+        cmocka_unit_test(the_project_wins_over_the_home),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

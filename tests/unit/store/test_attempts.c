@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_attempts.c - attempts are numbered, each keeps its own end, and only one caller begins one.
+ */
+#include "store_test.h"
+
+static const char ID[] = "job-aaaaaaaa";
+
+static void fail_with(struct harbour *here, int attempt, int exit_code)
+{
+    struct sw_sighting seen = sighting(ID, SW_ERROR);
+
+    seen.job.attempt = attempt;
+    seen.exit_code = exit_code;
+    assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), NULL, &here->err));
+}
+
+static void each_attempt_keeps_its_own_end(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *details = sw_json_object(SW_INT("pid", 1));
+    sw_auto(json) json_t *attempts = NULL;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    int attempt = 0;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "first", details, NULL, &here->err));
+    fail_with(here, 1, 3);
+    assert_ok(sw_store_next_attempt(here->store, ID, 1, "the node died", &attempt, &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_int_equal(job.phase, SW_PHASE_SUBMITTING);       /* the platform must be asked again */
+    assert_int_equal(job.state, SW_PENDING);
+    assert_int_equal(job.attempt, 2);
+    assert_int_equal(job.exit_code, SW_NO_EXIT_CODE);
+    assert_int_equal(job.ended_ms, 0);
+    assert_string_equal(job.message, "the node died");
+    assert_null(job.remote_id);
+    assert_null(job.details);
+    fail_with(here, 2, 4);
+    attempts = sw_store_attempts(here->store, ID, &here->err);
+    assert_int_equal(json_array_size(attempts), 2);
+    assert_int_equal(sw_json_int(json_array_get(attempts, 0), "exit_code", 0), 3);
+    assert_string_equal(sw_json_str(json_array_get(attempts, 0), "remote_id"), "first");
+    assert_int_equal(sw_json_int(json_array_get(attempts, 1), "number", 0), 2);
+    assert_int_equal(sw_json_int(json_array_get(attempts, 1), "exit_code", 0), 4);
+}
+
+static void a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *attempts = NULL;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    int attempt = 0;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "4711", NULL, NULL, &here->err));
+    saw(here, ID, SW_RUNNING);
+    assert_ok(sw_store_next_attempt(here->store, ID, 1, "requeued", &attempt, &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_int_equal(job.phase, SW_PHASE_ACTIVE);
+    assert_string_equal(job.remote_id, "4711");
+    attempts = sw_store_attempts(here->store, ID, &here->err);
+    assert_string_equal(sw_json_str(json_array_get(attempts, 0), "state"), "Error");
+    assert_string_equal(sw_json_str(json_array_get(attempts, 0), "reason"), "retried");
+    assert_true(sw_json_int(json_array_get(attempts, 0), "ended_ms", 0) > 0);
+}
+
+static void only_one_caller_begins_the_next_attempt(void **state)
+{
+    struct harbour *here = *state;
+    int attempt = 0;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    fail_with(here, 1, 1);
+    assert_ok(sw_store_next_attempt(here->store, ID, 1, "again", &attempt, &here->err));
+    assert_refused(sw_store_next_attempt(here->store, ID, 1, "again", &attempt, &here->err),
+                   SW_E_CONFLICT);
+    assert_int_equal(number(here, "SELECT count(*) FROM attempts"), 2);
+    assert_int_equal(number(here, "SELECT count(*) FROM events WHERE kind = 'attempt'"), 1);
+}
+
+static void a_canceled_job_is_not_tried_again(void **state)
+{
+    struct harbour *here = *state;
+    int attempt = 0;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_cancel_intent(here->store, ID, &here->err));
+    assert_refused(sw_store_next_attempt(here->store, ID, 1, "again", &attempt, &here->err),
+                   SW_E_CONFLICT);
+    fail_with(here, 1, 1);
+    assert_refused(sw_store_next_attempt(here->store, ID, 1, "again", &attempt, &here->err),
+                   SW_E_CONFLICT);
+    assert_int_equal(state_of(here, ID), SW_ERROR);
+    assert_int_equal(number(here, "SELECT count(*) FROM attempts WHERE reason = 'retried'"), 0);
+}
+
+static void attempts_of_no_job_are_not_found(void **state)
+{
+    struct harbour *here = *state;
+
+    assert_null(sw_store_attempts(here->store, "nobody", &here->err));
+    assert_int_equal(here->err.code, SW_E_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HARBOUR_TEST(each_attempt_keeps_its_own_end),
+        HARBOUR_TEST(a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job),
+        HARBOUR_TEST(only_one_caller_begins_the_next_attempt),
+        HARBOUR_TEST(a_canceled_job_is_not_tried_again),
+        HARBOUR_TEST(attempts_of_no_job_are_not_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_jobs.c - the life of a row: added once, confirmed, claimed by one, read back, removed whole.
+ */
+#include "store_test.h"
+
+static const char ID[] = "job-aaaaaaaa";
+
+static json_t *owner(int pid)
+{
+    return sw_json_object(SW_INT("pid", pid), SW_INT("start", 7), SW_STR("boot", "b"));
+}
+
+static void what_was_added_is_read_back(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *plan = sw_json_object(SW_STR("z", "1"), SW_STR("a", "2"));
+    sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"), SW_STR("empty", ""));
+    sw_auto(json) json_t *me = owner(1);
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    struct sw_job added = { .name = (char *)"tr\xc3\xa4in", .platform = (char *)"local",
+                            .profile = (char *)"big", .results_dir = (char *)"/r",
+                            .plan = plan, .labels = labels, .keep_ms = 5, .owner = me };
+    sw_autofree char *text = NULL;
+
+    memcpy(added.id, ID, sizeof ID);
+    assert_ok(sw_store_add(here->store, &added, &here->err));
+    reopen(here);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_string_equal(job.id, ID);
+    assert_string_equal(job.name, "tr\xc3\xa4in");
+    assert_string_equal(job.profile, "big");
+    assert_string_equal(job.results_dir, "/r");
+    assert_int_equal(job.phase, SW_PHASE_SUBMITTING);
+    assert_int_equal(job.state, SW_PENDING);
+    assert_int_equal(job.attempt, 1);
+    assert_int_equal(job.exit_code, SW_NO_EXIT_CODE);
+    assert_int_equal(job.failed_replica, -1);
+    assert_int_equal(job.keep_ms, 5);
+    assert_true(job.created_ms > 0);
+    assert_int_equal(job.submitted_ms, 0);
+    assert_null(job.remote_id);
+    assert_null(job.details);
+    assert_true(json_equal(job.labels, labels));
+    assert_true(json_equal(job.owner, me));
+    text = sw_json_dump(job.plan);
+    assert_string_equal(text, "{\"z\":\"1\",\"a\":\"2\"}");         /* in the order it was given */
+}
+
+static void an_id_is_given_only_once(void **state)
+{
+    struct harbour *here = *state;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_refused(add_job(here->store, ID, &here->err), SW_E_CONFLICT);
+    assert_int_equal(number(here, "SELECT count(*) FROM jobs"), 1);
+    assert_int_equal(number(here, "SELECT count(*) FROM events"), 1);
+}
+
+static void an_id_that_is_none_is_refused(void **state)
+{
+    struct harbour *here = *state;
+
+    assert_int_equal(add_job(here->store, "Not An Id", &here->err), -1);
+    assert_int_equal(number(here, "SELECT count(*) FROM jobs"), 0);
+}
+
+static void a_confirmed_submit_is_remembered_and_does_not_touch_the_state(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *details = sw_json_object(SW_INT("pid", 4711));
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "remote", details, "/results", &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "", NULL, NULL, &here->err));  /* no news */
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_int_equal(job.phase, SW_PHASE_ACTIVE);
+    assert_int_equal(job.state, SW_PENDING);
+    assert_string_equal(job.remote_id, "remote");
+    assert_string_equal(job.results_dir, "/results");
+    assert_true(json_equal(job.details, details));
+    assert_true(job.submitted_ms > 0);
+    assert_null(job.owner);
+    assert_refused(sw_store_submitted(here->store, "nobody", NULL, NULL, NULL, &here->err),
+                   SW_E_NOT_FOUND);
+}
+
+static void a_job_that_ended_before_its_submit_was_confirmed_stays_ended(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    saw(here, ID, SW_COMPLETE);
+    assert_ok(sw_store_submitted(here->store, ID, "remote", NULL, NULL, &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
+    assert_int_equal(job.phase, SW_PHASE_OVER);
+    assert_int_equal(job.state, SW_COMPLETE);
+    assert_string_equal(job.remote_id, "remote");
+}
+
+static void a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *dead = owner(1);
+    sw_auto(json) json_t *dead_otherwise_written =
+        sw_json_object(SW_STR("boot", "b"), SW_INT("start", 7), SW_INT("pid", 1));
+    sw_auto(json) json_t *first = owner(2);
+    sw_auto(json) json_t *second = owner(3);
+    struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .owner = dead };
+    bool won = false;
+
+    memcpy(job.id, ID, sizeof ID);
+    assert_ok(sw_store_add(here->store, &job, &here->err));
+    assert_ok(sw_store_claim(here->store, ID, NULL, second, &won, &here->err));
+    assert_false(won);
+    assert_ok(sw_store_claim(here->store, ID, dead_otherwise_written, first, &won, &here->err));
+    assert_true(won);
+    assert_ok(sw_store_claim(here->store, ID, dead, second, &won, &here->err));
+    assert_false(won);
+    assert_ok(sw_store_submitted(here->store, ID, NULL, NULL, NULL, &here->err));
+    assert_ok(sw_store_claim(here->store, ID, NULL, second, &won, &here->err));
+    assert_false(won);                    /* it is no longer submitting */
+}
+
+static void a_row_without_owner_can_be_claimed(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *me = owner(2);
+    bool won = false;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_claim(here->store, ID, NULL, me, &won, &here->err));
+    assert_true(won);
+}
+
+static void removing_a_job_leaves_nothing_of_it(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"));
+    struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .labels = labels };
+
+    memcpy(job.id, ID, sizeof ID);
+    assert_ok(sw_store_add(here->store, &job, &here->err));
+    assert_refused(sw_store_remove(here->store, ID, &here->err), SW_E_CONFLICT);
+    saw(here, ID, SW_CANCELED);
+    assert_ok(sw_store_remove(here->store, ID, &here->err));
+    assert_int_equal(number(here, "SELECT (SELECT count(*) FROM jobs) + (SELECT count(*) FROM"
+                                  " documents) + (SELECT count(*) FROM labels) + (SELECT count(*)"
+                                  " FROM attempts) + (SELECT count(*) FROM events)"), 0);
+    assert_refused(sw_store_remove(here->store, ID, &here->err), SW_E_NOT_FOUND);
+}
+
+static void a_damaged_document_is_told_and_not_taken_for_none(void **state)
+{
+    struct harbour *here = *state;
+    struct sw_job job = { 0 };
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_int_equal(sqlite3_exec(here->store->db, "UPDATE documents SET plan = '{\"half'", NULL,
+                                  NULL, NULL), SQLITE_OK);
+    assert_refused(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err), SW_E_STORE);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
+    sw_job_done(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HARBOUR_TEST(what_was_added_is_read_back),
+        HARBOUR_TEST(an_id_is_given_only_once),
+        HARBOUR_TEST(an_id_that_is_none_is_refused),
+        HARBOUR_TEST(a_confirmed_submit_is_remembered_and_does_not_touch_the_state),
+        HARBOUR_TEST(a_job_that_ended_before_its_submit_was_confirmed_stays_ended),
+        HARBOUR_TEST(a_claim_is_won_by_the_first_and_only_from_the_owner_it_saw),
+        HARBOUR_TEST(a_row_without_owner_can_be_claimed),
+        HARBOUR_TEST(removing_a_job_leaves_nothing_of_it),
+        HARBOUR_TEST(a_damaged_document_is_told_and_not_taken_for_none),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -357,6 +357,19 @@ static void the_platforms_message_is_read_like_a_line(void **state)
     assert_false(sw_verdict_is_retriable(verdict, NULL));
 }
 
+static void a_message_is_shown_on_one_line_and_harmless(void **state)
+{
+    struct sw_evidence evidence = { .state = SW_ERROR, .reason = "exit", .exit_code = 1,
+                                    .failed_replica = 2, .message = "one\n\033[2Jtwo\xff" };
+    sw_auto(json) json_t *verdict = sw_diagnose(&evidence);
+    const json_t *lines = json_object_get(verdict, "evidence");
+
+    (void)state;
+    assert_string_equal(json_string_value(json_array_get(lines, 0)), "one ^[[2Jtwo\xef\xbf\xbd");
+    assert_string_equal(json_string_value(json_array_get(lines, 2)),
+                        "the first rank to fail was 2");
+}
+
 static void patterns_mean_what_they_say(void **state)
 {
     static const struct { const char *pattern, *text; bool fits; } cases[] = {
@@ -410,6 +423,7 @@ int main(void)
         cmocka_unit_test(evidence_is_harmless_short_and_in_the_order_of_the_log),
         cmocka_unit_test(an_unknown_failure_shows_its_last_words),
         cmocka_unit_test(the_platforms_message_is_read_like_a_line),
+        cmocka_unit_test(a_message_is_shown_on_one_line_and_harmless),
         cmocka_unit_test(patterns_mean_what_they_say),
         cmocka_unit_test(a_hostile_log_takes_no_time),
     };

@@ -119,6 +119,9 @@ static void every_label_of_a_launcher_is_taken_off(void **state)
     }
 }
 
+#define TEN_LINES "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n"
+#define MANY_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES
+
 /* Whole logs, as people paste them into bug reports. */
 static const struct {
     const char *name, *log, *facts;
@@ -133,6 +136,15 @@ static const struct {
       "operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
       "ncclRemoteError: A call failed possibly due to a network error\n",
       NULL, "ERR_PROGRAM", "memory", "cuda-memory" },
+    { "neither does an Xid make it infrastructure",
+      "NVRM: Xid (PCI:0000:3b:00): 48, pid=1, DBE\n"
+      "Traceback (most recent call last):\n  File \"t.py\", line 1\n"
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+      NULL, "ERR_PROGRAM", "memory", "cuda-memory" },
+    { "an exception that was logged and survived is not the reason for what came after",
+      "Traceback (most recent call last):\n  File \"d.py\", line 1\nKeyError: 'x'\n" MANY_LINES
+      "ncclRemoteError: A call failed possibly due to a network error\n",
+      NULL, "ERR_INFRA", "network", "nccl-transport" },
     { "a device assert is the program's",
       "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1290: indexSelectLargeIndex: block: [1,0,0], "
       "thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n"

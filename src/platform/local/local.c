@@ -37,7 +37,6 @@ static struct sw_link *local_open(const struct sw_place_config *config, struct s
     link = sw_new(struct sw_link);
     link->state_dir = sw_path_absolute(config->state_dir, NULL);
     link->root = sw_path_join(link->state_dir, "local");
-    link->options = json_deep_copy(config->options);
     link->warn = config->warn;
     link->warn_context = config->warn_context;
     return link;
@@ -49,7 +48,6 @@ static void local_close(struct sw_link *link)
         return;
     free(link->state_dir);
     free(link->root);
-    json_decref(link->options);
     free(link);
 }
 

@@ -33,7 +33,6 @@ enum { LOCAL_RECORD_MAX = 8 * 1024 * 1024, LOCAL_REPLICAS_MAX = 128 };
 struct sw_link {
     char *state_dir;
     char *root;                      /* <state_dir>/local */
-    json_t *options;                 /* profile + environment + defaults; may be NULL */
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -196,34 +196,44 @@ static int write_who(const struct sup *sup, struct sw_error *err)
     return local_record_write(sup->folder, LOCAL_SUPERVISOR, record, err);
 }
 
-static int stay(struct sup *sup, int lock)
+static int start(struct sup *sup, int lock)
 {
     struct sw_error err = { 0 };
 
     if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
         close(lock);              /* whoever hears of the failure finds nothing of us */
         tell("%s", err.message);
-        return 1;
+        return -1;
     }
     tell("ready");
     if (!told_to_go())
-        return 1;
+        return -1;
     if (write_who(sup, &err) < 0) {
         close(lock);
         tell("%s", err.message);
-        return 1;
+        return -1;
     }
     tell("ok %d", (int)getpid());
     close(CONTROL_FD);
-    set_limits(sup);
-    sup_live(sup);
     return 0;
+}
+
+static void release(struct sup *sup)
+{
+    for (int i = 0; sup->replicas && i < sup->nodes; i++) {
+        sup_log_finish(&sup->replicas[i].log);
+        free(sup->replicas[i].gpus);
+    }
+    free(sup->replicas);
+    sw_secrets_free(sup->secrets);
+    json_decref(sup->facts);
+    json_decref(sup->launch);
 }
 
 int main(int argc, char **argv)
 {
     struct sup sup = { .folder = argc > 1 ? argv[1] : NULL };
-    int lock;
+    int lock, result;
 
     if (argc != 2 || *argv[1] != '/') {
         fprintf(stderr, "slipway-supervisor is started by slipway itself\n");
@@ -233,5 +243,11 @@ int main(int argc, char **argv)
     lock = take_place(sup.folder);
     if (lock < 0)
         return 0;
-    return stay(&sup, lock);
+    result = start(&sup, lock);
+    if (result == 0) {
+        set_limits(&sup);
+        sup_live(&sup);
+    }
+    release(&sup);
+    return result < 0;
 }

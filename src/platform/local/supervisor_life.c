@@ -284,7 +284,7 @@ void sup_live(struct sup *sup)
     if (!sup->end.decided)
         wait_for_gpus(sup);
     if (!sup->end.decided && sw_json_bool(sup->launch, "prepare", false))
-        run_helper(sup, "prepare", "inputs", false);
+        run_helper(sup, "prepare", "prepare", false);
     if (!sup->end.decided)
         run_commands(sup);
     end_everything(sup);

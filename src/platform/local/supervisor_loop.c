@@ -68,14 +68,15 @@ static const char *who(const struct sup *sup, int rank, char out[32])
 static void blame(struct sup *sup, int rank, const char *told)
 {
     struct sup_replica *replica = &sup->replicas[rank];
-    char name[32];
+    char name[32], limit[32];
 
     if (sup->end.decided)
         return;
     who(sup, rank, name);
     if (sup_limits_oom_kills(&sup->limits) > 0) {
-        sup_decide(sup, SW_ERROR, "memory", 137, "%sran out of memory (its limit is in the plan)",
-                   name);
+        sw_size_format(sup->limits.memory_bytes, limit);
+        sup_decide(sup, SW_ERROR, "memory", 137, "%sneeded more memory than its limit of %s",
+                   name, limit);
         sup->end.signal = SIGKILL;
     } else if (replica->signal) {
         sup_decide(sup, SW_ERROR, "signal", 128 + replica->signal, "%swas ended by signal %d (%s)",

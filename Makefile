@@ -7,7 +7,7 @@ DESTDIR      ?=
 FUZZ_SECONDS ?= 60
 MESON_TEST    = meson test -C $(BUILD) --print-errorlogs
 
-.PHONY: help build demo check test bench fuzz install deb clean setup
+.PHONY: help build demo check test bench fuzz install deb portable clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -44,6 +44,9 @@ install: build   ## install under PREFIX (default /usr/local), below DESTDIR if 
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb
+
+portable: setup  ## build dist/portable/, programs that run when copied to another Linux machine
+	@scripts/portable-build
 
 clean:           ## remove everything that was built
 	rm -rf build build-* dist .cache

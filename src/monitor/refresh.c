@@ -88,6 +88,8 @@ static int remember_id(void *context, const struct sw_job *job)
 {
     struct ids *ids = context;
 
+    if (!sw_platform_find(job->platform))      /* another version's platform: leave it be */
+        return 0;
     if ((ids->count & (ids->count - 1)) == 0)
         ids->items = sw_realloc_array(ids->items, ids->count ? ids->count * 2 : 1,
                                       sizeof *ids->items);

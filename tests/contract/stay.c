@@ -56,6 +56,8 @@ int stay_begin(void **state)
             setenv("HOME", path, 1);
     }
     unsetenv("SLIPWAY_REHEARSAL_API");
+    if (here->berth->begin)
+        here->berth->begin(here->dir);
     here->canary = canary_new();
     here->session = open_session(here);
     *state = here;

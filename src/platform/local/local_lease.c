@@ -198,7 +198,7 @@ static void drop_ticket(struct gpu_queue *queue)
     queue->ticket = -1;
 }
 
-/* ---- taking ----------------------------------------------------------------------------------- */
+/* ---- taking ------------------------------------------------------------------------------- */
 
 static bool take_one(struct gpu_queue *queue, const struct gpu *gpu, struct gpu_lease *lease)
 {

@@ -184,7 +184,7 @@ int64_t local_tree_resident(pid_t root)
 
 struct marks {
     char *environment;          /* "SLIPWAY_JOB_DIR=..." */
-    json_t *pipes;              /* array of "pipe:[123]", as the supervisor wrote them; may be NULL */
+    json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
 };
 
 /* The first variable of a process that begins with `mark`: owned, NULL when there is none. */

@@ -33,7 +33,8 @@ static void work_out_fraction(struct sw_progress_reader *reader)
     if (of_steps >= 0 && !reader->steps_of_epoch) {
         now->fraction = of_steps;
     } else if (now->epochs > 0 && now->epoch >= 0) {
-        double begun = (double)now->epoch - (reader->from_zero || reader->epochs_have_parts ? 0 : 1);
+        bool counts_done = reader->from_zero || reader->epochs_have_parts;
+        double begun = (double)now->epoch - (counts_done ? 0 : 1);
         double inside = of_steps >= 0 ? of_steps : reader->epoch_part;
 
         now->fraction = clamp((begun + inside) / (double)now->epochs);
@@ -93,6 +94,7 @@ static void keep(struct sw_progress_reader *reader, const char *bytes, size_t le
     size_t room = MOST_LINE - reader->partial_length;
     size_t taken = length < room ? length : room;
 
+    reader->pending_bytes += (int64_t)length;
     if (reader->skipping || taken == 0) {
         reader->skipping |= length > 0;
         return;
@@ -117,6 +119,7 @@ static bool finish_partial(struct sw_progress_reader *reader, int64_t now_ms)
     free(reader->partial);               /* ten thousand watched jobs keep no buffers */
     reader->partial = NULL;
     reader->partial_length = reader->partial_room = 0;
+    reader->pending_bytes = 0;
     reader->skipping = false;
     return found;
 }

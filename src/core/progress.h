@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
+
 struct sw_progress {
     int64_t epoch;          /* as the program counts; -1: not seen */
     int64_t epochs;         /* how many in all; 0: not known */
@@ -36,6 +38,7 @@ struct sw_progress_reader {
     int64_t highest_epoch;       /* for milestones: a restart inside one log counts only once */
     char *partial;               /* the line so far; owned, NULL when none */
     size_t partial_length, partial_room;
+    int64_t pending_bytes;       /* fed since the last end of a line */
     bool skipping;               /* the rest of an over-long line */
     bool steps_of_epoch;         /* the last steps count within one epoch */
     bool from_zero;              /* an epoch 0 was seen */
@@ -51,6 +54,13 @@ bool sw_progress_feed(struct sw_progress_reader *reader, const char *bytes, size
 /* The log is over: its last line may lack an end. */
 bool sw_progress_end(struct sw_progress_reader *reader, int64_t now_ms);
 void sw_progress_reader_done(struct sw_progress_reader *reader);
+
+/* For the store: {"epoch","epochs","step","steps","fraction","rate","seen_ms", ...}, without what
+ * is not known. A later process goes on from it when it feeds the log again from the byte where
+ * the unfinished line began: the bytes fed so far minus reader.pending_bytes. */
+json_t *sw_progress_json(const struct sw_progress_reader *reader);
+/* From such a document, however damaged; NULL: nothing was seen. `reader` holds nothing yet. */
+void sw_progress_restore(struct sw_progress_reader *reader, const json_t *progress);
 
 /* The first multiple of `every` after epoch `before` up to epoch `now`; -1: none. Epoch 0 is
  * none. So that no milestone between two readings is missed:

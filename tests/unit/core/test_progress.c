@@ -278,6 +278,53 @@ static void a_restart_in_the_same_log_lowers_the_epoch_but_not_the_highest(void 
     assert_int_equal(reader.highest_epoch, 12);
 }
 
+/* Cut at every line's end, saved, restored, fed on: the end is the same. */
+static void a_new_watcher_goes_on_where_the_old_one_was_killed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(readings); i++) {
+        for (size_t cut = 0; cut <= strlen(readings[i].log); cut++) {
+            struct sw_progress_reader reader = SW_PROGRESS_READER_INIT;
+            struct sw_progress_reader heir = SW_PROGRESS_READER_INIT;
+            sw_auto(json) json_t *saved = NULL;
+
+            sw_progress_feed(&reader, readings[i].log, cut, NOW_MS);
+            saved = sw_progress_json(&reader);
+            sw_progress_restore(&heir, saved);
+            feed_all(&heir, readings[i].log + cut - reader.pending_bytes, 5);
+            sw_progress_end(&heir, NOW_MS);
+            assert_int_equal(heir.now.epoch, readings[i].epoch);
+            assert_int_equal(heir.now.step, readings[i].step);
+            assert_int_equal(heir.now.steps, readings[i].steps);
+            assert_true(fabs(heir.now.fraction - readings[i].fraction) < 1e-9);
+            sw_progress_reader_done(&reader);
+            sw_progress_reader_done(&heir);
+        }
+    }
+}
+
+static void a_damaged_record_is_no_progress(void **state)
+{
+    static const char *const records[] = {
+        "{}", "[]", "{\"epoch\": -5, \"step\": \"x\", \"fraction\": 7, \"rate\": -1}",
+        "{\"epoch\": 9223372036854775807, \"counts\": 3, \"highest_epoch\": {}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(records); i++) {
+        sw_auto(json) json_t *record = json_loads(records[i], 0, NULL);
+        struct sw_progress_reader reader;
+
+        sw_progress_restore(&reader, record);
+        assert_int_equal(reader.now.epoch, -1);
+        assert_int_equal(reader.now.step, -1);
+        assert_int_equal(reader.highest_epoch, -1);
+        assert_true(reader.now.fraction < 0);
+        assert_true(reader.now.rate >= 0);
+    }
+    sw_progress_restore(&(struct sw_progress_reader){ 0 }, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +337,8 @@ int main(void)
         cmocka_unit_test(an_endless_line_keeps_four_kilobytes),
         cmocka_unit_test(no_milestone_between_two_readings_is_missed),
         cmocka_unit_test(a_restart_in_the_same_log_lowers_the_epoch_but_not_the_highest),
+        cmocka_unit_test(a_new_watcher_goes_on_where_the_old_one_was_killed),
+        cmocka_unit_test(a_damaged_record_is_no_progress),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

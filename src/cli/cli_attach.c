@@ -95,10 +95,11 @@ static int while_idle(void *context)
     return cli_interrupt_count() > 0;
 }
 
-static int on_bytes(void *context, int rank, const char *bytes, size_t length)
+static int on_bytes(void *context, int rank, int64_t at_ms, const char *bytes, size_t length)
 {
     struct attach *a = context;
 
+    (void)at_ms;
     if (cli_interrupt_count() > 0)
         return 1;
     begin_log(a);

@@ -23,8 +23,9 @@ static const struct cli_flag logs_flags[] = {
     { 0 }
 };
 
-static int on_bytes(void *context, int rank, const char *bytes, size_t length)
+static int on_bytes(void *context, int rank, int64_t at_ms, const char *bytes, size_t length)
 {
+    (void)at_ms;
     return cli_log_write(context, rank, bytes, length);
 }
 

@@ -145,7 +145,7 @@ int local_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
 char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
-/* ---- local_look.c ------------------------------------------------------------------------------ */
+/* ---- local_look.c --------------------------------------------------------------------------- */
 
 json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,

@@ -53,7 +53,7 @@ static bool any_attempt_runs(const struct search *search, const char *id)
     return false;
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 /* "<root>/ID/attempt-N" -> ID; false: not of that form. */
 static bool id_of_folder(const struct search *search, const char *folder, char id[SW_ID_SIZE])
@@ -84,7 +84,7 @@ static void look_at_process(void *context, pid_t pid, const char *folder)
         local_tree_sweep(folder, SWEEP_GRACE_MS);
 }
 
-/* ---- folders ------------------------------------------------------------------------------------ */
+/* ---- folders -------------------------------------------------------------------------------- */
 
 static void remove_attempts(const struct search *search, const char *id, const char *folder)
 {
@@ -127,7 +127,7 @@ static void look_at_folders(struct search *search)
         closedir(entries);
 }
 
-/* ---- tickets, cgroups ---------------------------------------------------------------------------- */
+/* ---- tickets, cgroups ----------------------------------------------------------------------- */
 
 static void look_at_ticket(void *context, const char *path)
 {

@@ -3,12 +3,11 @@
  * supervisor_facts.c - what else was seen at the end of a job, for diagnose/ to judge.
  *
  * Each fact is something that happened on this machine, under the name diagnose/ knows it by;
- * what cannot be read (the kernel's messages, as an ordinary user) is left out. No opinion here:
- * a full disk beside a job that failed for another reason is still a full disk.
+ * what cannot be read (the kernel's messages, as an ordinary user) is left out.
  */
 #include "platform/local/supervisor.h"
 
-#include <stdlib.h>
+#include <signal.h>
 #include <sys/statvfs.h>
 #include <time.h>
 
@@ -26,12 +25,11 @@ static bool is_full(const char *path)
            (info.f_files > 0 && info.f_favail == 0);
 }
 
+/* A disk can be full beside a failure that has nothing to do with it. So only the places the job
+ * itself must write to count, and shared memory only after the crash that its lack causes. */
 static void look_at_disks(const struct sup *sup)
 {
-    const char *temporary = getenv("TMPDIR");
-    const char *const places[] = {
-        sup->folder, sw_json_str(sup->launch, "results_dir"), temporary ? temporary : "/tmp",
-    };
+    const char *const places[] = { sup->folder, sw_json_str(sup->launch, "results_dir") };
 
     for (size_t i = 0; i < SW_COUNT(places); i++) {
         if (is_full(places[i])) {
@@ -39,11 +37,11 @@ static void look_at_disks(const struct sup *sup)
             break;
         }
     }
-    if (is_full("/dev/shm"))
+    if (sup->end.signal == SIGBUS && is_full("/dev/shm"))
         json_object_set_new(sup->facts, "shm_full", json_true());
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int64_t boot_us(void)
 {

@@ -382,6 +382,32 @@ static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *j
     return 0;
 }
 
+/* Times come with the bytes: no call of their own, so no fault either. */
+static int rehearsal_log_time_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 int64_t offset, int64_t *at_ms, int64_t *until,
+                                 struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;
+    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+        return -1;
+    rehearsal_log_time(&view.script, &view.run, offset, at_ms, until);
+    return 0;
+}
+
+static int rehearsal_log_since_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                  int64_t at_ms, int64_t *offset, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;
+    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+        return -1;
+    *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
+    return 0;
+}
+
 /* The rank that failed tells its own story; the others were stopped because of it. */
 static json_t *replica_json(const struct rehearsal_scene *scene, int rank)
 {
@@ -544,6 +570,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,
     .adopt      = rehearsal_adopt,

@@ -151,7 +151,8 @@ static void outputs_arrive_after_cancel_too(void **state)
     struct sw_jobref job;
     const char *id;
 
-    json_array_append_new(here->plan->outputs, json_pack("{s:s, s:s}", "path", "/results", "to", to));
+    json_array_append_new(here->plan->outputs,
+                          json_pack("{s:s, s:s}", "path", "/results", "to", to));
     id = berth_launch(here, "trap 'echo saved > /results/model; exit 0' TERM; touch ready;"
                             "while :; do sleep 0.05; done");
     job = berth_ref(id);

@@ -98,7 +98,8 @@ static void check_since(struct berth *here, const struct made *made, int64_t at_
 
 static void the_pieces_of_a_log_are_the_log(void **state)
 {
-    static const char *const torn[] = { "", "7", "99999 17", "99999 1700000000000", "\n\n", "x y\n" };
+    static const char *const torn[] = { "",     "7", "99999 17", "99999 1700000000000",
+                                        "\n\n", "x y\n" };
     struct berth *here = *state;
 
     for (unsigned int seed = 1; seed <= 60; seed++) {

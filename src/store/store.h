@@ -90,7 +90,8 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
-enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, owner */
+enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, avoid,
+                                                          owner */
 
 /* One job; SW_E_NOT_FOUND. */
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
@@ -129,7 +130,7 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
                     void *context, struct sw_error *err);   /* id NULL: of all jobs */
 
 /* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
- * signal, node, remote_id, started_ms, ended_ms}. */
+ * signal, node, remote_id, started_ms, ended_ms, cause}. */
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
 /* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
  * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
@@ -137,6 +138,9 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
  * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
+/* Nodes (array of names) that coming attempts keep away from; NULL: none. */
+int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
+                   struct sw_error *err);
 
 /* The attempt failed and is tried again. In one transaction the attempt gets its end (from
  * `failed` and `verdict`), and the job becomes Pending, attempt + 1, phase submitting without owner,
@@ -151,17 +155,45 @@ int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, con
 int sw_store_progress(struct sw_store *store, const char *id, int attempt, const json_t *progress,
                       const json_t *milestones, struct sw_error *err);
 
-/* Events that a job's hooks and notifications still have to hear, oldest first: those of jobs
- * whose plan has any, not yet claimed for that hook. */
-typedef int sw_due_fn(void *context, const struct sw_job *job, int64_t event_seq,
-                      const char *kind, const json_t *data);
-int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *context,
+/* A guard found something, and has found it since `since_ms`: one event "guard" with `data` for
+ * each such time, whoever looks. *won: this call wrote it. */
+int sw_store_guard(struct sw_store *store, const char *id, int attempt, int64_t since_ms,
+                   const json_t *data, bool *won, struct sw_error *err);
+
+/* ---- notices: who has to hear of an event ---------------------------------------------------- */
+
+/* Look up the hooks of events that nobody looked up yet, oldest first, at most `limit` of them:
+ * fn adds to `hooks` the names of those that shall hear of it. The notices and how far we came
+ * are written together, by exactly one of all callers. Only jobs whose plan has "hooks" or
+ * "notify" count. *found: there were any (call again). */
+typedef void sw_due_fn(void *context, const struct sw_job *job, int64_t event_seq,
+                       const char *kind, const json_t *data, json_t *hooks);
+int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *context, bool *found,
                  struct sw_error *err);
-/* Exactly one caller wins the right to run `hook` for that event. */
+
+/* Notices that nobody has claimed, or whose claimer died before it began: oldest first. */
+typedef int sw_notice_fn(void *context, int64_t event_seq, const char *hook);
+int sw_store_notices(struct sw_store *store, size_t limit, sw_notice_fn *fn, void *context,
+                     struct sw_error *err);
+
+struct sw_notice {                   /* one event for one hook; sw_notice_done() */
+    struct sw_job job;               /* with its documents, as it is now */
+    char *kind;
+    json_t *data;
+    int64_t at_ms;
+};
+void sw_notice_done(struct sw_notice *notice);
+static inline void sw_notice_auto(struct sw_notice *notice) { sw_notice_done(notice); }
+
+/* Exactly one caller wins the right to run `hook` for that event, and gets what it needs. A claim
+ * whose process died before sw_store_notice_started() may be won again; after that, never. */
 int sw_store_notice_claim(struct sw_store *store, int64_t event_seq, const char *hook, bool *won,
-                          struct sw_error *err);
+                          struct sw_notice *out, struct sw_error *err);
+int sw_store_notice_started(struct sw_store *store, int64_t event_seq, const char *hook,
+                            struct sw_error *err);
+/* Also writes an event "hook" with `result` as its data. */
 int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *hook,
-                         int exit_status, struct sw_error *err);
+                         int exit_status, const json_t *result, struct sw_error *err);
 
 const char *sw_store_path(const struct sw_store *store);
 /* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */

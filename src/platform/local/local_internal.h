@@ -28,7 +28,11 @@
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
 
-enum { LOCAL_RECORD_MAX = 8 * 1024 * 1024, LOCAL_REPLICAS_MAX = 128 };
+enum {
+    LOCAL_RECORD_MAX = 8 * 1024 * 1024,
+    LOCAL_REPLICAS_MAX = 128,
+    LOCAL_INDEX_EVERY_MS = 100,      /* the index of a log tells times this exactly */
+};
 
 struct sw_link {
     char *state_dir;
@@ -105,7 +109,7 @@ bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
 char **local_env_for(const struct sw_plan *plan, char *const *environment);
 
-/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c, local_look.c ------------ */
+/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c ------------------------ */
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
@@ -116,10 +120,21 @@ int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
 int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                   struct sw_error *err);
+/* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
+
 ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
+int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                   int64_t *at_ms, int64_t *until, struct sw_error *err);
+int local_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err);
+char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
+
+/* ---- local_look.c ------------------------------------------------------------------------------ */
+
 json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);

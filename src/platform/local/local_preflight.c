@@ -64,24 +64,30 @@ static int check_collisions(const struct sw_plan *plan, const struct sw_payload 
     return 0;
 }
 
+static int check_venv(const char *venv, struct sw_error *err)
+{
+    sw_autofree char *config = sw_path_join(venv, "pyvenv.cfg");
+    sw_autofree char *program = sw_path_join(venv, "bin/python");
+
+    if (sw_file_exists(config) && access(program, X_OK) == 0)
+        return 0;
+    sw_fail(err, SW_E_SPEC, "'%s' is not a virtual environment", venv);
+    return sw_hint(err, "it needs pyvenv.cfg and bin/python: `python3 -m venv %s` makes one", venv);
+}
+
 static int check_python(const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_autofree char *venv = NULL, *config = NULL, *program = NULL, *script = NULL;
+    const char *asked = sw_json_str(plan->python, "venv");
+    sw_autofree char *venv = NULL, *script = NULL;
 
     if (!plan->python)
         return 0;
-    venv = local_source_path(sw_json_str(plan->python, "venv"), plan->base_dir, err);
-    script = venv ? local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err)
-                  : NULL;
+    venv = asked ? local_source_path(asked, plan->base_dir, err) : NULL;
+    if (asked && (!venv || check_venv(venv, err) < 0))
+        return -1;
+    script = local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err);
     if (!script)
         return -1;
-    config = sw_path_join(venv, "pyvenv.cfg");
-    program = sw_path_join(venv, "bin/python");
-    if (!sw_file_exists(config) || access(program, X_OK) < 0) {
-        sw_fail(err, SW_E_SPEC, "'%s' is not a virtual environment", venv);
-        return sw_hint(err, "it needs pyvenv.cfg and bin/python: `python3 -m venv %s` makes one",
-                       venv);
-    }
     if (access(script, R_OK) < 0)
         return sw_fail_errno(err, SW_E_SPEC, "python.script '%s'", script);
     return 0;
@@ -101,9 +107,10 @@ static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
         fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
     if (wanted <= fitting)
         return 0;
-    sw_fail(err, SW_E_REFUSED, "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
+    sw_fail(err, SW_E_REFUSED,
+            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s",
             (long long)wanted, plan->gpus, plan->nodes, fitting,
-            fitting == count ? "" : " that fit 'gpus' and 'gpu_ids'", "");
+            fitting == count ? "" : " that fit 'gpus' and 'gpu_ids'");
     return sw_hint(err, count == 0 ? "no NVIDIA driver answers here; `gpus: 0` runs on CPUs"
                                    : "`slipway platforms local` shows what is here");
 }
@@ -115,6 +122,24 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
     if (sw_text_empty(shell) || access(shell, X_OK) == 0)
         return 0;
     return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
+}
+
+static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
+{
+    size_t i;
+    json_t *entry;
+    bool periodic = false;
+
+    json_array_foreach(plan->outputs, i, entry)
+        periodic = periodic || json_object_get(entry, "every");
+    if (!link->warn)
+        return;
+    if (plan->image)
+        link->warn(link->warn_context,
+                   "local runs the command on this machine, not in the image");
+    if (periodic)
+        link->warn(link->warn_context,
+                   "local copies outputs once, at the end: 'every' is not used");
 }
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
@@ -132,8 +157,6 @@ int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
         check_inputs(payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_gpus(plan, err) < 0)
         return -1;
-    if (plan->image && link->warn)
-        link->warn(link->warn_context,
-                   "local runs the command on this machine, not in the image");
+    say_what_is_not_used(link, plan);
     return 0;
 }

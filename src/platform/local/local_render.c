@@ -143,17 +143,18 @@ static json_t *python_argv(const struct sw_plan *plan, const struct local_paths 
     sw_auto(json) json_t *args = NULL;
     json_t *argv;
 
-    if (sw_text_empty(venv) || sw_text_empty(script)) {
-        sw_fail(err, SW_E_SPEC, "python: needs both 'venv' and 'script'");
+    if (sw_text_empty(script)) {
+        sw_fail(err, SW_E_SPEC, "python: needs a 'script'");
         return NULL;
     }
-    folder = local_source_path(venv, plan->base_dir, err);
-    script_path = folder ? local_source_path(script, plan->base_dir, err) : NULL;
+    if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
+        return NULL;
+    script_path = local_source_path(script, plan->base_dir, err);
     args = script_path ? fill_words(json_object_get(plan->python, "args"), paths, fill, true, err)
                        : NULL;
     if (!args)
         return NULL;
-    program = sw_path_join(folder, "bin/python");
+    program = folder ? sw_path_join(folder, "bin/python") : sw_strdup("python3");
     argv = json_pack("[s, s]", program, script_path);
     json_array_extend(argv, args);
     return argv;
@@ -268,7 +269,7 @@ static json_t *payload_env(const struct sw_plan *plan, const struct local_site *
     json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(site->results_dir));
     json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(above));
     json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(site->results_dir));
-    if (plan->python) {
+    if (sw_json_str(plan->python, "venv")) {
         sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
                                                    plan->base_dir, NULL);
 
@@ -331,7 +332,9 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
             }
         }
         json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
-                                                  SW_STR_OPT("to", place)));
+                                                  SW_STR_OPT("to", place),
+                                                  SW_SUB_COPY("exclude",
+                                                              json_object_get(entry, "exclude"))));
     }
     return sw_take(out);
 }
@@ -374,23 +377,32 @@ static bool any_destination(const json_t *outputs)
     return false;
 }
 
-static int64_t disk_wait_ms(const json_t *options)
+static int64_t duration_of(const json_t *options, const char *key, int64_t missing)
 {
-    const json_t *value = json_object_get(options, "disk_wait");
-    int64_t ms = 60000;
+    const json_t *value = json_object_get(options, key);
+    int64_t ms = missing;
 
     if (json_is_number(value))
         ms = (int64_t)(json_number_value(value) * 1000);
     else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
-        ms = 60000;
+        ms = missing;
     return ms;
+}
+
+static json_t *guard_json(const json_t *guard)
+{
+    if (!json_is_object(guard))
+        return NULL;
+    return sw_json_object(SW_INT("no_output_ms", duration_of(guard, "no_output", 0)),
+                          SW_INT("idle_gpu_ms", duration_of(guard, "idle_gpu", 0)),
+                          SW_BOOL("stop", sw_text_same(sw_json_str(guard, "action"), "stop")));
 }
 
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
 {
     sw_autofree char *venv_bin = NULL;
 
-    if (plan->python) {
+    if (sw_json_str(plan->python, "venv")) {
         sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
                                                    plan->base_dir, NULL);
 
@@ -408,7 +420,8 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
-        SW_INT("disk_wait_ms", disk_wait_ms(plan->options)),
+        SW_INT("disk_wait_ms", duration_of(plan->options, "disk_wait", 60000)),
+        SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
         SW_STR("work_dir", site->work_dir),
         SW_STR("results_dir", site->results_dir),

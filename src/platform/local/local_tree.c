@@ -25,7 +25,7 @@
 #include "base/proc.h"
 #include "platform/local/local_internal.h"
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024 };
+enum { ENVIRON_MAX = 4 * 1024 * 1024, CHILDREN_MAX = 4096 };
 
 void local_processes_done(struct local_processes *all)
 {
@@ -128,6 +128,48 @@ void local_tree_below(pid_t root, struct local_processes *out)
             one->pid = 0;
         }
     } while (found > 0);
+}
+
+/* Adds the children of one process: each of its threads has a list of its own. */
+static void add_children(pid_t parent, struct local_processes *all)
+{
+    char path[64], text[4096];
+    DIR *threads;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    threads = opendir(path);
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char *rest = text;
+        int used = 0, pid;
+
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent,
+                 atoi(entry->d_name));
+        if (!read_small(path, text, sizeof text))
+            continue;
+        for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
+            struct local_process one;
+
+            if (read_process(pid, &one) && !is_a_supervisor(pid))
+                add(all, &one);
+        }
+    }
+    if (threads)
+        closedir(threads);
+}
+
+int64_t local_tree_resident(pid_t root)
+{
+    sw_auto(local_processes) struct local_processes all = { 0 };
+    int64_t bytes = 0;
+
+    add_children(root, &all);
+    for (size_t i = 0; i < all.count; i++) {      /* grows while we walk: the next generation */
+        bytes += all.items[i].resident_bytes;
+        add_children(all.items[i].pid, &all);
+    }
+    return bytes;
 }
 
 struct marks {

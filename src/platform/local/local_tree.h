@@ -30,6 +30,11 @@ static inline void local_processes_auto(struct local_processes *all) { local_pro
  * of their own and are left out too. */
 void local_tree_below(pid_t root, struct local_processes *out);
 
+/* Memory of `root`'s children and all below them, read through their lists of children: costs what
+ * the tree costs, not what the machine does, so it can be asked every few seconds. Shared pages
+ * count each time. */
+int64_t local_tree_resident(pid_t root);
+
 /* Processes of this user that carry a mark of the attempt in `folder`. */
 void local_tree_marked(const char *folder, struct local_processes *out);
 

@@ -101,6 +101,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
     sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
     sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));
+    sup_guard_load(sup);
     sup->end.failed_replica = -1;
     sup->facts = json_object();
     if (sup->nodes < 1 || sup->nodes > LOCAL_REPLICAS_MAX || sup->gpus < 0 ||

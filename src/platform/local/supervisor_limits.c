@@ -152,6 +152,22 @@ static int64_t number_after(const char *text, const char *key)
     return 0;
 }
 
+/* As `kubectl top` counts: what could be given back at once does not count as used. */
+int64_t sup_limits_memory(const struct sup_limits *limits)
+{
+    sw_autofree char *current = NULL, *more = NULL;
+    int64_t used;
+
+    if (!limits->cgroup || limits->memory_bytes <= 0)
+        return -1;
+    current = get(limits->cgroup, "memory.current");
+    more = get(limits->cgroup, "memory.stat");
+    if (!current)
+        return -1;
+    used = strtoll(current, NULL, 10) - (more ? number_after(more, "inactive_file") : 0);
+    return used > 0 ? used : 0;
+}
+
 int64_t sup_limits_oom_kills(const struct sup_limits *limits)
 {
     sw_autofree char *events = limits->cgroup ? get(limits->cgroup, "memory.events") : NULL;

@@ -216,6 +216,38 @@ static void collect_brings_every_output_it_can(void **state)
     assert_true(sw_file_exists(arrived));
 }
 
+static void collect_leaves_out_what_is_excluded(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *deep = in(here, "one/cache/deep"), *to = in(here, "to");
+    static const struct {
+        const char *made, *copied;
+        bool arrives;
+    } files[] = {
+        { "one/model.pth", "to/model.pth", true },
+        { "one/x.tmp", "to/x.tmp", false },
+        { "one/cache/deep/y.tmp", "to/cache/deep/y.tmp", false },
+        { "one/cache/z", "to/cache/z", false },
+    };
+    sw_autofree char *one = in(here, "one");
+
+    assert_int_equal(sw_mkdirs(deep, 0755, NULL), 0);
+    for (size_t i = 0; i < SW_COUNT(files); i++) {
+        sw_autofree char *path = in(here, files[i].made);
+
+        assert_int_equal(sw_file_write(path, "x", 1, 0600, NULL), 0);
+    }
+    here->payload->command = sw_strdup("true");
+    here->payload->outputs = json_pack("[{s:s, s:s, s:[s, s]}]", "path", one, "to", to, "exclude",
+                                       "*.tmp", "cache/");
+    assert_int_equal(finish(start(here, "collect")), 0);
+    for (size_t i = 0; i < SW_COUNT(files); i++) {
+        sw_autofree char *path = in(here, files[i].copied);
+
+        assert_int_equal(sw_file_exists(path), files[i].arrives);
+    }
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
 
 int main(void)
@@ -229,6 +261,7 @@ int main(void)
         CLAIM(prepare_links_inputs_makes_outputs_and_writes_the_config),
         CLAIM(a_missing_input_is_named),
         CLAIM(collect_brings_every_output_it_can),
+        CLAIM(collect_leaves_out_what_is_excluded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

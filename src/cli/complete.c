@@ -154,12 +154,12 @@ static void offer_labels(struct completion *c)
 static void offer_platforms(struct completion *c)
 {
     sw_auto(json) json_t *schema = cli_document(sw_schema(NULL), NULL);
-    const json_t *names = json_object_get(
-        json_object_get(json_object_get(schema, "properties"), "platform"), "enum");
+    const json_t *forms = json_object_get(
+        json_object_get(json_object_get(schema, "properties"), "platform"), "anyOf");
     const json_t *name;
     size_t i;
 
-    json_array_foreach(names, i, name)
+    json_array_foreach(json_object_get(json_array_get(forms, 0), "enum"), i, name)
         offer(c, json_string_value(name), NULL);
 }
 

@@ -36,6 +36,12 @@ static const char *phase_name(enum sw_phase phase)
     return names[phase];
 }
 
+/* A clock that was set back makes nothing younger than new. */
+static int64_t age(int64_t now_ms, int64_t then_ms)
+{
+    return now_ms > then_ms ? now_ms - then_ms : 0;
+}
+
 json_t *api_job_json(const struct sw_job *job, json_t *attempts)
 {
     int64_t now = sw_now_ms();
@@ -68,10 +74,10 @@ json_t *api_job_json(const struct sw_job *job, json_t *attempts)
         SW_SUB("ended_at", time_or_null(job->ended_ms)),
         SW_SUB("updated_at", time_or_null(job->updated_ms)),
         SW_SUB("seen_at", time_or_null(job->seen_ms)),
-        SW_INT("age_ms", now - job->created_ms),
-        SW_SUB("seen_age_ms", job->seen_ms ? json_integer(now - job->seen_ms) : json_null()),
+        SW_INT("age_ms", age(now, job->created_ms)),
+        SW_SUB("seen_age_ms", job->seen_ms ? json_integer(age(now, job->seen_ms)) : json_null()),
         SW_SUB("duration_ms",
-               job->started_ms ? json_integer(end - job->started_ms) : json_null()),
+               job->started_ms ? json_integer(age(end, job->started_ms)) : json_null()),
         SW_SUB("labels", job->labels ? json_incref(job->labels) : NULL),
         SW_SUB("attempts", attempts));
 }

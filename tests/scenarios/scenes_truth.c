@@ -56,20 +56,24 @@ static void thread_13_of_three_ranks_the_first_that_failed_is_named(void **state
 {
     struct stay *here = *state;
     struct sw_request *made = request_shell(
-        here, "if [ $NODE_RANK = 1 ]; then echo no such thing as a loss >&2; sleep 0.2; exit 7; fi;"
+        here, "if [ $NODE_RANK = 1 ]; then echo \"FileNotFoundError: no /data\" >&2; sleep 0.2; exit 7; fi;"
               " sleep 60");
     const char *job;
     sw_auto(json) json_t *seen = NULL, *verdict = NULL, *ranks = NULL;
+    sw_autofree char *evidence = NULL;
 
     set(made, "nodes", "3");
     job = send_request(here, made);
     assert_int_equal(wait_until_over(here, job), 7);
     seen = status(here, job);
     ranks = answer(sw_replicas(here->session, job, NULL));
+    assert_int_equal(number_of(seen, "failed_replica"), 1);
     assert_int_equal(number_of(json_array_get(ranks, 1), "exit_code"), 7);
+    for (size_t other = 0; other < 3; other += 2)
+        assert_string_equal(text_of(json_array_get(ranks, other), "status"), "Canceled");
     verdict = analysis(here, job);
-    assert_int_equal(number_of(json_array_get(json_object_get(verdict, "log_streams"), 0),
-                               "rank"), 1);
+    evidence = json_dumps(verdict, 0);
+    expect_has(evidence, "FileNotFoundError");
 }
 
 static void thread_14_a_preempted_job_that_runs_again_is_between_runs_not_failed(void **state)

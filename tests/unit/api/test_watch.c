@@ -157,8 +157,7 @@ static void expect_each_line_once(struct post *here)
     size_t expected = 0;
 
     while (!all_heard(text) && sw_monotonic_ms() < until) {
-        sw_auto(json) json_t *all = ask(here, sw_list(here->session, NULL, &here->err));
-
+        json_decref(ask(here, sw_list(here->session, NULL, &here->err)));
         sw_sleep_ms(50);
         free(text);
         text = content_of(path);

@@ -79,7 +79,7 @@ static void expect_same_files(const char *path, const char *wanted, size_t lengt
 
 static char *log_file(const struct stay *here, const char *job)
 {
-    return sw_format("%s/local/%s/1/logs/0.log", here->state_dir, job);
+    return sw_format("%s/local/%s/attempt-1/logs/0.log", here->state_dir, job);
 }
 
 /* ---- cuts and rotation: rehearsal --------------------------------------------------------------- */

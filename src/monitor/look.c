@@ -8,9 +8,9 @@
  *   - A row still "submitting" whose submitter is alive is left alone. If the submitter is dead,
  *     one refresher claims the row and asks the platform: found -> adopted, absent -> nothing was
  *     started, and the row says so. A later attempt is sent instead (resend.c).
- *   - A failure that is to be retried never becomes a final state. If only our own judgement says
- *     that the job is gone, it is canceled first: two attempts at once would write to the same
- *     results.
+ *   - A failure that is to be retried never becomes a final state. What is left of it is canceled
+ *     first: a node that was given up may still be at work, and two attempts at once would write
+ *     to the same results.
  *   - A cancel that was asked for but never confirmed (the client died) is carried out again.
  */
 #include <stdio.h>
@@ -35,7 +35,6 @@ enum {
 struct view {                          /* one row, what was seen of it, and what follows */
     struct sw_job job;
     json_t *verdict;
-    bool judged;                       /* the end is our own judgement, not the platform's word */
     bool send;                         /* the attempt is due, and nothing of it is there */
 };
 
@@ -172,7 +171,6 @@ static void judge_absence(struct view *view, struct sw_sighting *seen, int64_t n
                     "the platform says there is no such job; looking again");
     } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
         monitor_say(seen, SW_ERROR, "lost", "the platform no longer knows this job");
-        view->judged = true;
     } else {
         seen->presence = SW_UNSEEN;
     }
@@ -265,7 +263,7 @@ static int retry_or_end(const struct slice *slice, size_t index, struct sw_error
                     sw_retry_jitter(view->job.id, view->job.attempt), &retry);
     if (!retry.again)
         return 0;
-    if (view->judged && slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
+    if (slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
         seen->presence = SW_UNSEEN;          /* not certain yet that nothing runs: look again */
         return 0;
     }

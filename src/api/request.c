@@ -124,7 +124,7 @@ static void put_argv(struct sw_spec *spec, json_t *argv)
     json_object_del(spec->sources, "command");
 }
 
-static void pass_warnings_on(const struct sw_session *session, const struct sw_spec *spec)
+static void pass_warnings_on(struct sw_session *session, const struct sw_spec *spec)
 {
     size_t i;
     json_t *text;

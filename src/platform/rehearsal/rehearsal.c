@@ -134,6 +134,24 @@ static int rehearsal_preflight(struct sw_link *link, const struct sw_plan *plan,
     return api ? rehearsal_faults_parse(api, &faults, err) : 0;
 }
 
+/* Nodes are rehearsal-0, rehearsal-1, ...: as many as are wanted, after the last one to avoid. */
+static int first_node(const json_t *avoid)
+{
+    int first = 0;
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(avoid, i, name) {
+        const char *text = json_string_value(name);
+        int64_t number = text && sw_text_starts(text, "rehearsal-")
+                             ? rehearsal_number(text + strlen("rehearsal-"), 9999) : -1;
+
+        if (number >= first)
+            first = (int)number + 1;
+    }
+    return first;
+}
+
 static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct sw_plan *plan,
                                         int64_t now_ms)
 {
@@ -141,6 +159,7 @@ static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct
         .script = sw_strdup(plan_script(plan)),
         .api = sw_strdup(plan_api(link, plan)),
         .nodes = plan->nodes,
+        .first_node = first_node(plan->avoid),
         .submitted_ms = now_ms,
         .limit_ms = plan->time_ms,
     };
@@ -271,8 +290,9 @@ static void describe(const struct view *view, struct sw_sighting *seen)
     seen->ended_ms = scene.ended_ms;
     seen->failed_replica = scene.failed_rank;
     snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
+    seen->last_output_ms = rehearsal_last_output(&view->script, &view->run);
     if (scene.started_ms)
-        snprintf(seen->node, sizeof seen->node, "rehearsal-0");
+        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", view->job.first_node);
 }
 
 /* Does the server leave the job out of its list this time? The connection's count is for whole
@@ -350,11 +370,37 @@ static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *j
     return 0;
 }
 
+static int rehearsal_log_time_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 int64_t offset, int64_t *at_ms, int64_t *until,
+                                 struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;                     /* all ranks say the same */
+    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+        return -1;
+    if (!rehearsal_log_time(&view.script, &view.run, offset, at_ms, until))
+        return sw_fail(err, SW_E_NOT_FOUND, "nothing is written there yet");
+    return 0;
+}
+
+static int rehearsal_log_since_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                  int64_t at_ms, int64_t *offset, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;
+    if (view_ask(link, job, &view, err) < 0)
+        return -1;
+    *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
+    return 0;
+}
+
 /* The rank that failed tells its own story; the others were stopped because of it. */
-static json_t *replica_json(const struct rehearsal_scene *scene, int rank)
+static json_t *replica_json(const struct rehearsal_scene *scene, int first_node, int rank)
 {
     bool bystander = scene->state == SW_ERROR && rank != scene->failed_rank;
-    sw_autofree char *node = sw_format("rehearsal-%d", rank);
+    sw_autofree char *node = sw_format("rehearsal-%d", first_node + rank);
 
     return sw_json_object(
         SW_INT("rank", rank),
@@ -380,7 +426,7 @@ static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *
     rehearsal_scene_at(&view.script, &view.run, &scene);
     replicas = json_array();
     for (int rank = 0; rank < view.job.nodes; rank++)
-        json_array_append_new(replicas, replica_json(&scene, rank));
+        json_array_append_new(replicas, replica_json(&scene, view.job.first_node, rank));
     return replicas;
 }
 
@@ -512,6 +558,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,
     .adopt      = rehearsal_adopt,

@@ -97,6 +97,16 @@ int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct r
 size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
                           int64_t offset, char *bytes, size_t size);
 
+/* When the byte at `offset` was written, and the first byte of another time; false: not yet. */
+bool rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        int64_t offset, int64_t *at_ms, int64_t *until);
+/* The first byte written at or after a time; the end of the log when there is none. */
+int64_t rehearsal_log_since(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                            int64_t at_ms);
+/* When the log last grew; when the job began, if there is no log; 0: not begun. */
+int64_t rehearsal_last_output(const struct rehearsal_script *script,
+                              const struct rehearsal_run *run);
+
 /* ---- faults: rehearsal_fault.c ------------------------------------------------------------ */
 
 struct rehearsal_faults {
@@ -114,6 +124,7 @@ struct rehearsal_job {             /* one attempt, as the pretended server remem
     char *script;
     char *api;                     /* faults the job itself asked for; may be NULL */
     int nodes;
+    int first_node;                /* number of rank 0's node: the first that is not avoided */
     int64_t submitted_ms, canceled_ms, limit_ms;
 };
 void rehearsal_job_done(struct rehearsal_job *job);

@@ -27,10 +27,9 @@ struct completion {
     const char *also;                   /* the last line */
 };
 
-/* Labels are somebody's text: one that would break the line is not offered. */
 static void offer(const struct completion *c, const char *text, const char *about)
 {
-    if (sw_text_starts(text, c->word) && !strpbrk(text, "\t\n\r\033"))
+    if (sw_text_starts(text, c->word))
         printf("%s%s\t%s\n", c->before ? c->before : "", text, about ? about : "");
 }
 
@@ -130,27 +129,6 @@ static void offer_names(struct completion *c)
     }
 }
 
-static void offer_labels(struct completion *c)
-{
-    sw_auto(json) json_t *document = stored_jobs(c, NULL);
-    sw_auto(json) json_t *seen = json_object();
-    const json_t *job, *value;
-    const char *key;
-    size_t i;
-
-    json_array_foreach(json_object_get(document, "jobs"), i, job) {
-        json_object_foreach((json_t *)json_object_get(job, "labels"), key, value) {
-            sw_autofree char *label = sw_format("%s=%s", key, json_is_string(value)
-                                                                  ? json_string_value(value) : "");
-
-            if (json_object_get(seen, label))
-                continue;
-            json_object_set_new(seen, label, json_true());
-            offer(c, label, NULL);
-        }
-    }
-}
-
 static void offer_platforms(struct completion *c)
 {
     sw_auto(json) json_t *schema = cli_document(sw_schema(NULL), NULL);
@@ -193,7 +171,6 @@ static const struct kind {
     { "platforms", "[NAME]", offer_platforms, NULL },
     { "ps", "[NAME]", offer_names, NULL },
     { "help", NULL, offer_help, NULL },
-    { NULL, "KEY[=VALUE]", offer_labels, NULL },
     { NULL, "JOB", offer_jobs, NULL },
     { NULL, "JOB [DIR]", offer_job_or_folder, NULL },
     { NULL, "JOB...", offer_jobs, NULL },

@@ -25,7 +25,7 @@ static const char bash_script[] =
     "            words+=(\"${COMP_WORDS[i]}\")\n"
     "        fi\n"
     "    done\n"
-    "    current=${words[-1]-}\n"
+    "    ((${#words[@]})) && current=${words[-1]}\n"
     "    COMPREPLY=()\n"
     "    while IFS= read -r line; do\n"
     "        case $line in\n"
@@ -122,8 +122,8 @@ const struct command command_completion = {
     .args = "bash|zsh|fish",
     .summary = "print the script that completes words in your shell",
     .description =
-        "You get a script for your shell: verbs, flags, their values, and the ids, names and "
-        "labels of your jobs complete with the tab key. Jobs come from the local store, without "
+        "You get a script for your shell: verbs, flags, their values, and the ids and names of "
+        "your jobs complete with the tab key. Jobs come from the local store, without "
         "any network. An installed package has the scripts in place already.",
     .example = "source <(slipway completion bash)\n"
                "slipway completion zsh > ~/.zfunc/_slipway\n"

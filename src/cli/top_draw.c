@@ -140,7 +140,7 @@ static void add_list(struct frame *f, const json_t *jobs, struct top_view *view,
 
         if (i > 0 && view->first_job + i - 1 == view->selected) {
             add_filled(f, row, "7");
-        } else if (f->color && f->used < f->rows) {
+        } else if (f->color && f->used < f->rows && sw_text_columns(row) <= f->columns) {
             sw_buf_addf(f->out, "\n%s", bright);
             f->used++;
         } else {

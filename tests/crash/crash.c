@@ -267,9 +267,8 @@ static enum outcome try_submit(struct trial *trial, const char *job)
 {
     enum outcome outcome;
     struct seen seen;
+    bool survived = !was_killed(run_client(trial, true, "submit", job));
 
-    if (!was_killed(run_client(trial, true, "submit", job)))
-        return SURVIVED;
     if (settle(trial, &seen) < 0)
         return BROKEN;
     if (!seen.known)
@@ -283,7 +282,9 @@ static enum outcome try_submit(struct trial *trial, const char *job)
     if (expect_marks(trial, outcome == RAN_ONCE) < 0 || expect_no_process(trial) < 0 ||
         submit_again(trial, job) < 0)
         return BROKEN;
-    return outcome;
+    if (survived && outcome != RAN_ONCE)
+        return broken(trial, "nobody was killed, and yet: %s", outcome_names[outcome]);
+    return survived ? SURVIVED : outcome;
 }
 
 static int wait_until_running(struct trial *trial)
@@ -428,7 +429,8 @@ static void run_trial(struct trial *trial, struct result *result)
     result->outcome = tries[trial->what](trial, job);
     read_fatal_call(trial, result);
     sw_close(trial->session);
-    sw_remove_tree(trial->dir, NULL);
+    if (sw_remove_tree(trial->dir, NULL) < 0 && result->outcome != BROKEN)
+        result->outcome = broken(trial, "somebody still writes into '%s'", trial->dir);
 }
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */

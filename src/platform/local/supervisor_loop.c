@@ -101,7 +101,8 @@ static void replica_ended(struct sup *sup, int rank, int status, const struct ru
     replica->ended = true;
     replica->ended_ms = sw_now_ms();
     replica->peak_bytes = (int64_t)usage->ru_maxrss * 1024;
-    replica->signal = WIFSIGNALED(status) ? WTERMSIG(status) : (int)sw_json_int(report, "signal", 0);
+    replica->signal = WIFSIGNALED(status) ? WTERMSIG(status)
+                                          : (int)sw_json_int(report, "signal", 0);
     replica->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     replica->stopped_by_us = sup->end.decided;
     if (replica->exit_code != 0 || replica->signal)

@@ -86,6 +86,14 @@ static struct rehearsal_faults faults_of(const struct sw_link *link, const char 
     return faults;
 }
 
+/* One call of `every`, scattered: a regular pattern could fall in step with whoever calls. */
+static bool is_cut(int64_t number, int64_t every)
+{
+    uint64_t mixed = ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
+
+    return every > 0 && (mixed >> 33) % (uint64_t)every == 0;
+}
+
 /* Every call to the server begins here: it may be slow, and it may find nobody. */
 static int call(struct sw_link *link, const struct rehearsal_faults *faults, const char *id,
                 struct sw_error *err)
@@ -95,8 +103,7 @@ static int call(struct sw_link *link, const struct rehearsal_faults *faults, con
     if (faults->down_calls > 0 || faults->cut_every > 0) {
         int64_t before = calls_before(link, &link->calls, id, "calls");
 
-        if (before < faults->down_calls ||
-            (faults->cut_every > 0 && (before + 1) % faults->cut_every == 0))
+        if (before < faults->down_calls || is_cut(before, faults->cut_every))
             return sw_fail(err, SW_E_UNREACHABLE,
                            "the rehearsal's API is down, as its script says");
     }

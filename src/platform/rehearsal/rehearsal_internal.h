@@ -114,7 +114,7 @@ struct rehearsal_faults {
     int64_t down_calls;            /* so many first calls find nobody */
     int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
     int64_t unseen_calls;          /* so many first polls do not show the job */
-    int64_t cut_every;             /* each call with a number divisible by it finds nobody */
+    int64_t cut_every;             /* one of so many calls finds nobody; 0: none */
     int64_t rotate_bytes;          /* the log lies in files of that size; 0: in one */
     int64_t clock_back_ms;         /* the server's clock is that late */
 };

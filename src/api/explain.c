@@ -60,6 +60,8 @@ static char *headline_of(const struct sw_job *row, const json_t *verdict, const 
     if (verdict)
         return sw_format("it failed: %s (cause: %s)", message ? message : "nobody said why",
                          cause ? cause : "unknown");
+    if (row->state == SW_COMPLETE)
+        return sw_strdup("it ended well");
     return sw_format("it is %s%s%s", sw_state_name(row->state), message ? ": " : "",
                      message ? message : "");
 }

@@ -5,9 +5,11 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
-MESON_TEST    = meson test -C $(BUILD) --print-errorlogs
+MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
+# Two copies of make in one checkout take turns at the compiler.
+LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help build demo check test bench fuzz install deb clean setup
+.PHONY: help configure build demo check test bench fuzz install deb portable clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -16,11 +18,14 @@ help:            ## show this list
 setup:           ## install the Debian packages a build needs (nothing to do: no word, no time)
 	@scripts/setup build
 
-build: setup     ## compile everything into build/
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)
-	@ninja -C $(BUILD)
+configure: setup
+	@$(LOCKED) sh -c 'test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)'
 
-demo: build      ## run examples/hello on this machine and watch it
+build: configure ## compile everything into build/
+	@$(LOCKED) ninja -C $(BUILD)
+
+demo: configure  ## run examples/hello on this machine and watch it
+	@$(LOCKED) ninja -C $(BUILD) program
 	@scripts/demo $(BUILD)
 
 check: build     ## the quick tests: unit, house rules, contract on this machine
@@ -40,10 +45,13 @@ fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 
 install: build   ## install under PREFIX (default /usr/local), below DESTDIR if given
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@$(LOCKED) env DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb
+
+portable: setup  ## build dist/portable/, programs that run when copied to another Linux machine
+	@scripts/portable-build
 
 clean:           ## remove everything that was built
 	rm -rf build build-* dist .cache

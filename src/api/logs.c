@@ -5,7 +5,9 @@
  * A platform offers each replica's log as bytes from 0; this file adds tails, times, following
  * and the mixing of replicas. The end of the bytes is never the end of the job: only the job's
  * state ends a follow, and it is asked *before* the last read, so that nothing written before the
- * end can be missed. Memory is bounded by one piece per replica.
+ * end can be missed. An empty read is not the end of the bytes either (a log that is being rotated
+ * goes quiet for a moment): the size says whether there is more. Memory is bounded by one piece
+ * per replica.
  *
  * A piece carries one time. Bytes of one time are cut where the platform says that another time
  * begins; when replicas are mixed, whole lines matter more, and a line has the time of its first
@@ -22,6 +24,7 @@ enum {
     LONGEST_HELD_LINE = 64 * 1024,     /* a longer line is passed on in parts */
     LOOK_EVERY_MS = 100,
     ASK_STATE_EVERY_MS = 200,
+    SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
 };
 
 struct stream {
@@ -197,6 +200,53 @@ static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
     return row.phase == SW_PHASE_OVER;
 }
 
+/* Are there bytes of this replica that the last read did not give (1), or not (0)? Asked twice,
+ * so that a platform that answers every other call cannot keep us for ever. */
+static int is_behind(struct reading *r, const struct stream *s, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int64_t size = 0;
+
+    for (int tries = 0; tries < 2; tries++)
+        if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
+            return size > s->offset;
+    r->cut |= why.code == SW_E_UNREACHABLE;
+    if (!r->cut || r->options->follow)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static int any_is_behind(struct reading *r, struct sw_error *err)
+{
+    int behind = 0;
+
+    for (size_t i = 0; i < r->count && behind == 0; i++)
+        behind = is_behind(r, &r->streams[i], err);
+    return behind;
+}
+
+/* Read on to the end of what is there now. To somebody who follows, a cut ends it as well. */
+static int drain_to_the_end(struct reading *r, struct sw_error *err)
+{
+    int64_t heard_ms = sw_monotonic_ms();
+
+    for (;;) {
+        int any = drain_all(r, err);
+        int behind = any != 0 || r->cut ? any : any_is_behind(r, err);
+
+        if (behind <= 0)
+            return behind;
+        if (any > 0)
+            heard_ms = sw_monotonic_ms();
+        else if (sw_monotonic_ms() - heard_ms > SILENCE_MS)
+            return 0;
+        else
+            sw_sleep_ms(1);
+    }
+}
+
 static int follow(struct reading *r, struct sw_error *err)
 {
     int64_t asked_ms = 0;
@@ -205,8 +255,8 @@ static int follow(struct reading *r, struct sw_error *err)
         int over = is_over(r, &asked_ms, err);
         int any = over < 0 ? -1 : drain_all(r, err);
 
-        while (over > 0 && any > 0)
-            any = drain_all(r, err);
+        if (over > 0 && any >= 0)
+            any = drain_to_the_end(r, err);
         if (any < 0)
             return -1;
         if (over && !r->cut)             /* the last bytes may be behind the cut */
@@ -219,21 +269,24 @@ static int follow(struct reading *r, struct sw_error *err)
     }
 }
 
-/* Fill `piece` from `from`, as much as there is: platforms may answer in smaller parts. */
+/* Fill `piece` from `from`: platforms may answer in smaller parts, or with a pause. */
 static ssize_t read_at(struct reading *r, int replica, int64_t from, size_t size,
                        struct sw_error *err)
 {
+    int64_t heard_ms = sw_monotonic_ms();
     size_t got = 0;
 
-    while (got < size) {
+    while (got < size && sw_monotonic_ms() - heard_ms <= SILENCE_MS) {
         ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, replica,
                                                from + (int64_t)got, r->piece + got, size - got,
                                                err);
 
         if (n < 0)
             return -1;
-        if (n == 0)
-            break;
+        if (n == 0)                      /* the size said that it is there */
+            sw_sleep_ms(1);
+        else
+            heard_ms = sw_monotonic_ms();
         got += (size_t)n;
     }
     return (ssize_t)got;
@@ -287,17 +340,12 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
 
 static int read_all(struct reading *r, struct sw_error *err)
 {
-    int any;
-
     for (size_t i = 0; i < r->count; i++)
         if (begin_at(r, &r->streams[i], err) < 0)
             return -1;
     if (r->options->follow)
         return follow(r, err);
-    do {
-        any = drain_all(r, err);
-    } while (any > 0);
-    return any < 0 ? -1 : flush_held(r, err);
+    return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
 int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,

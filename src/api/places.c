@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "api/api_internal.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -172,6 +173,37 @@ static void check_profiles(struct sw_session *session, json_t *rows)
             why.hint[0] ? why.hint : "correct the file at the place named");
 }
 
+/* An inventory in a few words: "node vm, cpus 2, memory 23.5 GiB, gpus 0". */
+static char *in_words(const json_t *inventory)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)inventory, key, value) {
+        bool is_size = sw_text_ends(key, "_bytes");
+        char size[32];
+
+        if (json_is_null(value) || json_is_object(value))
+            continue;
+        sw_buf_addf(&out, "%s%.*s ", out.length ? ", " : "",
+                    (int)(strlen(key) - (is_size ? strlen("_bytes") : 0)), key);
+        if (is_size) {
+            sw_size_format(json_integer_value(value), size);
+            sw_buf_add(&out, size);
+        } else if (json_is_array(value)) {
+            sw_buf_addf(&out, "%zu", json_array_size(value));
+        } else if (json_is_string(value)) {
+            sw_buf_add(&out, json_string_value(value));
+        } else {
+            sw_autofree char *text = sw_json_dump(value);
+
+            sw_buf_add(&out, text);
+        }
+    }
+    return sw_buf_steal(&out);
+}
+
 static void check_platforms(struct sw_session *session, json_t *rows)
 {
     const struct sw_platform *platform;
@@ -181,7 +213,7 @@ static void check_platforms(struct sw_session *session, json_t *rows)
         struct sw_link *link = api_link(session, platform, NULL, &why);
         sw_auto(json) json_t *here = link && platform->inventory
                                          ? platform->inventory(link, &why) : NULL;
-        sw_autofree char *seen = here ? sw_json_dump(here) : NULL;
+        sw_autofree char *seen = here ? in_words(here) : NULL;
         sw_autofree char *title = sw_format("platform %s", platform->name);
         bool good = link && (here || !platform->inventory);
 

@@ -113,17 +113,6 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
     return 0;
 }
 
-/* The words after `--` are one more value of the job, and the strongest. */
-static void put_argv(struct sw_spec *spec, json_t *argv)
-{
-    if (!argv || json_array_size(argv) == 0)
-        return;
-    json_object_set(spec->job, "argv", argv);
-    json_object_set_new(spec->sources, "argv", json_string("command line"));
-    json_object_del(spec->job, "command");
-    json_object_del(spec->sources, "command");
-}
-
 static void pass_warnings_on(struct sw_session *session, const struct sw_spec *spec)
 {
     size_t i;
@@ -137,6 +126,7 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err)
 {
     sw_auto(sw_document) struct sw_document *flags = NULL;
+    json_t *values;
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
     struct sw_spec_input input = {
         .job = request->job, .profile = session->profile,
@@ -146,14 +136,19 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
     input.profiles = api_profiles(session, err);
     if (!input.profiles)
         return -1;
-    flags = sw_document_from_json(json_deep_copy(request->flags), "the command line");
+    values = json_deep_copy(request->flags);
+    if (request->argv && json_array_size(request->argv) > 0) {   /* the words after `--` win */
+        json_object_set(values, "argv", request->argv);
+        json_object_del(values, "command");
+        json_object_del(values, "python");
+    }
+    flags = sw_document_from_json(values, "the command line");
     input.flags = flags;
     input.platforms = api_spec_platforms(&input.platform_count);
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
         return -1;
     pass_warnings_on(session, out->spec);
-    put_argv(out->spec, request->argv);
     out->plan = sw_plan_make(out->spec, request->id[0] ? request->id : NULL,
                              request->base_dir ? request->base_dir : here, err);
     if (!out->plan)

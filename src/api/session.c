@@ -153,11 +153,9 @@ static json_t *place_options(struct sw_session *session, const struct sw_platfor
     const struct sw_spec_input input = {
         .profiles = session->profiles, .profile = profile, .platforms = platforms,
         .platform_count = count, .getenv = (const char *(*)(const char *))getenv,
-        .default_platform = platform->name,
     };
-    sw_auto(sw_spec) struct sw_spec *spec = sw_spec_resolve(&input, err);
 
-    return spec ? json_incref(spec->options) : NULL;
+    return sw_spec_place_options(&input, platform->name, err);
 }
 
 static struct sw_link *find_or_open(struct sw_session *session, const struct sw_platform *platform,

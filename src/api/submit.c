@@ -123,6 +123,21 @@ static void record_refusal(struct sw_session *session, const char *id, const str
     sw_store_saw(session->store, &seen, verdict, sw_now_ms(), &changed, NULL);
 }
 
+/* The platform may have it or not. Until a refresh finds out, the row says just that. */
+static void record_doubt(struct sw_session *session, const struct sw_plan *plan,
+                         const struct sw_error *why)
+{
+    struct sw_sighting seen = {
+        .job = { .id = plan->job_id, .attempt = 1 }, .presence = SW_PRESENT, .state = SW_PENDING,
+        .reason = "unconfirmed", .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
+    };
+    bool changed;
+
+    snprintf(seen.message, sizeof seen.message, "sent, not confirmed yet: %.200s", why->message);
+    sw_store_saw(session->store, &seen, NULL, sw_now_ms(), &changed, NULL);
+    let_go(session, plan->job_id);
+}
+
 static int send_it(struct sw_session *session, const struct api_plan *made,
                    const struct sw_secrets *secrets, struct sw_error *err)
 {
@@ -135,7 +150,7 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
                                     receipt.details, receipt.results_dir, err);
     } else {
         if (why.code == SW_E_UNREACHABLE)
-            let_go(session, made->plan->job_id);       /* maybe: the next refresh finds out */
+            record_doubt(session, made->plan, &why);
         else
             record_refusal(session, made->plan->job_id, &why);
         if (err)
@@ -146,23 +161,27 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     return result;
 }
 
-/* The id is taken. *again: its submit was interrupted before anything was made, and the row is
- * ours to send; otherwise the first job is the answer. */
+/* The id is taken. *again: its submit was interrupted before anything was made, or its row is gone
+ * by now, so ours may be written; otherwise the first job is the answer. */
 static int find_first(struct sw_session *session, const char *id, bool *again,
                       struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
 
     *again = false;
-    if (api_refresh(session, &id, 1, NULL, err) < 0 ||
-        sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0)
         return -1;
-    if (row.phase == SW_PHASE_OVER && sw_text_same(row.reason, "not-started")) {
-        if (sw_store_remove(session->store, id, err) < 0)
-            return -1;
-        *again = true;
+    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0) {
+        if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "not-started"))
+            return 0;
+        sw_store_remove(session->store, id, &why);
     }
-    return 0;
+    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
+    *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
+    if (!*again && err)
+        *err = why;
+    return *again ? 0 : -1;
 }
 
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],

@@ -57,19 +57,18 @@ void sw_buf_add_char(struct sw_buf *buf, char c)
 void sw_buf_addf(struct sw_buf *buf, const char *fmt, ...)
 {
     va_list args, again;
+    size_t room = 120;          /* enough for most; else once more with what is needed */
     int used;
 
     va_start(args, fmt);
     va_copy(again, args);
-    used = vsnprintf(NULL, 0, fmt, args);
-    va_end(args);
-    if (used > 0) {
-        char *end = sw_buf_reserve(buf, (size_t)used);
-
-        vsnprintf(end, (size_t)used + 1, fmt, again);
-        buf->length += (size_t)used;
-    }
+    used = vsnprintf(sw_buf_reserve(buf, room), room + 1, fmt, args);
+    if (used > (int)room)
+        used = vsnprintf(sw_buf_reserve(buf, (size_t)used), (size_t)used + 1, fmt, again);
     va_end(again);
+    va_end(args);
+    if (used > 0)
+        buf->length += (size_t)used;
 }
 
 void sw_buf_add_quoted(struct sw_buf *buf, const char *text)

@@ -255,15 +255,22 @@ static const struct word {
     { "iteration", false, false }, { "iter", false, false },  { "batch", false, true },
 };
 
+/* Most bytes of a log stop here. */
 static bool word_may_start(const char *begin, const char *at)
 {
+    switch (*at | 0x20) {
+    case 'e': case 's': case 'g': case 'i': case 'b':
+        break;
+    default:
+        return false;
+    }
     return at == begin || (!isalnum((unsigned char)at[-1]) && !strchr("_-/.\\", at[-1]));
 }
 
 static void read_words(struct cursor line, bool steps_too, struct sw_progress_line *out)
 {
     for (const char *at = line.at; at < line.end; at++) {
-        if (!strchr("eEsSgGiIbB", *at) || !word_may_start(line.at, at))
+        if (!word_may_start(line.at, at))
             continue;
         for (size_t i = 0; i < SW_COUNT(words); i++) {
             size_t length = strlen(words[i].word);

@@ -36,6 +36,10 @@ void diag_show_line(json_t *lines, const char *text, size_t length)
             keep--;                                    /* not in the middle of a character */
         strcpy(clean + keep, "...");
     }
+    for (char *at = clean; *at; at++) {
+        if (*at == '\n' || *at == '\r' || *at == '\t')
+            *at = ' ';
+    }
     json_array_insert_new(lines, 0, sw_json_text(clean));
 }
 
@@ -131,7 +135,7 @@ static json_t *platform_lines(const struct sw_evidence *evidence, const char *ca
     int64_t peak = sw_json_int(evidence->facts, "peak_memory_bytes", 0);
 
     if (evidence->message[0])
-        json_array_append_new(lines, sw_json_text(evidence->message));
+        diag_show_line(lines, evidence->message, strlen(evidence->message));
     if (evidence->signal)
         json_array_append_new(lines, json_sprintf("killed by signal %d", evidence->signal));
     else if (evidence->exit_code != SW_NO_EXIT_CODE)

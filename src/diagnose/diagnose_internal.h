@@ -112,7 +112,7 @@ const char *diag_class_of_cause(const char *cause);    /* NULL: no such cause */
 
 /* ---- diagnose.c -------------------------------------------------------------------------- */
 
-/* Add a line of the log in front of those in `lines`, harmless and cut. */
+/* Put a text in front of those in `lines`: one line, harmless, cut. */
 void diag_show_line(json_t *lines, const char *text, size_t length);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * log_rules.c - what the end of a log says about the failure.
  *
- * The first row that fits decides, so the order is the judgement: what a scheduler or the
- * hardware states, then faults of the program, and only then the network. A program's fault
- * often drags a network error behind it, and retrying a bug helps nobody: a Python traceback
- * that ends in "CUDA out of memory" is never infrastructure, whatever NCCL says afterwards.
+ * The first row that fits decides, so the order is the judgement: two faults that are never
+ * infrastructure, what a scheduler or the hardware states, then faults of the program, and only
+ * then the network. A program's fault often drags a network error behind it, and retrying a bug
+ * helps nobody.
  *
  * Each row has lines that must fit and lines that must not in tests/unit/diagnose/; a row
  * without both fails the tests. Patterns: diagnose_internal.h.
@@ -16,6 +16,25 @@
 #define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, suggestion }
 
 const struct diag_log_rule diag_log_rules[] = {
+    /* ---- never infrastructure, whatever else is in the log ----------------------------- */
+    { PROGRAM("cuda-memory", "memory",
+        "the GPU's memory is too small for this: use a smaller batch or image size, gradient "
+        "checkpointing, or a GPU with more memory"),
+      DIAG_NEAR_END,
+      { "^RuntimeError: CUDA out of memory", "^RuntimeError: CUDA error: out of memory",
+        "^torch.OutOfMemoryError: ", "^torch.cuda.OutOfMemoryError: ",
+        "^  what():  CUDA out of memory", "^  what():  CUDA error: out of memory",
+        "^RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
+        "^RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "^jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory",
+        "^tensorflow.*ResourceExhaustedError: *OOM when allocating tensor" } },
+    { PROGRAM("device-assert", "user",
+        "an assertion in a kernel failed, mostly an index or class label out of range: check the "
+        "labels, and run with CUDA_LAUNCH_BLOCKING=1 to see the line"),
+      DIAG_NEAR_END,
+      { "CUDA error: device-side assert triggered", "CUDA_ERROR_ASSERT",
+        ".cu:#: *block: [*thread: [*Assertion `*` failed" } },
+
     /* ---- the scheduler's own words ----------------------------------------------------- */
     { PROGRAM("slurm-time", "time",
         "the time limit was reached: raise 'time:' or continue from the last checkpoint"),
@@ -72,23 +91,12 @@ const struct diag_log_rule diag_log_rules[] = {
         "^nvidia-container-cli: initialization error: " } },
 
     /* ---- the program on the GPU -------------------------------------------------------- */
-    { PROGRAM("cuda-memory", "memory",
-        "the GPU's memory is too small for this: use a smaller batch or image size, gradient "
-        "checkpointing, or a GPU with more memory"),
+    { PROGRAM("gpu-memory", "memory",
+        "the GPU's memory is too small for this: use a smaller batch or image size, or a GPU with "
+        "more memory"),
       DIAG_NEAR_END,
-      { "^RuntimeError: CUDA out of memory", "^RuntimeError: CUDA error: out of memory",
-        "^torch.OutOfMemoryError: ", "^torch.cuda.OutOfMemoryError: ",
-        "^  what():  CUDA out of memory", "^  what():  CUDA error: out of memory",
-        "Cuda failure * 'out of memory'", "_STATUS_ALLOC_FAILED when calling",
-        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate",
-        "ResourceExhaustedError: *OOM when allocating tensor",
-        "CUDA_ERROR_OUT_OF_MEMORY: out of memory" } },
-    { PROGRAM("device-assert", "user",
-        "an assertion in a kernel failed, mostly an index or class label out of range: check the "
-        "labels, and run with CUDA_LAUNCH_BLOCKING=1 to see the line"),
-      DIAG_NEAR_END,
-      { "CUDA error: device-side assert triggered", "CUDA_ERROR_ASSERT",
-        ".cu:#: *block: [*thread: [*Assertion `*` failed" } },
+      { "Cuda failure * 'out of memory'", "CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate" } },
     { PROGRAM("illegal-access", "user",
         "a kernel used a bad address: run with CUDA_LAUNCH_BLOCKING=1 or under compute-sanitizer "
         "to see which"),
@@ -120,7 +128,8 @@ const struct diag_log_rule diag_log_rules[] = {
       { "is killed by signal: Bus error", "insufficient shared memory (shm)",
         "unable to write to file </torch_", "unable to open shared memory object </torch_",
         "No space left on device: '/dev/shm", "creating shared memory segment /dev/shm/nccl-",
-        "Signal 7 (SIGBUS) received by PID #", "^Bus error (core dumped)" } },
+        "Signal 7 (SIGBUS) received by PID #", "^Bus error (core dumped)",
+        "^srun: error: *: task *: Bus error" } },
     { PROGRAM("worker-killed", "memory",
         "a data loader worker was killed, nearly always for memory: raise 'memory:' or lower "
         "num_workers"),
@@ -326,7 +335,8 @@ const struct diag_log_rule diag_log_rules[] = {
         "common reason"),
       DIAG_NEAR_END,
       { "^Fatal Python error: Segmentation fault", "Segmentation fault (core dumped)",
-        "Signal 11 (SIGSEGV) received by PID #", "is killed by signal: Segmentation fault" } },
+        "Signal 11 (SIGSEGV) received by PID #", "is killed by signal: Segmentation fault",
+        "^srun: error: *: task *: Segmentation fault" } },
 
     /* ---- the network ------------------------------------------------------------------- */
     { PROGRAM("nccl-usage", "user",
@@ -346,11 +356,11 @@ const struct diag_log_rule diag_log_rules[] = {
         "the network between the ranks failed: run it again; if it is always the same node, avoid "
         "it and set NCCL_DEBUG=INFO"),
       DIAG_NEAR_END,
-      { "^ncclSystemError: ", "^ncclRemoteError: ", ", unhandled system error (run with",
+      { "^ncclSystemError: ", "^ncclRemoteError: ", "unhandled system error (run with",
         ", remote process exited or there was a network error",
         "NCCL WARN *onnection closed by remote peer", "NCCL WARN *onnection reset by peer",
         "NCCL WARN *onnection refused", "NCCL WARN *onnection timed out",
-        "NCCL WARN *No route to host", "NCCL WARN NET/IB *Got completion *status=#",
+        "NCCL WARN *No route to host", "NET/IB : Got completion from peer ",
         "NCCL WARN Call to ibv_* failed", "NCCL WARN NET/IB *port error" } },
     { INFRA("peer-closed", "network",
         "another rank or node went away: look at the rank that ended first, then run it again"),
@@ -410,7 +420,7 @@ size_t diag_reach_lines(enum diag_reach reach)
 {
     static const size_t lines[] = {
         [DIAG_ANYWHERE] = DIAG_LINES, [DIAG_NEAR_END] = 150, [DIAG_AT_END] = 12,
-        [DIAG_EXCEPTION] = 150,
+        [DIAG_EXCEPTION] = 60,
     };
 
     return lines[reach];

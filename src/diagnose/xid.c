@@ -3,8 +3,8 @@
  * xid.c - NVIDIA's Xid numbers: whose fault is it?
  *
  * An Xid is not always broken hardware: 13, 31 and 43 are what a kernel with a wild pointer
- * leaves behind, and retrying those repeats the bug. A number that is not in the table blames
- * nobody.
+ * leaves behind, and retrying those repeats the bug. Nor is it always an end: 63 and 92 only
+ * record what the hardware mended itself. A number that is not in the table blames nobody.
  */
 #include "diagnose/diagnose_internal.h"
 
@@ -21,12 +21,10 @@ static const struct {
     { 48,  DIAG_XID_HARDWARE, "double bit ECC error" },
     { 61,  DIAG_XID_HARDWARE, "internal micro-controller breakpoint" },
     { 62,  DIAG_XID_HARDWARE, "internal micro-controller halt" },
-    { 63,  DIAG_XID_HARDWARE, "row remapping after a memory error" },
     { 64,  DIAG_XID_HARDWARE, "row remapping failed" },
     { 68,  DIAG_XID_PROGRAM,  "video engine exception" },
     { 74,  DIAG_XID_HARDWARE, "NVLink error" },
     { 79,  DIAG_XID_HARDWARE, "the GPU has fallen off the bus" },
-    { 92,  DIAG_XID_HARDWARE, "high rate of single bit ECC errors" },
     { 94,  DIAG_XID_HARDWARE, "contained memory error" },
     { 95,  DIAG_XID_HARDWARE, "uncontained memory error" },
     { 110, DIAG_XID_HARDWARE, "security fault" },

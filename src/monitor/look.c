@@ -27,6 +27,7 @@ enum {
     SLICE = 1024,                      /* rows in memory at a time */
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CANCEL_AGAIN_MS = 30000,           /* how old an unconfirmed cancel must be to be repeated */
+    CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     FOREIGN_SUBMIT_MS = 5 * 60 * 1000, /* a submitter we cannot see (other machine, reboot) */
     AVOID_MOST = 32,                   /* nodes to keep away from */
 };
@@ -78,6 +79,12 @@ static bool submitter_may_live(const struct sw_job *job)
     return sw_now_ms() - job->updated_ms < FOREIGN_SUBMIT_MS;
 }
 
+/* A clock that was set back since then would make it wait for ever: then it is time now. */
+static bool waits_for_its_time(const struct sw_job *job, int64_t now_ms)
+{
+    return job->not_before_ms > now_ms && now_ms > job->updated_ms - CLOCK_WAS_SET_MS;
+}
+
 /* A submitting one only after its submitter died, and a retry only when its time has come. */
 static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, int64_t now_ms)
 {
@@ -87,7 +94,7 @@ static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, in
 
     if (job->phase != SW_PHASE_SUBMITTING)
         return job->phase == SW_PHASE_ACTIVE;
-    if (job->not_before_ms > now_ms && !job->canceling)
+    if (waits_for_its_time(job, now_ms) && !job->canceling)
         return false;
     if (submitter_may_live(job) || sw_proc_self(&self) < 0)
         return false;

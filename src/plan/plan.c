@@ -93,13 +93,8 @@ static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error
 
     plan->command = sw_strdup(sw_json_str(job, "command"));
     plan->python = json_incref(json_object_get(job, "python"));
-    if (json_is_array(argv) && json_array_size(argv) > 0) {
+    if (json_is_array(argv) && json_array_size(argv) > 0)
         plan->argv = json_deep_copy(argv);
-        free(sw_take(plan->command));        /* words after `--` win over the file's command */
-        json_decref(sw_take(plan->python));
-    }
-    if (plan->command && plan->python)
-        return sw_fail(err, SW_E_SPEC, "'command' and 'python' both say what to run: keep one");
     if (!plan->argv && !plan->python && sw_text_empty(plan->command)) {
         sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
         return sw_hint(err, "set 'command:' in the job file, or give it after `--`");

@@ -30,7 +30,7 @@ static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
 static const char SQL_FOREIGN_KEY_CHECK[] = "PRAGMA foreign_key_check";
 
-enum { PATIENCE_MS = 10000, LONGEST_PAUSE_MS = 20 };
+enum { PATIENCE_MS = 10000, LONGEST_PAUSE_MS = 20, LONG_WAL_BYTES = 4 * 1024 * 1024 };
 
 static const long network_file_systems[] = {      /* f_type of statfs(2) */
     0x6969,          /* NFS */
@@ -308,12 +308,27 @@ struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error 
     return store_open_as(dir, read_only, &setup, err);
 }
 
+/* After one very large write the WAL stays long, and every opener would read all of it: whoever
+ * closes moves it into the file, unless somebody else is using it just now. */
+static void shorten_long_wal(struct sw_store *store)
+{
+    sw_autofree char *wal = store->path ? sw_format("%s-wal", store->path) : NULL;
+    struct stat info;
+
+    if (!store->db || store->read_only || !wal || stat(wal, &info) < 0 ||
+        info.st_size < LONG_WAL_BYTES)
+        return;
+    sqlite3_busy_handler(store->db, NULL, NULL);
+    sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
 void sw_store_close(struct sw_store *store)
 {
     if (!store)
         return;
     for (size_t i = 0; i < store->cached; i++)
         sqlite3_finalize(store->cache[i].prepared);
+    shorten_long_wal(store);
     sqlite3_close(store->db);
     pthread_mutex_destroy(&store->mutex);
     free(store->path);

@@ -22,6 +22,7 @@ enum wish {
     EATS_MEMORY,      /* more than its limit of 64 MiB */
     PRINTS,           /* number: lines of log (log_line() in stay.h says which), then exit 0 */
     PRINTS_SLOWLY,    /* number: lines, a few milliseconds apart */
+    HOLDS_THE_QUEUE,  /* takes what the next one will wait for */
     WAITS_IN_QUEUE,   /* stays Pending */
 };
 
@@ -36,6 +37,7 @@ enum { NEED_COUNT = 4 };
 
 struct berth {
     const char *name;
+    void (*begin)(const char *dir);      /* before each case: set the environment; may be NULL */
     /* Write the wish into a request that already names platform and secrets. */
     int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */

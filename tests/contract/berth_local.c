@@ -2,7 +2,9 @@
 /*
  * berth_local.c - this machine: wishes become shell text.
  */
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "berth.h"
 
@@ -36,7 +38,8 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
                  "seq -f " NUMBERED " 1 %lld | while read -r l; do echo \"$l\"; sleep 0.003; done",
                  n);
         break;
-    case WAITS_IN_QUEUE:
+    case HOLDS_THE_QUEUE:
+    case WAITS_IN_QUEUE:   /* there is one GPU */
         snprintf(command, sizeof command, "sleep 60");
         if (sw_request_set(request, "gpus", "1", err) < 0)
             return -1;
@@ -45,12 +48,36 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
     return sw_request_set(request, "command", command, err);
 }
 
+/* One GPU, by the stand-in for NVML in tests/sim, leased in the case's own folder. */
+static void begin(const char *dir)
+{
+    char leases[128];
+
+    snprintf(leases, sizeof leases, "%s/leases", dir);
+    setenv("SIM_GPUS", "1", 1);
+    setenv("SLIPWAY_GPU_LEASE_DIR", leases, 1);
+}
+
+static const char *missing(unsigned bit)
+{
+    void *nvml;
+
+    if (bit != QUEUE)
+        return NULL;
+    nvml = dlopen("libnvidia-ml.so.1", RTLD_LAZY);
+    if (!nvml)
+        return "local jobs wait for GPUs only, and there is no NVML, not even tests/sim's";
+    dlclose(nvml);
+    return NULL;
+}
+
 const struct berth berth_local = {
     .name = "local",
+    .begin = begin,
+    .missing = missing,
     .ask = ask,
     .command_key = "command",
     .lacks = {
-        [1] = "local jobs wait for GPUs only; tests/unit/platform/local covers the line",
         [3] = "there is no network between us and this machine that could be cut",
     },
 };

@@ -21,6 +21,7 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
         /* Half of them must still be to come when somebody begins to follow. */
         snprintf(script, sizeof script, "running 50ms, log %lld lines, running 200ms", n);
         break;
+    case HOLDS_THE_QUEUE: snprintf(script, sizeof script, "running"); break;
     case WAITS_IN_QUEUE: snprintf(script, sizeof script, "pending"); break;
     }
     if (sw_request_set(request, "command", "true", err) < 0)

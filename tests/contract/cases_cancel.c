@@ -18,12 +18,17 @@ static void cancel(struct stay *here, const char *job)
 static void a_pending_job_can_be_canceled_and_never_starts(void **state)
 {
     struct stay *here = *state;
-    const char *job = launch(here, WAITS_IN_QUEUE, 0);
+    char holder[SW_ID_SIZE];
+    const char *job;
 
+    memcpy(holder, launch(here, HOLDS_THE_QUEUE, 0), sizeof holder);
+    wait_until(here, holder, SW_RUNNING);
+    job = launch(here, WAITS_IN_QUEUE, 0);
     wait_until(here, job, SW_PENDING);
     cancel(here, job);
     expect_state(here, job, SW_CANCELED);
     assert_int_equal(wait_until_over(here, job), 130);
+    expect_state(here, holder, SW_RUNNING);
 }
 
 static void a_running_job_can_be_canceled(void **state)

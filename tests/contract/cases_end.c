@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cases.h"
 
@@ -100,6 +101,23 @@ static void a_job_is_running_between_its_beginning_and_its_end(void **state)
     wait_until(here, job, SW_RUNNING);
     assert_int_equal(wait_until_over(here, job), 0);
     expect_state(here, job, SW_COMPLETE);
+}
+
+static void a_job_that_waits_says_why(void **state)
+{
+    struct stay *here = *state;
+    int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
+    const char *job;
+
+    wait_until(here, launch(here, HOLDS_THE_QUEUE, 0), SW_RUNNING);
+    job = launch(here, WAITS_IN_QUEUE, 0);
+    for (bool said = false; !said; sw_sleep_ms(10)) {
+        sw_auto(json) json_t *seen = status(here, job);
+
+        assert_string_equal(text_of(seen, "status"), "Pending");
+        said = *text_of(seen, "reason") && *text_of(seen, "message");
+        assert_true(sw_monotonic_ms() < deadline);
+    }
 }
 
 static void a_status_carries_the_fields_of_the_seed(void **state)
@@ -223,6 +241,7 @@ const struct contract_case cases_end[] = {
     CLAIM(a_program_named_by_its_words_that_does_not_exist_gives_127, COMMANDS),
     CLAIM(a_job_past_its_time_limit_gives_124, 0),
     CLAIM(a_job_is_running_between_its_beginning_and_its_end, 0),
+    CLAIM(a_job_that_waits_says_why, QUEUE),
     CLAIM(a_status_carries_the_fields_of_the_seed, 0),
     CLAIM(a_list_shows_every_job_newest_first, 0),
     CLAIM(a_failure_is_explained, 0),

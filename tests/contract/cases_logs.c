@@ -120,6 +120,13 @@ static void standard_error_is_part_of_the_log(void **state)
     log_done(&log);
 }
 
+/* The address sanitizer keeps freed memory aside, up to 256 MiB of it. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { LOG_ROOM_KIB = 320 * 1024 };
+#else
+enum { LOG_ROOM_KIB = 16 * 1024 };
+#endif
+
 /* Compares a stream with the lines it must have, without keeping it. */
 struct audit {
     int64_t offset;
@@ -147,7 +154,7 @@ static int compare(void *context, int replica, int64_t at_ms, const char *bytes,
 
 static void a_log_of_100_mb_is_read_in_bounded_memory(void **state)
 {
-    enum { LINES = 1600000, ROOM_KIB = 16 * 1024 };
+    enum { LINES = 1600000 };
     struct stay *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
     struct sw_error err = { 0 };
@@ -159,7 +166,7 @@ static void a_log_of_100_mb_is_read_in_bounded_memory(void **state)
     expect_ok(sw_logs(here->session, job, &options, compare, &audit, &err), &err, "logs");
     assert_false(audit.wrong);
     assert_int_equal(audit.offset, (int64_t)LINES * LOG_LINE);
-    assert_true(peak_memory_kib() - before < ROOM_KIB);
+    assert_true(peak_memory_kib() - before < LOG_ROOM_KIB);
 }
 
 static void the_log_of_each_rank_can_be_read(void **state)

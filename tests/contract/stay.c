@@ -38,6 +38,16 @@ struct sw_session *open_session(const struct stay *here)
     return session;
 }
 
+void connect_with(struct stay *here, const char *api)
+{
+    sw_close(here->session);
+    if (api)
+        setenv("SLIPWAY_REHEARSAL_API", api, 1);
+    else
+        unsetenv("SLIPWAY_REHEARSAL_API");
+    here->session = open_session(here);
+}
+
 int stay_begin(void **state)
 {
     struct stay *here = sw_new(struct stay);
@@ -56,6 +66,8 @@ int stay_begin(void **state)
             setenv("HOME", path, 1);
     }
     unsetenv("SLIPWAY_REHEARSAL_API");
+    if (here->berth->begin)
+        here->berth->begin(here->dir);
     here->canary = canary_new();
     here->session = open_session(here);
     *state = here;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client.c - `crash-client submit|cancel ...`: the program that dies. Only the public API.
+ * client.c - `crash-client submit|cancel|remove ...`: the program that dies. Only the public API.
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +42,8 @@ int main(int argc, char **argv)
         result = submit(session, argv + 3, &err);
     else if (session && strcmp(argv[1], "cancel") == 0)
         result = sw_cancel(session, argv[3], &err);
+    else if (session && strcmp(argv[1], "remove") == 0)
+        result = sw_remove(session, argv[3], false, &err);
     sw_close(session);
     if (result < 0)
         fprintf(stderr, "crash-client: %s\n", err.message);

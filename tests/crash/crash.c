@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crash.c - `crash PLATFORM submit|cancel|supervisor`: the crash matrix.
+ * crash.c - `crash ... PLATFORM submit|cancel|remove|supervisor`: the crash matrix.
  *
  * The client (or the supervisor) is killed at its 1st, 2nd, 3rd ... call that changes the world,
  * each time in a fresh folder, until it gets through alive. After each crash this process, which
@@ -15,11 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,8 +50,8 @@ static const struct actor actors[] = {
     { "rehearsal", "rehearsal.script", "running 50ms, exit 0", "running", false },
 };
 
-enum what { SUBMIT, CANCEL, SUPERVISOR };
-static const char *const what_names[] = { "submit", "cancel", "supervisor" };
+enum what { SUBMIT, CANCEL, REMOVE, SUPERVISOR };
+static const char *const what_names[] = { "submit", "cancel", "remove", "supervisor" };
 
 /* ---- outcomes ---------------------------------------------------------------------------------- */
 
@@ -60,6 +62,8 @@ enum outcome {
     RAN_ONCE,
     WENT_ON,               /* the cancel died early: the job runs on until it is canceled again */
     WAS_CANCELED,
+    STILL_THERE,           /* the removal died early: the job is known until it is removed again */
+    WAS_REMOVED,
     SAID_LOST,             /* the supervisor died: Error, class infra */
     SAID_REFUSED,          /* the supervisor died before it took the job: submit says so */
     BROKEN,
@@ -67,7 +71,8 @@ enum outcome {
 };
 static const char *const outcome_names[] = {
     "survived", "not remembered", "nothing started", "ran once", "went on, canceled again",
-    "canceled", "lost, and said so", "refused, and said so", "BROKEN",
+    "canceled", "still there, removed again", "removed", "lost, and said so",
+    "refused, and said so", "BROKEN",
 };
 
 struct result {
@@ -262,9 +267,8 @@ static enum outcome try_submit(struct trial *trial, const char *job)
 {
     enum outcome outcome;
     struct seen seen;
+    bool survived = !was_killed(run_client(trial, true, "submit", job));
 
-    if (!was_killed(run_client(trial, true, "submit", job)))
-        return SURVIVED;
     if (settle(trial, &seen) < 0)
         return BROKEN;
     if (!seen.known)
@@ -278,7 +282,9 @@ static enum outcome try_submit(struct trial *trial, const char *job)
     if (expect_marks(trial, outcome == RAN_ONCE) < 0 || expect_no_process(trial) < 0 ||
         submit_again(trial, job) < 0)
         return BROKEN;
-    return outcome;
+    if (survived && outcome != RAN_ONCE)
+        return broken(trial, "nobody was killed, and yet: %s", outcome_names[outcome]);
+    return survived ? SURVIVED : outcome;
 }
 
 static int wait_until_running(struct trial *trial)
@@ -325,6 +331,40 @@ static enum outcome try_cancel(struct trial *trial, const char *job)
     return survived ? SURVIVED : over ? WAS_CANCELED : WENT_ON;
 }
 
+static int count_named(void *context, const char *relative, const struct stat *info)
+{
+    (void)info;
+    *(int *)context += strstr(relative, ID) != NULL;
+    return 0;
+}
+
+static enum outcome try_remove(struct trial *trial, const char *job)
+{
+    struct sw_error err = { 0 };
+    struct seen seen;
+    bool survived, known;
+    int files = 0;
+
+    if (run_client(trial, false, "submit", job) != 0 || settle(trial, &seen) < 0)
+        return broken(trial, "cannot run the job");
+    survived = !was_killed(run_client(trial, true, "remove", NULL));
+    if (look(trial, &seen) < 0)
+        return BROKEN;
+    known = seen.known;
+    if (known && strcmp(seen.status, "Complete") != 0)
+        return broken(trial, "a half removed job is %s (%s)", seen.status, seen.reason);
+    if (known && sw_remove(trial->session, ID, false, &err) < 0)
+        return broken(trial, "a second removal fails: %s", err.message);
+    sw_walk(trial->state_dir, count_named, &files, NULL);
+    if (files > 0)
+        return broken(trial, "%d files of a removed job are left", files);
+    if (unlink(trial->marks) < 0 && trial->actor->leaves_marks)
+        return broken(trial, "the command did not run");
+    if (submit_again(trial, job) < 0)
+        return BROKEN;
+    return survived ? SURVIVED : known ? STILL_THERE : WAS_REMOVED;
+}
+
 /* The supervisor dies instead of the client. Whether it did is told by the fatal call's log. */
 static enum outcome try_supervisor(struct trial *trial, const char *job)
 {
@@ -367,7 +407,8 @@ static void read_fatal_call(const struct trial *trial, struct result *result)
 static void run_trial(struct trial *trial, struct result *result)
 {
     static enum outcome (*const tries[])(struct trial *trial, const char *job) = {
-        [SUBMIT] = try_submit, [CANCEL] = try_cancel, [SUPERVISOR] = try_supervisor,
+        [SUBMIT] = try_submit, [CANCEL] = try_cancel, [REMOVE] = try_remove,
+        [SUPERVISOR] = try_supervisor,
     };
     sw_autofree char *job = NULL;
 
@@ -388,7 +429,8 @@ static void run_trial(struct trial *trial, struct result *result)
     result->outcome = tries[trial->what](trial, job);
     read_fatal_call(trial, result);
     sw_close(trial->session);
-    sw_remove_tree(trial->dir, NULL);
+    if (sw_remove_tree(trial->dir, NULL) < 0 && result->outcome != BROKEN)
+        result->outcome = broken(trial, "somebody still writes into '%s'", trial->dir);
 }
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */
@@ -438,10 +480,15 @@ static void note(struct matrix *matrix, const struct result *result)
 
 static void take_report(struct matrix *matrix)
 {
+    struct pollfd wait = { .fd = matrix->reports[0], .events = POLLIN };
     struct result result;
 
-    if (read(matrix->reports[0], &result, sizeof result) != (ssize_t)sizeof result)
-        abort();
+    /* A trial that ends without a word must not make the matrix wait for ever. */
+    if (poll(&wait, 1, 6 * PATIENCE_MS) != 1 ||
+        read(matrix->reports[0], &result, sizeof result) != (ssize_t)sizeof result) {
+        printf("BROKEN: a trial gave no answer\n");
+        exit(1);
+    }
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
     matrix->running--;
@@ -498,7 +545,7 @@ static int run_matrix(const struct actor *actor, enum what what, const char *whe
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: crash CLIENT INTERPOSER PLATFORM submit|cancel|supervisor "
+    fprintf(stderr, "usage: crash CLIENT INTERPOSER PLATFORM submit|cancel|remove|supervisor "
                     "[before|after [POINT]]\n");
     return 64;
 }

@@ -6,8 +6,9 @@
 
 Generated documents go through doc_convert (JSON in, each format out) and then through the
 reader of each peer; types must agree too, so 1, 1.0 and true are three different things. The
-same documents as written by json and PyYAML must be read equal by us. OmegaConf comes from
-PyPI into VENV_FOLDER; exit status 77 (skipped) when it cannot be had.
+same documents as written by json and PyYAML must be read equal by us. OmegaConf comes from the
+system (scripts/setup installs it), or else from PyPI into VENV_FOLDER; exit status 77 (skipped)
+when it cannot be had.
 """
 import json
 import os
@@ -170,8 +171,17 @@ def check(program, seed):
     print(f"{checks} read-backs agree (seed {seed})")
 
 
+def has_peers(python):
+    probe = [python, "-c", "import omegaconf, tomllib, yaml"]
+    return os.path.exists(python) and subprocess.run(probe, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def with_peers(folder):
-    """Restart inside a virtual environment that has OmegaConf; made once per build folder."""
+    """Restart with a Python that has OmegaConf: this one, the system's, or one of a virtual
+    environment, made once per build folder."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if has_peers(python):
+            os.execv(python, [python, *sys.argv, "--inside"])
     python = os.path.join(folder, "bin", "python")
     marker = os.path.join(folder, "ready")
     if not os.path.exists(marker):

@@ -6,9 +6,9 @@
  * Here these places are made inside the job's folder, and every mention of a declared path in
  * config, environment and command is rewritten (docs/decisions/0005-container-paths-on-local.md).
  *
- *     output  /results      -> results/           input  /data/train.json -> work/inputs/data/train.json
- *     output  /results/x    -> results/x          input  data/train.json  -> work/data/train.json
- *     output  /out/model    -> results/out_model
+ *     output  /results   -> results/          input  /data/a.json -> work/inputs/data/a.json
+ *     output  /results/x -> results/x         input  data/a.json  -> work/data/a.json
+ *     output  /out/model -> results/out_model
  *
  * Only whole path names match, the longest declared one first. A relative name of one word
  * ("train") is rewritten in a command only where it is clearly a path, because a subcommand may

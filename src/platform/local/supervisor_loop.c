@@ -101,7 +101,8 @@ static void replica_ended(struct sup *sup, int rank, int status, const struct ru
     replica->ended = true;
     replica->ended_ms = sw_now_ms();
     replica->peak_bytes = (int64_t)usage->ru_maxrss * 1024;
-    replica->signal = WIFSIGNALED(status) ? WTERMSIG(status) : (int)sw_json_int(report, "signal", 0);
+    replica->signal = WIFSIGNALED(status) ? WTERMSIG(status)
+                                          : (int)sw_json_int(report, "signal", 0);
     replica->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     replica->stopped_by_us = sup->end.decided;
     if (replica->exit_code != 0 || replica->signal)
@@ -178,11 +179,13 @@ static void check_memory(struct sup *sup, int64_t now)
     bytes = local_tree_memory(&below, sup->limits.memory_bytes);
     if (bytes > sup->limits.peak_bytes)
         sup->limits.peak_bytes = bytes;
-    if (bytes <= sup->limits.memory_bytes)
+    if (bytes <= sup->limits.memory_bytes || sup->end.decided)
         return;
     sw_size_format(bytes, used);
     sw_size_format(sup->limits.memory_bytes, limit);
-    sup_decide(sup, SW_ERROR, "memory", 137, "it used %s of memory, its limit is %s", used, limit);
+    sup_decide(sup, SW_ERROR, "memory", 128 + SIGKILL, "it used %s of memory, its limit is %s",
+               used, limit);
+    sup->end.signal = SIGKILL;             /* as the kernel's own killer would have told it */
 }
 
 static void check_disk(struct sup *sup, int64_t now)

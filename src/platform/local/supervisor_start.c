@@ -67,7 +67,8 @@ static void set_environment(const struct sup *sup, int rank)
                           .nodes = sup->nodes, .node_rank = rank < 0 ? 0 : rank,
                           .gpus_per_node = sup->gpus, .master_addr = "127.0.0.1",
                           .master_port = sup->master_port, .worker_addrs = sw_buf_text(&workers),
-                          .world_size_ranks = sw_json_bool(sup->launch, "world_size_ranks", false) },
+                          .world_size_ranks =
+                              sw_json_bool(sup->launch, "world_size_ranks", false) },
                       env);
     set_all(env);
     setenv("CUDA_VISIBLE_DEVICES", gpus ? gpus : "", 1);

@@ -114,6 +114,9 @@ struct rehearsal_faults {
     int64_t down_calls;            /* so many first calls find nobody */
     int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
     int64_t unseen_calls;          /* so many first polls do not show the job */
+    int64_t cut_every;             /* one of so many calls finds nobody; 0: none */
+    int64_t rotate_bytes;          /* the log lies in files of that size; 0: in one */
+    int64_t clock_back_ms;         /* the server's clock is that late */
 };
 
 int rehearsal_faults_parse(const char *text, struct rehearsal_faults *out, struct sw_error *err);

@@ -128,8 +128,10 @@ static void end_by_itself(struct rehearsal_scene *out, const struct rehearsal_st
     say(out, kind, kind == REHEARSE_NODE_LOST ? ending->rank : number);
     if (kind == REHEARSE_EXIT)
         out->exit_code = number;
-    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY)
+    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY) {
         out->signal = number;
+        out->exit_code = 128 + number;           /* as a shell says it, and as on local */
+    }
     out->vanished = kind == REHEARSE_VANISHED;
     if (kind == REHEARSE_EXIT && number == 0)
         out->state = SW_COMPLETE;
@@ -156,6 +158,7 @@ static void end_scene(struct rehearsal_scene *out, const struct course *course,
     case BY_CANCEL:
         out->state = SW_CANCELED;
         out->reason = "canceled";
+        out->exit_code = 130;
         snprintf(out->message, sizeof out->message, "canceled by its user");
         break;
     }

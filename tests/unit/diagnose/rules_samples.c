@@ -54,6 +54,7 @@ const struct rule_sample rule_samples[] = {
         "RPC" },
       { "NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, MMU Fault",
         "NVRM: Xid (PCI:0000:3b:00): 13, Graphics Exception", "Xid errors: 0",
+        "NVRM: Xid (PCI:0000:3b:00): 63, pid=1, Row Remapper: New row marked for remapping",
         "see the manual about Xid 79 errors", "NVRM: Xid (PCI:0000:3b:00): 790, pid=1" } },
     { "gpu-ecc",
       { "RuntimeError: CUDA error: uncorrectable ECC error encountered",
@@ -103,6 +104,10 @@ const struct rule_sample rule_samples[] = {
         "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
         "RuntimeError: CUDA error: unspecified launch failure" },
       { "no illegal memory access was found", "CUDA error: out of memory" } },
+    { "gpu-memory",
+      { "n1:99:142 [0] enqueue.cc:1 NCCL WARN Cuda failure 2 'out of memory'",
+        "CUDA_ERROR_OUT_OF_MEMORY: out of memory" },
+      { "CUDA_ERROR_OUT_OF_MEMORY is 2", "Cuda failure 999 'unknown error'" } },
     { "xid-program",
       { "NVRM: Xid (PCI:0000:3b:00): 31, pid=1234, name=python, Ch 00000008, MMU Fault: ENGINE GR",
         "NVRM: Xid (PCI:0000:3b:00): 13, Graphics SM Warp Exception: Out Of Range Address" },
@@ -326,7 +331,8 @@ const struct rule_sample rule_samples[] = {
     { "segfault",
       { "Fatal Python error: Segmentation fault", "bash: line 1: 42 Segmentation fault (core "
         "dumped) "
-        "python train.py", "  traceback : Signal 11 (SIGSEGV) received by PID 4242" },
+        "python train.py", "  traceback : Signal 11 (SIGSEGV) received by PID 4242",
+        "srun: error: n1: task 289: Segmentation fault (core dumped)" },
       { "segmentation faults: none", "training a segmentation model" } },
     { "nccl-usage",
       { "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",
@@ -358,7 +364,7 @@ const struct rule_sample rule_samples[] = {
         "failed : Connection refused",
         "n1:99:142 [3] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer "
         "10.0.0.2<40000> with status=12 opcode=0 len=0 vendor err 129",
-        "n1:99:142 [3] NCCL WARN Net : Connection closed by remote peer n2<40000>" },
+        "NET/IB : Got completion from peer 10.5.0.34<33956> with error 5, opcode 0, len 1" },
       { "TORCH_NCCL_ASYNC_ERROR_HANDLING is deprecated, use TORCH_NCCL_...",
         "n1:99:142 [0] NCCL INFO NET/IB : no error found", "export NCCL_ASYNC_ERROR_HANDLING=1",
         "n1:99 [0] NCCL WARN NET/Plugin: Could not find: libnccl-net.so",

@@ -119,6 +119,9 @@ static void every_label_of_a_launcher_is_taken_off(void **state)
     }
 }
 
+#define TEN_LINES "step\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\nstep\n"
+#define MANY_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES TEN_LINES
+
 /* Whole logs, as people paste them into bug reports. */
 static const struct {
     const char *name, *log, *facts;
@@ -133,6 +136,15 @@ static const struct {
       "operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
       "ncclRemoteError: A call failed possibly due to a network error\n",
       NULL, "ERR_PROGRAM", "memory", "cuda-memory" },
+    { "neither does an Xid make it infrastructure",
+      "NVRM: Xid (PCI:0000:3b:00): 48, pid=1, DBE\n"
+      "Traceback (most recent call last):\n  File \"t.py\", line 1\n"
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+      NULL, "ERR_PROGRAM", "memory", "cuda-memory" },
+    { "an exception that was logged and survived is not the reason for what came after",
+      "Traceback (most recent call last):\n  File \"d.py\", line 1\nKeyError: 'x'\n" MANY_LINES
+      "ncclRemoteError: A call failed possibly due to a network error\n",
+      NULL, "ERR_INFRA", "network", "nccl-transport" },
     { "a device assert is the program's",
       "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1290: indexSelectLargeIndex: block: [1,0,0], "
       "thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n"
@@ -357,6 +369,19 @@ static void the_platforms_message_is_read_like_a_line(void **state)
     assert_false(sw_verdict_is_retriable(verdict, NULL));
 }
 
+static void a_message_is_shown_on_one_line_and_harmless(void **state)
+{
+    struct sw_evidence evidence = { .state = SW_ERROR, .reason = "exit", .exit_code = 1,
+                                    .failed_replica = 2, .message = "one\n\033[2Jtwo\xff" };
+    sw_auto(json) json_t *verdict = sw_diagnose(&evidence);
+    const json_t *lines = json_object_get(verdict, "evidence");
+
+    (void)state;
+    assert_string_equal(json_string_value(json_array_get(lines, 0)), "one ^[[2Jtwo\xef\xbf\xbd");
+    assert_string_equal(json_string_value(json_array_get(lines, 2)),
+                        "the first rank to fail was 2");
+}
+
 static void patterns_mean_what_they_say(void **state)
 {
     static const struct { const char *pattern, *text; bool fits; } cases[] = {
@@ -410,6 +435,7 @@ int main(void)
         cmocka_unit_test(evidence_is_harmless_short_and_in_the_order_of_the_log),
         cmocka_unit_test(an_unknown_failure_shows_its_last_words),
         cmocka_unit_test(the_platforms_message_is_read_like_a_line),
+        cmocka_unit_test(a_message_is_shown_on_one_line_and_harmless),
         cmocka_unit_test(patterns_mean_what_they_say),
         cmocka_unit_test(a_hostile_log_takes_no_time),
     };

@@ -71,7 +71,6 @@ static void what_no_table_can_express_is_refused_here(void **state)
     static const struct { const char *job, *says; } bad[] = {
         { "{}", "no command" },
         { "{\"command\":\"\"}", "no command" },
-        { "{\"command\":\"x\",\"python\":{\"script\":\"a\"}}", "keep one" },
         { "{\"command\":\"x\",\"env\":{\"T\":\"v\"},\"secrets\":[\"T\"]}", "T is a secret" },
     };
 

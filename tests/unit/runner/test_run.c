@@ -131,8 +131,8 @@ static void term_is_passed_on_to_the_whole_group(void **state)
     pid_t pid;
 
     here->payload->command =
-        sw_strdup("sh -c 'trap \"touch heard; exit 0\" TERM; touch ready;"
-                  " while true; do sleep 0.02; done' & trap 'wait; exit 9' TERM; wait; wait");
+        sw_strdup("trap 'wait; exit 9' TERM; sh -c 'trap \"touch heard; exit 0\" TERM; touch ready;"
+                  " while true; do sleep 0.02; done' & wait; wait");
     pid = start(here, "run");
     wait_for_file(ready);
     kill(pid, SIGTERM);

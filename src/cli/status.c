@@ -251,8 +251,8 @@ const struct command command_status = {
     .summary = "tell everything known about jobs",
     .description =
         "You get a card per job: its state and why, exit code, times, progress, a time line of "
-        "its attempts, and where its results are. With -o json one named job is one object; several are {\"version\", "
-        "\"jobs\"}. How to name jobs: slipway help selectors.",
+        "its attempts, and where its results are. With -o json one named job is one object; "
+        "several are {\"version\", \"jobs\"}. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,
     .shared = { cli_output_jobs },

@@ -108,7 +108,8 @@ static void a_full_disk_is_told(void **state)
 
     /* A name space of our own: nobody else sees the disk, and it goes when we go. */
     if (mkdir(disk, 0700) < 0 || unshare(CLONE_NEWNS) < 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("tmpfs", disk, "tmpfs", 0, "size=1m") < 0) {
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", disk, "tmpfs", 0, "size=1m") < 0) {
         print_message("needs the right to mount a small tmpfs: %s\n", strerror(errno));
         skip();
     }

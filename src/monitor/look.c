@@ -42,6 +42,7 @@ struct slice {
     const struct question *question;
     struct sw_store *store;
     struct sw_link *link;
+    const json_t *rules;               /* the user's own, for explaining failures */
     struct view *views;
     struct sw_sighting *seen;          /* beside the views: poll wants them in a row */
     size_t count;
@@ -213,7 +214,7 @@ static json_t *verdict_of(const struct slice *slice, const struct sw_sighting *s
     evidence.exit_code = seen->exit_code;
     evidence.signal = seen->signal;
     evidence.failed_replica = seen->failed_replica;
-    verdict = sw_diagnose(&evidence);
+    verdict = sw_diagnose_with(&evidence, slice->rules);
     sw_evidence_done(&evidence);
     return verdict;
 }
@@ -349,6 +350,7 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
 {
     __attribute__((cleanup(slice_auto))) struct slice slice = {
         .question = question, .store = harbour->store, .link = link, .now_ms = sw_now_ms(),
+        .rules = harbour->rules ? harbour->rules(harbour->context) : NULL,
         .views = sw_alloc(SLICE * sizeof *slice.views), .seen = sw_alloc(SLICE * sizeof *slice.seen),
     };
     struct sw_error why = { 0 };

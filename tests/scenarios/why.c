@@ -108,7 +108,8 @@ static void a_full_disk_is_told(void **state)
 
     /* A name space of our own: nobody else sees the disk, and it goes when we go. */
     if (mkdir(disk, 0700) < 0 || unshare(CLONE_NEWNS) < 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 || mount("tmpfs", disk, "tmpfs", 0, "size=1m") < 0) {
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", disk, "tmpfs", 0, "size=1m") < 0) {
         print_message("needs the right to mount a small tmpfs: %s\n", strerror(errno));
         skip();
     }
@@ -198,7 +199,7 @@ int main(int argc, char **argv)
 
     if (argc < 2)
         return 64;
-    slipway_program = argv[1];
+    slipway_program = realpath(argv[1], NULL);      /* scenes change the folder */
     setvbuf(stdout, NULL, _IOLBF, 0);
     return cmocka_run_group_tests_name("real failures, explained", tests, NULL, NULL);
 }

@@ -44,8 +44,9 @@ struct nvml {
     int (*name)(nvml_device_t device, char *text, unsigned int size);
     int (*memory)(nvml_device_t device, struct nvml_memory *memory);
     int (*utilization)(nvml_device_t device, struct nvml_utilization *utilization);
-    int (*pci)(nvml_device_t device, struct nvml_pci *pci);               /* may be NULL */
-    int (*ecc)(nvml_device_t device, int kind, int since, unsigned long long *count);  /* likewise */
+    /* These two may be NULL. */
+    int (*pci)(nvml_device_t device, struct nvml_pci *pci);
+    int (*ecc)(nvml_device_t device, int kind, int since, unsigned long long *count);
 };
 
 static bool load(struct nvml *nvml)

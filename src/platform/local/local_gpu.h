@@ -72,4 +72,8 @@ void gpu_lease_free(struct gpu_lease *lease);
 bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE]);
 
+/* Tickets of this user whose waiter is dead: `fn` hears each one's path; with `remove` they go. */
+void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
+                      void (*fn)(void *context, const char *path), void *context);
+
 #endif

@@ -27,6 +27,9 @@
 #define LOCAL_EXIT       "exit.json"         /* the last word; nothing runs once it is there */
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
+#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
+
+#define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
 
 enum {
     LOCAL_RECORD_MAX = 8 * 1024 * 1024,
@@ -60,6 +63,15 @@ bool local_has(const char *folder, const char *name);
 int local_lock_take(const char *folder);         /* descriptor, or -1: somebody holds it */
 bool local_lock_held(const char *folder);        /* asks without disturbing anybody */
 void local_host_name(char out[128]);
+
+/* ---- local_cgroup.c: where processes are in cgroup v2 ---------------------------------------- */
+
+char *local_cgroup_of(pid_t pid);                /* "/user.slice/..."; NULL: no cgroup v2 */
+/* The cgroup that a supervisor made for the job of `pid` ("/sys/fs/cgroup/..."); NULL: none. */
+char *local_cgroup_of_job(pid_t pid);
+/* Our empty ones that may be left, where supervisors of this session make them. */
+void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
+                        void *context);
 
 /* ---- local_paths.c: container paths on a machine without containers (pure) ----------------- */
 
@@ -133,7 +145,7 @@ int local_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
 char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
-/* ---- local_look.c ------------------------------------------------------------------------------ */
+/* ---- local_look.c --------------------------------------------------------------------------- */
 
 json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
@@ -141,6 +153,10 @@ int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
 char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
+int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err);
+json_t *local_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
+                        void *context, bool remove, struct sw_error *err);
 json_t *local_inventory(struct sw_link *link, struct sw_error *err);
 
 /* The supervisor is gone and left no last word: end what it left behind, and write that word.

@@ -40,8 +40,9 @@ ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int re
     ssize_t n;
 
     if (fd < 0)
-        return errno == ENOENT ? 0
-                               : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
+        return errno == ENOENT
+                   ? 0
+                   : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
     do
         n = pread(fd, bytes, size, offset);
     while (n < 0 && errno == EINTR);

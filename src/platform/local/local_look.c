@@ -5,12 +5,8 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
 #include "base/file.h"

@@ -107,6 +107,16 @@ static bool has(const struct local_processes *all, pid_t pid)
     return false;
 }
 
+void local_processes_subtract(struct local_processes *from, const struct local_processes *these)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < from->count; i++)
+        if (!has(these, from->items[i].pid))
+            from->items[kept++] = from->items[i];
+    from->count = kept;
+}
+
 void local_tree_below(pid_t root, struct local_processes *out)
 {
     sw_auto(local_processes) struct local_processes all = { 0 };
@@ -177,7 +187,8 @@ struct marks {
     json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
 };
 
-static bool has_environment(pid_t pid, const char *mark)
+/* The first variable of a process that begins with `mark`: owned, NULL when there is none. */
+static char *environment_of(pid_t pid, const char *mark)
 {
     char path[64];
     size_t length = 0;
@@ -186,9 +197,25 @@ static bool has_environment(pid_t pid, const char *mark)
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
     for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
-        if (strcmp(at, mark) == 0)
-            return true;
-    return false;
+        if (strncmp(at, mark, strlen(mark)) == 0)
+            return sw_strdup(at);
+    return NULL;
+}
+
+static bool has_environment(pid_t pid, const char *mark)
+{
+    sw_autofree char *found = environment_of(pid, mark);
+
+    return found && strcmp(found, mark) == 0;
+}
+
+static bool is_another_of_ours(pid_t pid)
+{
+    char path[64];
+    struct stat info;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return pid != getpid() && stat(path, &info) == 0 && info.st_uid == geteuid();
 }
 
 static bool writes_to(pid_t pid, int fd, const json_t *pipes)
@@ -210,11 +237,8 @@ static bool writes_to(pid_t pid, int fd, const json_t *pipes)
 static bool carries_mark(void *context, pid_t pid)
 {
     const struct marks *marks = context;
-    char path[64];
-    struct stat info;
 
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (pid == getpid() || stat(path, &info) < 0 || info.st_uid != geteuid())
+    if (!is_another_of_ours(pid))
         return false;
     return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
            writes_to(pid, 2, marks->pipes);
@@ -228,6 +252,28 @@ void local_tree_marked(const char *folder, struct local_processes *out)
 
     *out = (struct local_processes){ 0 };
     scan(out, carries_mark, &marks);
+}
+
+static bool is_of_this_user(void *context, pid_t pid)
+{
+    (void)context;
+    return is_another_of_ours(pid);
+}
+
+void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
+                                                         const char *folder), void *context)
+{
+    static const char name[] = "SLIPWAY_JOB_DIR=";
+    sw_autofree char *mark = sw_format("%s%s/", name, root);
+    sw_auto(local_processes) struct local_processes all = { 0 };
+
+    scan(&all, is_of_this_user, NULL);
+    for (size_t i = 0; i < all.count; i++) {
+        sw_autofree char *found = environment_of(all.items[i].pid, mark);
+
+        if (found)
+            fn(context, all.items[i].pid, found + strlen(name));
+    }
 }
 
 void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,

@@ -146,7 +146,7 @@ static int open_descriptors(struct sup *sup, struct sw_error *err)
 static void set_limits(struct sup *sup)
 {
     int64_t memory = sw_json_int(sup->launch, "memory_bytes", 0);
-    sw_autofree char *name = sw_format("slipway-%s-%d", sup->job_id, sup->attempt);
+    sw_autofree char *name = sw_format(LOCAL_CGROUP_PREFIX "%s-%d", sup->job_id, sup->attempt);
 
     sup_limits_open(&sup->limits, NULL, NULL, name, memory * sup->nodes, sup->cpus * sup->nodes);
     if (memory > 0)

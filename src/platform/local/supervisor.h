@@ -156,6 +156,9 @@ void sup_live_end(struct sup *sup);
 /* supervisor_facts.c: what else was seen. */
 void sup_facts_begin(struct sup *sup);
 void sup_facts_gather(struct sup *sup);
+
+/* supervisor_xid.c: "xid" among the facts. */
+void sup_find_xids(const struct sup *sup);
 int sup_xid_of(const char *record, int64_t since_us, const char addresses[][32], int count);
 
 /* supervisor_guard.c: a job that stands still. */

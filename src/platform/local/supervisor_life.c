@@ -161,27 +161,40 @@ static void wait_for_gpus(struct sup *sup)
         share_out(sup);
 }
 
+/* Everything of the job but us: what is below us and, when `slipway exec` was used, what it left
+ * elsewhere. That search reads the environment of many processes: only where there is reason. */
+static void find_all(const struct sup *sup, struct local_processes *below,
+                     struct local_processes *guests)
+{
+    local_tree_below(getpid(), below);
+    if (local_has(sup->folder, LOCAL_GUESTS)) {
+        local_tree_marked(sup->folder, guests);
+        local_processes_subtract(guests, below);
+    }
+}
+
 /* The runners are spared at first: they end by themselves when their command does, and then
  * tell how it ended. */
 static void signal_tree(struct sup *sup, int signal, bool spare_runners)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 };
+    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
     pid_t spare[LOCAL_REPLICAS_MAX];
     size_t count = 0;
 
     for (int i = 0; spare_runners && i < sup->nodes; i++)
         if (sup->replicas[i].pid && !sup->replicas[i].ended)
             spare[count++] = sup->replicas[i].pid;
-    local_tree_below(getpid(), &below);
+    find_all(sup, &below, &guests);
     local_tree_signal(&below, signal, spare, count);
+    local_tree_signal(&guests, signal, spare, count);
 }
 
-static bool anything_left(void)
+static bool anything_left(const struct sup *sup)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 };
+    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
 
-    local_tree_below(getpid(), &below);
-    return below.count > 0;
+    find_all(sup, &below, &guests);
+    return below.count > 0 || guests.count > 0;
 }
 
 static void end_everything(struct sup *sup)
@@ -189,12 +202,12 @@ static void end_everything(struct sup *sup)
     int64_t begun = sw_monotonic_ms(), kill_at = begun + sup->grace_ms;
     bool killing = false;
 
-    if (!anything_left() && sup_all_ended(sup))
+    if (!anything_left(sup) && sup_all_ended(sup))
         return;
     if (!sup_all_ended(sup))
         sup_write_status(sup, SW_RUNNING, "ending", sup->end.message);
     signal_tree(sup, SIGTERM, true);
-    while (anything_left() || !sup_all_ended(sup)) {
+    while (anything_left(sup) || !sup_all_ended(sup)) {
         int64_t now = sw_monotonic_ms();
 
         if (now >= kill_at) {

@@ -93,16 +93,16 @@ struct rehearsal_scene {
 void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
                         struct rehearsal_scene *out);
 int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run);
+/* The first byte written at or after a time; when a byte was written (0: it is not there yet), and
+ * the first one that may have another time. */
+int64_t rehearsal_log_since(const struct rehearsal_script *script,
+                            const struct rehearsal_run *run, int64_t at_ms);
+void rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        int64_t offset, int64_t *at_ms, int64_t *until);
 /* Bytes of the log from `offset`: as many as there are, at most `size`. */
 size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
                           int64_t offset, char *bytes, size_t size);
 
-/* When the byte at `offset` was written, and the first byte of another time; false: not yet. */
-bool rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                        int64_t offset, int64_t *at_ms, int64_t *until);
-/* The first byte written at or after a time; the end of the log when there is none. */
-int64_t rehearsal_log_since(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                            int64_t at_ms);
 /* When the log last grew; when the job began, if there is no log; 0: not begun. */
 int64_t rehearsal_last_output(const struct rehearsal_script *script,
                               const struct rehearsal_run *run);

@@ -304,61 +304,6 @@ static size_t walk_log(const struct rehearsal_script *script, const struct rehea
     return done;
 }
 
-/* When line `index` of a passage that began at `at` was written. */
-static int64_t line_time(const struct passage *passage, int64_t at, int64_t index)
-{
-    return passage->step->kind == REHEARSE_EPOCHS ? at + (index + 1) * passage->step->length_ms
-                                                  : at;
-}
-
-bool rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                        int64_t offset, int64_t *at_ms, int64_t *until)
-{
-    struct course course = plot(script, run);
-    int64_t end = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
-    int64_t at = run->submitted_ms, total = 0;
-
-    for (size_t i = 0; offset >= 0 && i < script->count && at <= end; i++) {
-        const struct rehearsal_step *step = &script->steps[i];
-        struct passage passage = passage_of(step, at, end);
-        int64_t length = passage.lines * passage.width;
-
-        if (offset < total + length) {
-            int64_t index = (offset - total) / passage.width;
-
-            *at_ms = line_time(&passage, at, index);
-            *until = step->kind == REHEARSE_EPOCHS ? total + (index + 1) * passage.width
-                                                   : total + length;
-            return true;
-        }
-        total += length;
-        at = later(at, step_ms(step));
-    }
-    return false;
-}
-
-int64_t rehearsal_log_since(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                            int64_t at_ms)
-{
-    int64_t size = rehearsal_log_size(script, run), offset = 0, written_ms = 0, until = 0;
-
-    while (offset < size && rehearsal_log_time(script, run, offset, &written_ms, &until) &&
-           written_ms < at_ms)
-        offset = until;
-    return offset;
-}
-
-int64_t rehearsal_last_output(const struct rehearsal_script *script,
-                              const struct rehearsal_run *run)
-{
-    struct course course = plot(script, run);
-    int64_t size = rehearsal_log_size(script, run), at_ms = 0, until = 0;
-
-    if (size > 0 && rehearsal_log_time(script, run, size - 1, &at_ms, &until))
-        return at_ms;
-    return course.started_ms <= run->now_ms ? course.started_ms : 0;
-}
-
 int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run)
 {
     int64_t total;
@@ -373,4 +318,53 @@ size_t rehearsal_log_read(const struct rehearsal_script *script, const struct re
     int64_t total;
 
     return offset < 0 ? 0 : walk_log(script, run, offset, bytes, size, &total);
+}
+
+int64_t rehearsal_log_since(const struct rehearsal_script *script,
+                            const struct rehearsal_run *run, int64_t at_ms)
+{
+    struct rehearsal_run before = *run;
+
+    /* What was there a moment earlier is exactly what was not written since. */
+    if (at_ms <= run->now_ms)
+        before.now_ms = at_ms - 1;
+    return before.now_ms < run->submitted_ms ? 0 : rehearsal_log_size(script, &before);
+}
+
+void rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        int64_t offset, int64_t *at_ms, int64_t *until)
+{
+    struct course course = plot(script, run);
+    int64_t last = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
+    int64_t at = run->submitted_ms, begins = 0;
+
+    *at_ms = 0;
+    *until = offset;
+    for (size_t i = 0; i < script->count && at <= last; i++) {
+        const struct rehearsal_step *step = &script->steps[i];
+        struct passage passage = passage_of(step, at, last);
+        int64_t ends = begins + passage.lines * passage.width;
+
+        if (offset >= begins && offset < ends) {
+            int64_t line = (offset - begins) / passage.width;
+            bool line_by_line = step->kind == REHEARSE_EPOCHS && step->length_ms > 0;
+
+            *at_ms = line_by_line ? at + (line + 1) * step->length_ms : at;
+            *until = line_by_line ? begins + (line + 1) * passage.width : ends;
+            return;
+        }
+        begins = ends;
+        at = later(at, step_ms(step));
+    }
+}
+
+int64_t rehearsal_last_output(const struct rehearsal_script *script,
+                              const struct rehearsal_run *run)
+{
+    struct course course = plot(script, run);
+    int64_t size = rehearsal_log_size(script, run), at_ms = 0, until = 0;
+
+    if (size > 0)
+        rehearsal_log_time(script, run, size - 1, &at_ms, &until);
+    return at_ms > 0 ? at_ms : course.started_ms <= run->now_ms ? course.started_ms : 0;
 }

@@ -73,7 +73,6 @@ static void thread_37_when_one_rank_dies_the_others_end_within_seconds(void **st
     struct sw_request *made = request_shell(here, "if [ $NODE_RANK = 2 ]; then sleep 0.2; "
                                             "kill -9 $$; fi; sleep 600");
     int64_t begun = sw_monotonic_ms();
-    sw_auto(json) json_t *seen = NULL;
     const char *job;
 
     set(made, "nodes", "4");

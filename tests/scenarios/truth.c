@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 
     if (argc < 2)
         return 64;
-    slipway_program = argv[1];
+    slipway_program = realpath(argv[1], NULL);      /* scenes change the folder */
     setvbuf(stdout, NULL, _IOLBF, 0);
     return cmocka_run_group_tests_name("one table of ends", tests, NULL, NULL);
 }

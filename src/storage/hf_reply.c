@@ -149,7 +149,9 @@ static int64_t whole_number(const char *text)
 void hf_read_file_headers(const struct sw_http_reply *reply, struct sw_object *object)
 {
     sw_autofree char *linked = sw_http_header(reply, "X-Linked-Etag");
-    sw_autofree char *etag = linked ? NULL : sw_http_header(reply, "ETag");
+    /* A redirect may have a version of its own: that of its text. */
+    sw_autofree char *etag = linked || reply->status / 100 != 2 ? NULL
+                                                                : sw_http_header(reply, "ETag");
     sw_autofree char *size = sw_http_header(reply, "X-Linked-Size");
     const char *told = linked ? linked : etag;
 

@@ -265,7 +265,8 @@ static enum sw_step redirected(struct sw_op *op, const struct sw_http_reply *rep
     sw_autofree char *url = hub_redirect(reply, op->note, err);
     bool at_home = url && op->step != HF_FILE && sw_http_same_host(url, root->endpoint);
 
-    if (!url || ++op->turns > HUB_TURNS || (!at_home && op->kind != SW_OP_GET)) {
+    op->turns += at_home || op->step == HF_FILE;       /* the way from hub to file host is none */
+    if (!url || op->turns > HUB_TURNS || (!at_home && op->kind != SW_OP_GET)) {
         if (url)
             sw_fail(err, SW_E_REFUSED, "the hub redirects to another host, or in circles");
         sw_wrap(err, "%s", what);

@@ -39,7 +39,7 @@ static size_t revision_length(const char *text)
 static char *take_revision(const char *text, size_t length, struct sw_error *err)
 {
     sw_autofree char *revision = sw_http_decode(text, length);
-    size_t decoded = revision ? strlen(revision) : 0;
+    size_t decoded = revision && !memmem(text, length, "%00", 3) ? strlen(revision) : 0;
 
     for (size_t i = 0; i < decoded; i++)
         if ((unsigned char)revision[i] <= ' ' || revision[i] == 0x7f)

@@ -301,6 +301,8 @@ static enum sw_step answered(struct sw_op *op, const struct sw_http_reply *reply
         return step;
     if (hub_is_redirect(reply->status))
         return redirected(op, reply, request, err);
+    if (op->kind == SW_OP_LIST && *op->key && hf_is_no_entry(reply))
+        return SW_STEP_DONE;                   /* as everywhere: nothing is below this name */
     if (!good)
         return hf_judge((struct hf_root *)op->root, reply, what, now_ms, op, err);
     if (op->step == HF_PIN)

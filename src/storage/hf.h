@@ -47,6 +47,8 @@ void hf_read_file_headers(const struct sw_http_reply *reply, struct sw_object *o
 /* Address in `Link: <...>; rel="next"`, owned; NULL: this was the last page. */
 char *hf_next_page(const struct sw_http_reply *reply);
 
+/* The repository and the revision are there, this path is not. */
+bool hf_is_no_entry(const struct sw_http_reply *reply);
 /* A reply that is neither good nor a redirect, in clear words. */
 enum sw_step hf_judge(const struct hf_root *root, const struct sw_http_reply *reply,
                       const char *what, int64_t now_ms, struct sw_op *op, struct sw_error *err);

@@ -272,6 +272,13 @@ static enum sw_step say_disabled(const struct hf_root *root, const char *what,
     return SW_STEP_FAILED;
 }
 
+bool hf_is_no_entry(const struct sw_http_reply *reply)
+{
+    sw_autofree char *code = sw_http_header(reply, "X-Error-Code");
+
+    return reply->status == 404 && sw_text_same(code, "EntryNotFound");
+}
+
 typedef enum sw_step say_fn(const struct hf_root *root, const char *what, struct sw_error *err);
 
 static const struct {

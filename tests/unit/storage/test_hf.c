@@ -217,6 +217,18 @@ static void a_listing_cannot_name_files_outside_of_the_folder_asked_for(void **s
     assert_int_equal(talk.err.code, SW_E_REFUSED);
 }
 
+static void nothing_is_below_what_is_not_there(void **state)
+{
+    sw_auto(talk) struct talk talk = { 0 };
+
+    (void)state;
+    talk_settings = "";
+    open_pinned(&talk, "hf_model://org/name");
+    talk_ask(&talk, SW_OP_LIST, "a.txt/");
+    assert_int_equal(talk_hear(&talk, 404, "X-Error-Code: EntryNotFound\n", ""), SW_STEP_DONE);
+    assert_string_equal(sw_buf_text(&talk.found), "");
+}
+
 static void a_commit_needs_no_pin(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
@@ -419,7 +431,6 @@ static void refusals_are_told_in_clear_words(void **state)
         { "", 401, "X-Error-Code: GatedRepo\n", SW_E_CREDENTIAL, "gated" },
         { WITH_TOKEN, 403, "x-error-code: GatedRepo\n", SW_E_CREDENTIAL, "ask for access" },
         { "", 404, "X-Error-Code: RevisionNotFound\n", SW_E_NOT_FOUND, "revision 'main'" },
-        { "", 404, "X-Error-Code: EntryNotFound\n", SW_E_NOT_FOUND, "no such file" },
         { "", 403, "X-Error-Message: Access to this resource is disabled.\n", SW_E_REFUSED,
           "disabled" },
         { WITH_TOKEN, 401, "X-Error-Message: Invalid credentials in Authorization header\n",
@@ -516,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_next_page_on_another_host_is_refused),
         cmocka_unit_test(an_interrupted_listing_goes_on_with_its_page),
         cmocka_unit_test(a_listing_cannot_name_files_outside_of_the_folder_asked_for),
+        cmocka_unit_test(nothing_is_below_what_is_not_there),
         cmocka_unit_test(a_commit_needs_no_pin),
         cmocka_unit_test(a_file_is_looked_up_with_its_digest),
         cmocka_unit_test(the_token_never_goes_to_the_file_host),

@@ -8,6 +8,7 @@
 #include "storage/hub.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

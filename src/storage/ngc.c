@@ -15,6 +15,7 @@
  */
 #include "storage/ngc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -234,7 +235,7 @@ static enum sw_step say_closed(const struct ngc_root *root, const struct sw_http
 
     if (root->key && root->denied)
         sw_fail(err, SW_E_CREDENTIAL, "%s: the key of %s may not read it, and it is not public%s",
-                root->head.uri, root->key_from, reason);
+                root->head.uri, root->key_from, root->denied);
     else if (!root->key && reply->status != 404)
         sw_fail(err, SW_E_CREDENTIAL, "%s is not public, and NGC_KEY is not set%s", root->head.uri,
                 reason);
@@ -255,8 +256,8 @@ static enum sw_step try_next_door(struct sw_op *op, const struct sw_http_reply *
     struct ngc_root *root = (struct ngc_root *)op->root;
     bool denied = reply->status == 401 || reply->status == 403 || op->step == NGC_TOKEN;
 
-    if (denied && op->turns < NGC_FIRST_GUEST)
-        root->denied = reply->status;
+    if (denied && op->turns < NGC_FIRST_GUEST && !root->denied)
+        root->denied = ngc_read_reason(reply);
     if (op->turns == root->door)
         root->door = denied && root->door < NGC_FIRST_GUEST ? NGC_FIRST_GUEST : root->door + 1;
     if (root->door >= NGC_DOORS)

@@ -39,7 +39,7 @@ struct ngc_root {
     char *version;              /* NULL: the latest, not asked yet */
     int door;                   /* which one we stand at; NGC_DOORS: all are closed */
     bool ready;                 /* the version is there and complete */
-    int denied;                 /* status with which the key was refused; 0: never */
+    char *denied;               /* what was said when the key was refused; NULL: it was not */
     enum ngc_key_kind key_kind;
     char *key;                  /* NULL: none */
     char *key_from;             /* "NGC_KEY", or the file */

@@ -8,6 +8,7 @@
 #include "storage/ngc.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -175,6 +176,7 @@ void ngc_close(struct sw_root *opaque)
     free(root->team);
     free(root->name);
     free(root->version);
+    free(root->denied);
     hub_wipe(root->key);
     free(root->key_from);
     hub_wipe(root->token);

@@ -21,6 +21,7 @@ SLIPWAY = sys.argv[3] if len(sys.argv) > 3 else None
 GOOD_HF = {"HF_TOKEN": "hf_good"}
 NEW_KEY = {"NGC_KEY": "nvapi-good"}
 OLD_KEY = {"NGC_API_KEY": "bGVnYWN5LWtleQ=="}
+NOT_FOUND, CREDENTIAL, UNREACHABLE, CONFLICT, IO, UNSUPPORTED = 66, 77, 69, 68, 74, 78   # exit codes
 WEATHER = ("429", "503", "drop")
 HF_QUESTIONS = ("revision", "tree", "paths-info", "resolve", "small", "files")
 failures = []
@@ -63,15 +64,44 @@ class Hubs:
         claim(f"... and the fault did happen ({name})", not left, str(left))
         self.stage.sim.faults()
 
-    def is_refused(self, name, uri, settings, *words):
+    def is_refused(self, name, uri, settings, code, *words):
         done = self.run(uri, self.stage.place(), settings)
         said = done.stderr
-        claim(name, done.returncode != 0 and all(w in said for w in words) and
+        claim(name, done.returncode == code and all(w in said for w in words) and
               "hf_good" not in said and "nvapi-good" not in said and "Signature" not in said, said)
 
     def is_clean(self, name):
         report = self.stage.sim.order("report")
         claim(name, not report["violations"], "\n".join(report["violations"]))
+
+
+def engine_manners(hubs, uri, planted, settings):
+    """What a user of cp and ls expects of any storage."""
+    stage, place = hubs.stage, hubs.stage.place()
+    wanted = stage.planted(planted)
+    hubs.run(uri, place, settings)
+    before = stage.sim.order("report")["requests"]["files"]
+    done = hubs.run(uri, place, settings)
+    after = stage.sim.order("report")["requests"]["files"]
+    claim(f"{uri}: a second cp fetches nothing", done.returncode == 0 and before == after, done.stderr)
+    (place / sorted(wanted)[0]).write_bytes(b"spoilt")
+    done = hubs.run(uri, place, settings)
+    claim(f"{uri}: a spoilt file is mended", tree(place) == wanted, done.stderr)
+    environment = stage.environment(**hubs.where, **settings)
+    name = next(n for n in sorted(wanted) if "/" in n and wanted[n])
+    single = stage.place()
+    done = subprocess.run([SLIPWAY, "cp", f"{uri}/{name}", single], env=environment,
+                          capture_output=True, text=True, timeout=60)
+    claim(f"{uri}: one file arrives", single.is_file() and single.read_bytes() == wanted[name],
+          done.stderr)
+    done = subprocess.run([SLIPWAY, "cp", f"{uri}/{name.split('/')[0]}", stage.place()],
+                          env=environment, capture_output=True, text=True, timeout=60)
+    claim(f"{uri}: a folder without -r says so", done.returncode != 0 and "folder" in done.stderr,
+          done.stderr)
+    done = subprocess.run([SLIPWAY, "ls", "-r", uri], env=environment, capture_output=True, text=True,
+                          timeout=60)
+    claim(f"{uri}: ls names every file", done.returncode == 0 and all(n in done.stdout for n in wanted),
+          done.stdout + done.stderr)
 
 
 def hugging_face(engine):
@@ -91,15 +121,19 @@ def hugging_face(engine):
         hubs.arrives("a folder arrives", model + "/deep/", whole + "/deep", {})
 
         hubs.is_refused("a gated model says so", "hf_model://gated/name", {"HF_TOKEN": "hf_plain"},
-                        "CredentialError", "gated")
+                        CREDENTIAL, "gated")
         hubs.is_refused("a private model asks for HF_TOKEN", "hf_model://private/name", {},
-                        "CredentialError", "HF_TOKEN")
+                        CREDENTIAL, "HF_TOKEN")
         hubs.is_refused("a missing model says so", "hf_model://org/nothing", GOOD_HF,
-                        "no such repository")
-        hubs.is_refused("a missing revision says so", model + "@nothing", {}, "nothing")
-        hubs.is_refused("a bad token says so", model, {"HF_TOKEN": "hf_bad"}, "HF_TOKEN", "refused")
-        hubs.is_refused("a file above 50 GB says why not", "hf_model://org/big", {}, "Xet", "60.0 GB")
-        hubs.is_refused("offline is offline", model, {"HF_HUB_OFFLINE": "1"}, "HF_HUB_OFFLINE")
+                        NOT_FOUND, "no such repository")
+        hubs.is_refused("a missing revision says so", model + "@nothing", {}, NOT_FOUND,
+                        "nothing")
+        hubs.is_refused("a bad token says so", model, {"HF_TOKEN": "hf_bad"}, CREDENTIAL,
+                        "HF_TOKEN", "refused")
+        hubs.is_refused("a file above 50 GB says why not", "hf_model://org/big", {}, UNSUPPORTED,
+                        "Xet", "60.0 GB")
+        hubs.is_refused("offline is offline", model, {"HF_HUB_OFFLINE": "1"}, UNREACHABLE,
+                        "HF_HUB_OFFLINE")
 
         for where in HF_QUESTIONS if not engine else ("revision", "tree", "resolve", "files"):
             for what in WEATHER:
@@ -116,7 +150,12 @@ def hugging_face(engine):
                       faults=[{"where": "files", "what": "403", "times": 3, "after": 1}])
         if not engine:
             sim.faults({"where": "files", "what": "corrupt"})
-            hubs.is_refused("a changed byte is noticed", model, {}, "digest")
+            hubs.is_refused("a changed byte is noticed", model, {}, IO, "digest")
+        else:
+            hubs.survives("a changed byte is noticed, and fetched again", model, whole, {},
+                          faults=[{"where": "files", "what": "corrupt"},
+                                  {"where": "small", "what": "corrupt"}])
+            engine_manners(hubs, model, whole, GOOD_HF)
         sim.faults()
         push = (f"{sys.executable} -c \"import urllib.request as u; u.urlopen(u.Request("
                 f"'{sim.control}/_sim/push', b'null'))\"")
@@ -153,14 +192,15 @@ def ngc(engine):
         hubs.arrives("the client's own config file is used", model, whole, {})
         config.unlink()
 
-        hubs.is_refused("a bad key says so", model, {"NGC_KEY": "nvapi-bad"}, "CredentialError",
-                        "NGC_KEY")
-        hubs.is_refused("no key says so", model, {}, "NGC_KEY")
+        hubs.is_refused("a bad key says so", model, {"NGC_KEY": "nvapi-bad"}, CREDENTIAL, "NGC_KEY",
+                        "expired token")
+        hubs.is_refused("no key says so", model, {}, NOT_FOUND, "NGC_KEY")
         hubs.is_refused("a missing model says so", "ngc://nv/team1/nothing:1", NEW_KEY,
-                        "no such model or resource")
-        hubs.is_refused("a missing version says so", "ngc://nv/team1/net:9", NEW_KEY, "net:9")
+                        NOT_FOUND, "no such model or resource")
+        hubs.is_refused("a missing version says so", "ngc://nv/team1/net:9", NEW_KEY, NOT_FOUND,
+                        "net:9")
         hubs.is_refused("a version that is not complete is not used", "ngc://nv/team1/net:pending",
-                        NEW_KEY, "UPLOAD_PENDING")
+                        NEW_KEY, CONFLICT, "UPLOAD_PENDING")
 
         for where in ("token", "version", "list", "link", "files"):
             for what in WEATHER:
@@ -174,7 +214,11 @@ def ngc(engine):
                       faults=[{"where": "link", "what": "401"}])
         if not engine:
             sim.faults({"where": "files", "what": "corrupt"})
-            hubs.is_refused("a changed byte is noticed", model, NEW_KEY, "digest")
+            hubs.is_refused("a changed byte is noticed", model, NEW_KEY, IO, "digest")
+        else:
+            hubs.survives("a changed byte is noticed, and fetched again", model, whole, NEW_KEY,
+                          faults=[{"where": "files", "what": "corrupt"}])
+            engine_manners(hubs, model, whole, NEW_KEY)
         sim.faults()
         hubs.is_clean("NGC has nothing to complain about")
 

@@ -65,16 +65,16 @@ char *hub_endpoint(const struct sw_storage_options *options, const char *name, c
 char *hub_secret(const char *value, const char *where, struct sw_error *err)
 {
     size_t length = 0;
+    size_t clean = 0;
 
     while (isspace((unsigned char)*value))
         value++;
     length = strlen(value);
     while (length > 0 && isspace((unsigned char)value[length - 1]))
         length--;
-    for (size_t i = 0; i < length; i++)
-        if (value[i] <= ' ' || value[i] == 0x7f || (unsigned char)value[i] >= 0x80)
-            length = HUB_SECRET_MAX + 1;
-    if (length == 0 || length > HUB_SECRET_MAX) {
+    while (clean < length && value[clean] > ' ' && value[clean] < 0x7f)
+        clean++;
+    if (length == 0 || length > HUB_SECRET_MAX || clean < length) {
         sw_fail(err, SW_E_CREDENTIAL, "%s does not hold a usable key", where);
         sw_hint(err, "it must be one line of letters, digits and signs");
         return NULL;

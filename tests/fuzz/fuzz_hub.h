@@ -70,7 +70,7 @@ static void fuzz_check_request(const struct fuzz_hub *hub, const struct sw_http_
 {
     bool at_home = false;
 
-    CLAIM(request->url && sw_text_starts(request->url, "http"));
+    CLAIM(request->url && strncasecmp(request->url, "http", 4) == 0);
     for (const char *const *home = hub->homes; *home; home++)
         at_home = at_home || sw_http_same_host(request->url, *home);
     for (size_t i = 0; i < request->header_count; i++) {
@@ -111,7 +111,8 @@ static int fuzz_hub_one(const struct fuzz_hub *hub, const uint8_t *data, size_t 
     sw_autofree char *below = NULL;
     struct sw_root *root = NULL;
 
-    if (!line_end || !sw_storage_open(hub->uri, &options, &root, &below, NULL))
+    /* An input that says the secret itself proves nothing about us. */
+    if (!line_end || strstr(text, "sesame") || !sw_storage_open(hub->uri, &options, &root, &below, NULL))
         return 0;
     *line_end = '\0';
     {

@@ -144,6 +144,25 @@ static void an_old_key_is_exchanged_and_refreshed(void **state)
     assert_int_equal(talk.err.code, SW_E_CREDENTIAL);
 }
 
+static void a_token_that_is_none_is_refused(void **state)
+{
+    static const char *const answers[] = {
+        "{\"token\":\"\"}", "{\"token\":\"t    ?  \"}", "{\"token\":\"a\\nb\"}", "{}", "[]",
+        "{\"token\":\"\u00e4\"}",
+    };
+
+    (void)state;
+    talk_settings = OLD_KEY;
+    for (size_t i = 0; i < SW_COUNT(answers); i++) {
+        sw_auto(talk) struct talk talk = { 0 };
+
+        assert_true(talk_open(&talk, "ngc://nv/net:1.0"));
+        talk_ask(&talk, SW_OP_STAT, "");
+        assert_int_equal(talk_hear(&talk, 200, "", answers[i]), SW_STEP_FAILED);
+        assert_int_not_equal(talk.err.code, SW_OK);
+    }
+}
+
 static void without_a_key_the_guest_routes_are_used(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
@@ -389,6 +408,7 @@ int main(void)
         cmocka_unit_test(the_config_file_of_the_client_is_understood),
         cmocka_unit_test(a_new_key_is_sent_as_it_is),
         cmocka_unit_test(an_old_key_is_exchanged_and_refreshed),
+        cmocka_unit_test(a_token_that_is_none_is_refused),
         cmocka_unit_test(without_a_key_the_guest_routes_are_used),
         cmocka_unit_test(what_is_no_model_may_be_a_resource),
         cmocka_unit_test(a_key_of_another_org_still_reads_what_is_public),

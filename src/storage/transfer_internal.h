@@ -109,7 +109,7 @@ struct item {
     struct pool_job job;
     void (*job_done)(struct pool_job *job);
     enum item_found found;                   /* by the job */
-    struct sw_error err;                     /* by the job; first failure */
+    struct sw_error *err;                    /* by the job; first failure; NULL while queued */
     int restarts;
     bool asked;                              /* the source was asked by STAT */
     bool failed, in_open, relayed;

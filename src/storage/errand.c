@@ -65,7 +65,7 @@ static void errand_send(struct errand *errand, struct sw_http_request *request)
     struct copy *copy = errand->copy;
 
     request->large = errand->large;
-    if (errand->op.kind == SW_OP_GET) {
+    if (errand->op.kind == SW_OP_GET && !errand->op.asking) {
         request->sink = errand->sink;
         request->sink_context = errand;
     } else if (errand->op.kind == SW_OP_PUT || errand->op.kind == SW_OP_PART) {

@@ -28,7 +28,12 @@ void sw_op_done(struct sw_op *op)
 
 void sw_op_restart(struct sw_op *op)
 {
+    /* A listing goes on with the page it was at: what was found is not told again. */
+    char *page = op->kind == SW_OP_LIST ? sw_take(op->note) : NULL;
+
     sw_op_done(op);
+    op->note = page;
+    op->asking = false;
     op->step = 0;
     op->retry_after_ms = -1;
 }
@@ -99,7 +104,7 @@ static enum sw_step run_once(struct sw_http *http, struct sw_op *op, sw_http_sin
         step = storage->next(op, first ? NULL : &reply, sw_now_ms(), &request, err);
         if (step != SW_STEP_SEND)
             return step;
-        if (op->kind == SW_OP_GET) {
+        if (op->kind == SW_OP_GET && !op->asking) {
             request.sink = sink;
             request.sink_context = sink_context;
         } else if (body) {

@@ -7,7 +7,8 @@
 #include <string.h>
 
 const struct sw_storage *const sw_storages[] = {
-    &sw_storage_s3,   &sw_storage_https,  &sw_storage_http,
+    &sw_storage_s3,   &sw_storage_hf_model, &sw_storage_hf_dataset, &sw_storage_ngc,
+    &sw_storage_https, &sw_storage_http,
     &sw_storage_file, &sw_storage_lustre, &sw_storage_slurm,
     NULL,
 };

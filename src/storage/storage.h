@@ -92,6 +92,9 @@ struct sw_op {
     /* Answered by the storage. */
     struct sw_object object;       /* STAT, GET (from its headers), PUT, PART, COMPLETE */
     char *upload_made;             /* BEGIN; owned */
+    bool asking;                   /* GET, with SW_STEP_SEND: the request is a question of the
+                                      storage's own (a signed URL, a token): attach no sink, its
+                                      body is for next() */
     int64_t retry_after_ms;        /* with SW_STEP_LATER: the server's wish; -1: none */
 
     /* The storage's own notes between two steps. */
@@ -184,6 +187,7 @@ int sw_op_run(struct sw_http *http, struct sw_op *op, sw_http_sink *sink, void *
               const void *body, struct sw_error *err);
 
 extern const struct sw_storage sw_storage_s3, sw_storage_http, sw_storage_https, sw_storage_file,
-    sw_storage_lustre, sw_storage_slurm;
+    sw_storage_lustre, sw_storage_slurm, sw_storage_hf_model, sw_storage_hf_dataset,
+    sw_storage_ngc;
 
 #endif

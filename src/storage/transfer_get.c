@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -38,17 +39,21 @@ static int verify(struct item *item, int fd)
     return file_matches(fd, object->size, object->digest_kind, object->digest, item->err);
 }
 
-static int verify_small(struct item *item)
+static bool verify_small(const struct item *item)
 {
     struct sw_digest digest;
     char hex[SW_DIGEST_HEX];
 
-    if (item->object.digest_kind == SW_DIGEST_MD5)
-        sw_digest_init(&digest, SW_MD5);
-    else if (item->object.digest_kind == SW_DIGEST_SHA256)
-        sw_digest_init(&digest, SW_SHA256);
-    else
-        return -1;                       /* the rare kinds are read back from the file */
+    sw_digest_init(&digest, item->object.digest_kind == SW_DIGEST_MD5        ? SW_MD5
+                            : item->object.digest_kind == SW_DIGEST_GIT_SHA1 ? SW_SHA1
+                            : item->object.digest_kind == SW_DIGEST_CRC32C   ? SW_CRC32C
+                                                                             : SW_SHA256);
+    if (item->object.digest_kind == SW_DIGEST_GIT_SHA1) {
+        char head[32];
+        int length = snprintf(head, sizeof head, "blob %lld", (long long)item->object.size);
+
+        sw_digest_add(&digest, head, (size_t)length + 1);
+    }
     sw_digest_add(&digest, item->buffer, (size_t)item->object.size);
     sw_digest_end_hex(&digest, hex);
     return sw_text_same_nocase(hex, item->object.digest);
@@ -67,11 +72,9 @@ static void land_small(struct pool_job *job)
     const struct sw_copy_rules *rules = item->copy->rules;
 
     item->found = FOUND_NEW;
-    if (item->object.digest_kind == SW_DIGEST_MD5 || item->object.digest_kind == SW_DIGEST_SHA256) {
-        if (verify_small(item) != 1) {
-            wrong_content(item);
-            return;
-        }
+    if (item->object.digest_kind != SW_DIGEST_NONE && !verify_small(item)) {
+        wrong_content(item);
+        return;
     }
     if (partial_write(item->path, item->buffer, (size_t)item->object.size, item->object.mtime_ms,
                       rules->flush, item->err) < 0)
@@ -415,6 +418,12 @@ static void asked(struct errand *errand, enum sw_step step, const struct sw_erro
 
     if (step != SW_STEP_DONE) {
         item_fail(item, err);
+    } else if (errand->op.object.kind == SW_OBJECT_FOLDER) {
+        struct sw_error why = { 0 };
+
+        sw_fail(&why, SW_E_USAGE, "'%s' is a folder", item->name);
+        sw_hint(&why, "copy all below it with -r");
+        item_fail(item, &why);
     } else {
         struct sw_object found = errand->op.object;
         struct stat info;

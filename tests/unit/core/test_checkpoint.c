@@ -197,7 +197,7 @@ static void expect_newest(const struct place *here, const char *name)
 /* The smallest zip there is, as torch.save begins and ends one. */
 static const char zip[] = "PK\3\4" "0123456789"
                           "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-static const char tensors[] = "\x33\0\0\0\0\0\0\0"
+static const char tensors[] = "\x35\0\0\0\0\0\0\0"
                               "{\"w\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}abcd";
 
 static void a_scan_finds_checkpoints_and_passes_over_inputs(void **state)

@@ -25,6 +25,8 @@ struct sw_http_options {
     size_t ca_length;
     int connections;             /* kept open at most; 0: 128 */
     int64_t connect_ms;          /* 0: 10 s */
+    bool http2;                  /* many small questions to one https host share one connection;
+                                    data moves faster over several of HTTP/1.1 */
     int64_t stall_ms;            /* a transfer that moves nothing this long has failed; 0: 30 s */
 };
 
@@ -46,7 +48,7 @@ struct sw_http_reply {
     int64_t date_ms;             /* the server's clock; 0: not told */
     enum sw_code failure;        /* SW_OK, or SW_E_UNREACHABLE, _TIMEOUT, _INTERRUPTED (sink said
                                     no), _REFUSED (certificate, reply too large), _IO ... */
-    char why[256];               /* words for `failure`: host and reason, never a header value */
+    char why[512];               /* words for `failure`: host and reason, never a header value */
     bool retriable;              /* `failure` is of a kind that may pass: cut, refused, stalled */
 };
 

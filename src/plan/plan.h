@@ -44,6 +44,9 @@ struct sw_plan {
     json_t *labels;            /* object name -> text */
     json_t *retry;             /* object as in the job file; may be NULL */
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
+    json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
+    json_t *code;              /* {"root","include","exclude"}: travels with the job; may be NULL */
+    json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */
 };
@@ -55,6 +58,10 @@ SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
+
+/* Names of the variables that fetching its inputs and bringing its outputs may need: those of the
+ * storages that its URIs name, and no others. Owned. */
+json_t *sw_plan_credentials(const struct sw_plan *plan);
 
 /* The rendezvous variables of one rank (contract: same names on every platform). */
 struct sw_rendezvous {

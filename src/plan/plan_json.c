@@ -29,6 +29,7 @@ static const struct field {
     ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),    ROW(secrets, DOCUMENT),
     ROW(inputs, DOCUMENT),    ROW(outputs, DOCUMENT),   ROW(config, DOCUMENT),
     ROW(config_format, FORMAT), ROW(labels, DOCUMENT),  ROW(retry, DOCUMENT),
+    ROW(checkpoint, DOCUMENT), ROW(code, DOCUMENT),     ROW(credentials, DOCUMENT),
     ROW(options, DOCUMENT),
 #undef ROW
 };

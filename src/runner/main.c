@@ -22,7 +22,7 @@ enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
 struct call {                          /* the command line */
     const struct mode *mode;
-    const char *report, *secrets_file, *payload;
+    const char *report, *secrets_file, *cleanup, *payload;
     int secrets_fd;
 };
 
@@ -93,7 +93,7 @@ static int usage(void)
     archive_codecs_describe(&codecs);
     fprintf(stderr,
             "usage: slipway-runner prepare|run|collect|all [--report FILE] [--secrets FILE]\n"
-            "                      [--secrets-fd NUMBER] PAYLOAD\n"
+            "                      [--secrets-fd NUMBER] [--cleanup FOLDER] PAYLOAD\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
@@ -111,6 +111,8 @@ static int read_call(int argc, char **argv, struct call *call)
             call->report = argv[i + 1];
         else if (strcmp(argv[i], "--secrets") == 0)
             call->secrets_file = argv[i + 1];
+        else if (strcmp(argv[i], "--cleanup") == 0)
+            call->cleanup = argv[i + 1];
         else if (strcmp(argv[i], "--secrets-fd") == 0)
             call->secrets_fd = atoi(argv[i + 1]);
         else
@@ -125,6 +127,8 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
     struct sw_payload *payload = read_payload(call->payload, err);
     sw_auto(runner) struct runner *runner = payload ? runner_new(payload) : NULL;
 
+    if (runner)
+        runner->letter_folder = runner_folder_of(call->payload);
     if (!runner || runner_take_secrets(payload, call->secrets_file, call->secrets_fd, err) < 0)
         return -1;
     return call->mode->go(runner, result, err);
@@ -146,5 +150,7 @@ int main(int argc, char **argv)
     /* Success is told by the exit code alone; the report costs nothing then. */
     if (result.exit_code != 0)
         write_report(call.report, &result, &err);
+    if (call.cleanup)
+        sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */
     return result.exit_code;
 }

@@ -86,12 +86,13 @@ static void take_prepared(struct runner *runner, const json_t *json)
 static int unpack_code(const struct runner *runner, struct sw_error *err)
 {
     const char *archive = sw_json_str(runner->payload->code, "archive");
-    const char *folder = sw_json_str(runner->payload->code, "to");
+    sw_autofree char *folder = NULL, *path = NULL;
 
-    if (!archive || !folder)
+    if (!archive)
         return 0;
-    return archive_unpack_into(archive, folder, err) < 0 ? sw_wrap(err, "cannot unpack the code")
-                                                        : 0;
+    folder = runner_code_folder(runner);
+    path = sw_path_join(runner->letter_folder ? runner->letter_folder : ".", archive);
+    return archive_unpack_into(path, folder, err) < 0 ? sw_wrap(err, "cannot unpack the code") : 0;
 }
 
 static int fetch_inputs(struct runner *runner, struct sw_error *err)

@@ -70,7 +70,7 @@ struct start_failure {              /* what the child says when it cannot exec *
 
 static void become_command(const struct runner *runner, char **words, pid_t parent, int failed)
 {
-    const char *workdir = runner->payload->workdir;
+    sw_autofree char *workdir = runner_command_folder(runner);
     struct start_failure why = { 0 };
     sigset_t none;
 
@@ -101,9 +101,12 @@ static int start_failed(const struct runner *runner, char **words,
 {
     result->exit_code = why->error == ENOENT || why->in_folder ? RUNNER_NOT_FOUND
                                                                : RUNNER_NOT_EXECUTABLE;
-    if (why->in_folder)
-        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s",
-                       runner->payload->workdir, strerror(why->error));
+    if (why->in_folder) {
+        sw_autofree char *workdir = runner_command_folder(runner);
+
+        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", workdir,
+                       strerror(why->error));
+    }
     return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", words[0], strerror(why->error));
 }
 

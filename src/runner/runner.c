@@ -45,6 +45,7 @@ void runner_free(struct runner *runner)
     json_decref(runner->outputs);
     json_decref(runner->argv);
     json_decref(runner->staged);
+    free(runner->letter_folder);
     free(runner->config_path);
     free(runner->command);
     free(runner->resume_from);
@@ -70,4 +71,23 @@ char *runner_folder_of(const char *path)
     if (!slash)
         return sw_strdup(".");
     return slash != path ? sw_strndup(path, (size_t)(slash - path)) : sw_strdup("/");
+}
+
+char *runner_code_folder(const struct runner *runner)
+{
+    const char *to = sw_json_str(runner->payload->code, "to");
+
+    return to ? sw_strdup(to) : sw_path_join(runner->place.work_dir, "code");
+}
+
+/* With code the command runs where the code is, or below. */
+char *runner_command_folder(const struct runner *runner)
+{
+    const char *workdir = runner->payload->workdir;
+    sw_autofree char *code = NULL;
+
+    if (!runner->payload->code)
+        return sw_strdup(workdir);
+    code = runner_code_folder(runner);
+    return workdir ? sw_path_absolute(workdir, code) : sw_take(code);
 }

@@ -63,6 +63,7 @@ struct runner_tally {
 struct runner {
     struct sw_payload *payload;
     struct runner_place place;
+    char *letter_folder;          /* where the payload lies; relative names in it start there */
     struct runner_tally *tally;
     struct sw_mover *mover;       /* opened when first needed */
 
@@ -82,6 +83,8 @@ SW_DEFINE_AUTO(runner, struct runner *, runner_free)
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
 char *runner_state_path(const struct runner *runner, const char *name);   /* owned */
 char *runner_folder_of(const char *path);                                 /* owned */
+char *runner_code_folder(const struct runner *runner);      /* owned */
+char *runner_command_folder(const struct runner *runner);   /* owned; NULL: as it is */
 
 /* say.c: one line into the job's log, secrets replaced. Nothing else here prints. */
 void runner_say(const char *fmt, ...) SW_PRINTF(1, 2);

@@ -261,12 +261,21 @@ struct sw_copy_options {
     int jobs;                 /* requests at once at most; 0: found by measuring */
 };
 
-/* Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
+/* These three need no store: `session` may be NULL.
+ *
+ * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
  * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
  * "same","removed","failed","elapsed_ms","to"}, with dry_run also "would": [{"what","name","size"}]. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
                      const struct sw_copy_options *options, sw_progress_fn *progress,
                      void *context, struct sw_error *err);
+
+/* What is at a path or URI: {"version","uri","objects":[{"name","kind","size","modified","etag"}]}.
+ * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
+SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
+                         struct sw_error *err);
+/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. */
+SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
 /* Take over a job that this store never saw. */
 SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
@@ -278,7 +287,8 @@ SW_API int sw_adopt(struct sw_session *session, const char *platform, const char
  * `name` NULL: all. */
 SW_API char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err);
 
-/* Does a path exist, as the platform sees it? */
+/* Does a path exist, as the platform sees it? A URI (s3://...) is looked at from here, and so is a
+ * path when `platform` is NULL. */
 SW_API int sw_check_path(struct sw_session *session, const char *platform, const char *path,
                          bool *exists, struct sw_error *err);
 /* Names one level below, as a JSON array. */

@@ -63,6 +63,13 @@ static enum sw_step s3_next(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_SEND;
 }
 
+static bool s3_hashes_body(const struct sw_root *opened)
+{
+    const struct s3_root *root = (const struct s3_root *)opened;
+
+    return root->settings.keys.access && !s3_is_https(root);
+}
+
 const struct sw_storage sw_storage_s3 = {
     .scheme = "s3",
     .summary = "objects in S3 and compatible stores: s3://bucket/key",
@@ -72,6 +79,7 @@ const struct sw_storage sw_storage_s3 = {
     .open = s3_open,
     .close = s3_close,
     .next = s3_next,
+    .hashes_body = s3_hashes_body,
     .part_least = 5 * 1024 * 1024,
     .part_most = 10000,
     .put_most = 5LL * 1024 * 1024 * 1024,

@@ -169,6 +169,17 @@ static int64_t mtime_of(const struct sw_http_reply *reply)
     return at_ms < 0 ? 0 : at_ms;
 }
 
+/* Encrypted with a key of its own, an object's ETag is no digest of its content any more. */
+static bool is_digest(const struct sw_http_reply *reply, const char *etag)
+{
+    sw_autofree char *encryption = sw_http_header(reply, "x-amz-server-side-encryption");
+    sw_autofree char *customer = sw_http_header(reply,
+                                                "x-amz-server-side-encryption-customer-algorithm");
+
+    return etag && strlen(etag) == 32 && strspn(etag, "0123456789abcdef") == 32 && !customer &&
+           (!encryption || strcmp(encryption, "AES256") == 0);
+}
+
 static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
 {
     sw_object_done(&op->object);
@@ -176,6 +187,10 @@ static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
     op->object.size = reply->length;
     op->object.etag = etag_of(reply);
     op->object.mtime_ms = mtime_of(reply);
+    if (is_digest(reply, op->object.etag)) {
+        op->object.digest_kind = SW_DIGEST_MD5;
+        memcpy(op->object.digest, op->object.etag, 33);
+    }
 }
 
 /* ETag from the body of complete, copy and part-copy; NULL: there is an error inside. */

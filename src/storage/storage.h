@@ -145,6 +145,9 @@ struct sw_storage {
     /* For local storages: the path a URI means, owned. */
     char *(*path)(const struct sw_uri *uri, struct sw_error *err);
 
+    /* Optional: does a PUT or PART need op->body_sha256? NULL: never. */
+    bool (*hashes_body)(const struct sw_root *root);
+
     int64_t part_least;          /* smallest part of an upload; 0: no uploads in parts */
     int part_most;               /* how many parts at most */
     int64_t put_most;            /* largest single PUT */

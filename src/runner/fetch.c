@@ -162,20 +162,25 @@ static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
     return unpacked(wish, sw_take(to), is_folder, err);
 }
 
+/* What is unpacked lies beside the link, not beside somebody's data. */
+static char *fetch_local(const struct runner_wish *wish, const char *from, struct sw_error *err)
+{
+    struct stat info;
+    bool is_file = stat(from, &info) == 0 && S_ISREG(info.st_mode);
+    sw_autofree char *to = wish->into && is_file ? sw_path_join(wish->to, sw_uri_last(from))
+                                                 : sw_strdup(wish->to);
+
+    if (link_to(from, to, err) < 0)
+        return NULL;
+    return is_file ? unpacked(wish, sw_take(to), false, err) : sw_take(to);
+}
+
 char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct sw_error *err)
 {
     sw_autofree char *from = runner_local_path(wish->uri), *path = NULL;
 
-    if (from) {
-        struct stat info;
-
-        if (link_to(from, wish->to, err) < 0)
-            return NULL;
-        /* What is unpacked lies beside the link, not beside somebody's data. */
-        if (stat(from, &info) == 0 && S_ISREG(info.st_mode))
-            return unpacked(wish, sw_strdup(wish->to), false, err);
-        return sw_strdup(wish->to);
-    }
+    if (from)
+        return fetch_local(wish, from, err);
     path = fetch_remote(runner, wish, err);
     if (!path) {
         sw_wrap(err, "cannot fetch the input '%s'", wish->uri);

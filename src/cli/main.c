@@ -16,12 +16,12 @@
 extern const struct command command_run, command_plan, command_ps, command_status, command_logs,
     command_wait, command_cancel, command_rm, command_results, command_get, command_platforms,
     command_schema, command_doctor, command_version, command_help, command_cp, command_ls,
-    command_check;
+    command_check, command_entrypoint;
 
 const struct command *const cli_commands[] = {
     &command_run,     &command_plan,    &command_ps,        &command_status, &command_logs,
     &command_wait,    &command_cancel,  &command_results,   &command_get,    &command_rm,
-    &command_cp,      &command_ls,      &command_check,
+    &command_cp,      &command_ls,      &command_check,     &command_entrypoint,
     &command_platforms, &command_schema, &command_doctor,   &command_version, &command_help,
     NULL,
 };

@@ -45,17 +45,12 @@ static bool is_blank(const char *text)
 /* A requeue keeps folder and id; what makes it another start differs from place to place. */
 static void set_attempt(struct runner_place *place, const char *(*get)(const char *name))
 {
-    static const char *const names[] = { "SLIPWAY_ATTEMPT", "SLURM_JOB_ID", "SLURM_RESTART_COUNT" };
-    size_t length = 0;
+    const char *attempt = get("SLIPWAY_ATTEMPT"), *job = get("SLURM_JOB_ID");
+    const char *restart = get("SLURM_RESTART_COUNT");
 
-    for (size_t i = 0; i < SW_COUNT(names); i++) {
-        const char *value = get(names[i]);
-
-        length += (size_t)snprintf(place->attempt + length, sizeof place->attempt - length,
-                                   "%s%.16s", i ? "." : "", value ? value : "");
-        if (length >= sizeof place->attempt)
-            break;
-    }
+    snprintf(place->attempt, sizeof place->attempt, "%.16s%s%.16s%s%.16s",
+             sw_text_empty(attempt) ? "1" : attempt, sw_text_empty(job) ? "" : ".", job ? job : "",
+             sw_text_empty(restart) ? "" : ".", restart ? restart : "");
 }
 
 void runner_place_init(struct runner_place *place, const struct sw_payload *payload,

@@ -242,6 +242,17 @@ static void make_command(struct runner *runner)
                                           : sw_fill_command(payload->command, &fill);
 }
 
+static bool any_stays(const json_t *outputs)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry)
+        if (!sw_json_str(entry, "to"))
+            return true;
+    return false;
+}
+
 static int prepare_all(struct runner *runner, struct sw_error *err)
 {
     name_config(runner);
@@ -251,7 +262,7 @@ static int prepare_all(struct runner *runner, struct sw_error *err)
         runner_resume(runner, err) < 0 || write_config(runner, err) < 0)
         return -1;
     make_command(runner);
-    if (runner->place.kind == RUNNER_EPHEMERAL && json_array_size(runner->outputs))
+    if (runner->place.kind == RUNNER_EPHEMERAL && any_stays(runner->outputs))
         runner_say("WARNING: neither TAO_RESULTS_ROOT nor S3_BUCKET_NAME is set: outputs without a "
                    "destination stay in %s and will NOT survive this container",
                    runner->place.results_root);

@@ -8,8 +8,10 @@
  */
 #include "runner/runner.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/digest.h"
@@ -19,7 +21,7 @@
 #include "runner/archive.h"
 #include "runner/lease.h"
 
-enum { PREPARED_MAX = 16 * 1024 * 1024 };
+enum { PREPARED_MAX = 16 * 1024 * 1024, FRESH_MS = 600000 };
 
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
@@ -58,6 +60,7 @@ static int write_prepared(const struct runner *runner, struct sw_error *err)
 
     start_key(runner, key);
     json = sw_json_object(SW_INT("version", 1), SW_STR("key", key),
+                          SW_INT("rank", runner->place.rank),
                           SW_STR_OPT("command", runner->command),
                           SW_SUB_COPY("argv", runner->argv),
                           SW_SUB_COPY("outputs", runner->outputs),
@@ -271,9 +274,37 @@ static int prepare_all(struct runner *runner, struct sw_error *err)
 
 /* ---- once ---------------------------------------------------------------------------------- */
 
+/* How long ago the file was written, by the clock of its own file system. */
+static int64_t age_ms(const struct runner *runner, const char *path)
+{
+    sw_autofree char *probe = runner_state_path(runner, "now");
+    struct stat then, now;
+    int fd = open(probe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (fd < 0 || futimens(fd, NULL) < 0 || fstat(fd, &now) < 0 || stat(path, &then) < 0)
+        then = now = (struct stat){ 0 };
+    if (fd >= 0)
+        close(fd);
+    return ((int64_t)now.st_mtim.tv_sec - then.st_mtim.tv_sec) * 1000;
+}
+
+/* Did another rank of this very start prepare? Whoever prepared before and comes again is a new start
+ * that nobody numbered (a restarted container); so is a file that has been lying about, since ranks
+ * start together. */
+static json_t *prepared_by_another(const struct runner *runner)
+{
+    sw_auto(json) json_t *json = read_prepared(runner);
+    sw_autofree char *path = runner_state_path(runner, "prepared.json");
+
+    if (!json || sw_json_int(json, "rank", -1) == runner->place.rank ||
+        age_ms(runner, path) > FRESH_MS)
+        return NULL;
+    return sw_take(json);
+}
+
 static bool is_prepared(void *context)
 {
-    sw_auto(json) json_t *json = read_prepared(context);
+    sw_auto(json) json_t *json = prepared_by_another(context);
 
     return json != NULL;
 }
@@ -294,7 +325,7 @@ int runner_prepare(struct runner *runner, struct sw_error *err)
     }
     if (lease_take(lock, &rules, &lease, err) < 0)
         return -1;
-    json = read_prepared(runner);
+    json = prepared_by_another(runner);
     if (json) {
         take_prepared(runner, json);
         return 0;

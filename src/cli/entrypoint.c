@@ -45,7 +45,7 @@ static int entrypoint_run(struct cli *cli, const void *options, const struct cli
 const struct command command_entrypoint = {
     .name = "entrypoint",
     .args = "[FILE] [-- COMMAND...]",
-    .summary = "show what a job runs inside its container, or make a script of it",
+    .summary = "show what runs inside the container, or script it",
     .description =
         "You see the steps inside the container: code, inputs, config, command, outputs. With "
         "--script you get one shell script that carries the runner, the job and its code, and needs "

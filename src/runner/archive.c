@@ -160,6 +160,15 @@ static int put_in_place(const char *unpacked, const char *folder, struct sw_erro
     return 0;
 }
 
+bool archive_is_unpacked(const char *path, bool into_parent)
+{
+    sw_autofree char *marker = sw_format("%s.extracted", path), *stem = archive_stem(path);
+    sw_autofree char *parent = sw_path_absolute("..", path);
+    struct stat info;
+
+    return stat(path, &info) == 0 && is_done(marker, &info, into_parent ? parent : stem);
+}
+
 int archive_unpack(const char *path, bool into_parent,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err)
@@ -167,13 +176,12 @@ int archive_unpack(const char *path, bool into_parent,
     sw_autofree char *stem = archive_stem(path), *marker = sw_format("%s.extracted", path);
     sw_autofree char *beside = sw_format("%s.unpacking-%d", stem, (int)getpid());
     sw_autofree char *parent = sw_path_absolute("..", path), *done = NULL;
-    const char *target = into_parent ? parent : stem;
     struct stat info;
     int result;
 
     if (stat(path, &info) < 0)
         return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot open the archive '%s'", path);
-    if (is_done(marker, &info, target))
+    if (archive_is_unpacked(path, into_parent))
         return 0;
     if (into_parent) {
         result = unpack_to(path, parent, warn, warn_context, err);

@@ -31,6 +31,7 @@ char *archive_stem(const char *path);           /* without that ending; owned */
 int archive_unpack(const char *path, bool into_parent,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err);
+bool archive_is_unpacked(const char *path, bool into_parent);
 /* Unpack a tar.gz of ours into a folder that may exist already. */
 int archive_unpack_into(const char *path, const char *folder, struct sw_error *err);
 

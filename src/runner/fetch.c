@@ -61,6 +61,21 @@ static void warn(void *context, const char *text)
 
 /* ---- archives ------------------------------------------------------------------------------ */
 
+/* Others may unpack the same archive at this moment, where the folder is shared. */
+static int unpack_one(const char *path, bool into_parent, struct sw_error *err)
+{
+    sw_autofree char *folder = runner_folder_of(path), *lock = NULL;
+    const char *base = strrchr(path, '/');
+    sw_auto(lease) struct lease *lease = NULL;
+
+    if (archive_is_unpacked(path, into_parent))
+        return 0;
+    lock = sw_format("%s/.%s.slipway-lock", folder, base ? base + 1 : path);
+    if (lease_take(lock, NULL, &lease, err) < 0)
+        return -1;
+    return archive_unpack(path, into_parent, warn, NULL, err);
+}
+
 struct unpack_all {
     const char *folder;
     struct sw_error *err;
@@ -73,7 +88,7 @@ static int unpack_found(void *context, const char *relative, const struct stat *
 
     if (!S_ISREG(info->st_mode) || !archive_is(relative))
         return 0;
-    return archive_unpack(path, false, warn, NULL, all->err);
+    return unpack_one(path, false, all->err);
 }
 
 /* The path that stands for what was fetched, after archives were unpacked. */
@@ -89,7 +104,7 @@ static char *unpacked(const struct runner_wish *wish, char *path, bool is_folder
         return sw_walk(mine, unpack_found, &all, err) == 0 ? sw_take(mine) : NULL;
     if (!archive_is(mine))
         return sw_take(mine);
-    if (archive_unpack(mine, wish->extract_to_parent, warn, NULL, err) < 0)
+    if (unpack_one(mine, wish->extract_to_parent, err) < 0)
         return NULL;
     return wish->extract_to_parent ? runner_folder_of(mine) : archive_stem(mine);
 }

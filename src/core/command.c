@@ -2,9 +2,9 @@
 /*
  * command.c - the user's command with its placeholders filled in, or with its arguments added.
  *
- * Only {config_path}, {results_dir}, {work_dir}, {job_id} and {rank} are ours. Every other brace stays as it is:
- * shell functions, awk programs and JSON in a command need no doubling (weakness 67 of the
- * contract). A value is quoted for the shell unless it stands inside quotes already.
+ * Only {config_path}, {results_dir}, {work_dir}, {job_id} and {rank} are ours. Every other brace
+ * stays as it is: shell functions, awk programs and JSON in a command need no doubling (weakness 67
+ * of the contract). A value enters as one word of the shell, inside of quotes and outside.
  *
  * Pure: no I/O.
  */

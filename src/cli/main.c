@@ -17,14 +17,15 @@ extern const struct command command_run, command_plan, command_ps, command_statu
     command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
     command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
     command_platforms, command_schema, command_doctor, command_report, command_completion,
-    command_version, command_help, command_complete, command_cp, command_ls, command_check;
+    command_version, command_help, command_complete, command_cp, command_ls, command_check,
+    command_entrypoint;
 
 const struct command *const cli_commands[] = {
     &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
     &command_logs,      &command_events,  &command_wait,     &command_watch,   &command_top,
     &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
-    &command_cp,        &command_ls,      &command_check,
+    &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
     &command_doctor,    &command_report,  &command_completion, &command_version, &command_help,
     NULL,
 };

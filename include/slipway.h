@@ -233,6 +233,41 @@ SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err)
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 
+/* ---- data ------------------------------------------------------------------------------- */
+
+/* How far a copy is. Totals grow while `listing` is true. */
+struct sw_progress {
+    bool listing;
+    int64_t files_done, files_total;       /* done: copied, found identical or removed */
+    int64_t bytes_done, bytes_total;       /* of what has to be copied */
+    int64_t bytes_per_second;              /* lately */
+    int64_t left_ms;                       /* -1: nobody can tell yet */
+    int requests;                          /* at once, right now */
+};
+/* Called about ten times a second. Non-zero cancels the copy. */
+typedef int sw_progress_fn(void *context, const struct sw_progress *progress);
+
+struct sw_copy_options {
+    size_t size;
+    bool recursive;           /* a tree: a folder, an s3 prefix, a repository */
+    bool force;               /* copy also what is identical */
+    bool checksum;            /* compare contents wherever a digest is known */
+    bool remove_extra;        /* remove from `to` what is not in `from` */
+    bool dry_run;             /* change nothing, list what would happen */
+    const char *const *include;      /* patterns over relative names; none: all */
+    size_t include_count;
+    const char *const *exclude;      /* win over include */
+    size_t exclude_count;
+    int jobs;                 /* requests at once at most; 0: found by measuring */
+};
+
+/* Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
+ * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
+ * "same","removed","failed","elapsed_ms","to"}, with dry_run also "would": [{"what","name","size"}]. */
+SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
+                     const struct sw_copy_options *options, sw_progress_fn *progress,
+                     void *context, struct sw_error *err);
+
 /* Take over a job that this store never saw. */
 SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
                     struct sw_error *err);

@@ -10,6 +10,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "core/command.h"
 #include "spec/spec.h"
 
 enum sw_launcher { SW_LAUNCHER_NONE, SW_LAUNCHER_TORCHRUN, SW_LAUNCHER_MPI, SW_LAUNCHER_RAY };
@@ -64,10 +65,5 @@ struct sw_rendezvous {
     bool world_size_ranks;
 };
 void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
-
-/* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
- * are quoted for the shell when they need it. */
-char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
-                      const char *job_id);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "cli/cli_flags.h"
 #include "cli/cli_out.h"
+#include "cli/cli_screen.h"
 
 enum cli_format { CLI_TABLE, CLI_JSON, CLI_YAML, CLI_NAME };    /* the order of -o's words */
 
@@ -23,6 +24,8 @@ struct cli {
     bool quiet, no_color, help, version;
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
+    struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
+    bool read_only;                  /* the store is neither made nor changed */
     struct sw_session *session;      /* NULL until cli_session() */
     int exit_status;                 /* what a verb that succeeded ends with; the job's own code */
 };

@@ -77,6 +77,7 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
         .size = sizeof options,
         .state_dir = cli->state_dir,
         .profile = cli->profile,
+        .read_only = cli->read_only,
         .warn = warn,
         .warn_context = cli,
     };

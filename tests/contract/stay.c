@@ -243,9 +243,9 @@ void expect_reason(struct stay *here, const char *id, const char *reason)
 
 /* ---- logs ------------------------------------------------------------------------------------- */
 
-static int gather(void *context, int replica, const char *bytes, size_t length)
+static int gather(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
 {
-    (void)replica;
+    (void)replica, (void)at_ms;
     sw_buf_add_bytes(context, bytes, length);
     return 0;
 }

@@ -63,6 +63,8 @@ const struct sw_platform sw_platform_local = {
     .poll = local_poll,
     .read_log = local_read_log,
     .log_size = local_log_size,
+    .log_time = local_log_time,
+    .log_since = local_log_since,
     .cancel = local_cancel,
     .cleanup = local_cleanup,
     .replicas = local_replicas,
@@ -71,5 +73,7 @@ const struct sw_platform sw_platform_local = {
     .check_path = local_check_path,
     .list_path = local_list_path,
     .adopt = local_adopt,
+    .exec = local_exec,
+    .leftovers = local_leftovers,
     .inventory = local_inventory,
 };

@@ -43,6 +43,7 @@ struct command {
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
     int (*run)(struct cli *cli, const void *options, const struct cli_args *args,
                struct sw_error *err);

@@ -126,14 +126,14 @@ void cli_full_draw(const struct sw_buf *frame)
     for (;;) {
         size_t length = strcspn(line, "\n");
 
+        sw_buf_add(&out, "\033[0m\033[K");       /* before: behind a full line it takes its end */
         sw_buf_add_bytes(&out, line, length);
-        sw_buf_add(&out, "\033[0m\033[K");
         if (!line[length])
             break;
         sw_buf_add(&out, "\r\n");
         line += length + 1;
     }
-    sw_buf_add(&out, "\033[J");
+    sw_buf_add(&out, "\033[0m");
     if (taken)
         (void)!sw_write_all(STDOUT_FILENO, out.data, out.length);
 }

@@ -2,18 +2,16 @@
 /*
  * cli_progress.c - progress and GPU use as people read them.
  *
- * The share is taken from the document when it is there; else it is computed from epoch and step,
- * where an epoch that runs counts by its steps: "epoch 3/10 step 500/1000" is 25%, since a log
- * numbers the epoch it is in. Numbers from a log are somebody else's: a step beyond the last
- * is a full bar, never a longer one.
+ * How long it still takes is told from how long it took so far: what a log calls its rate is
+ * often that of the last step alone. Only within an epoch of a run whose length nobody knows do
+ * the steps and their rate have to do. Numbers from a log are somebody else's: a step beyond the
+ * last is a full bar, never a longer one.
  */
 #include "cli/cli_progress.h"
 
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/text.h"
-#include "base/units.h"
 
 static double number(const json_t *object, const char *key)
 {
@@ -22,38 +20,40 @@ static double number(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : -1;
 }
 
-static double share_of(const struct cli_progress *p)
+/* The reading is as old as its last line; what passed since then is not left any more. */
+static int64_t time_left_ms(const json_t *job, const struct cli_progress *p, int64_t seen_ms)
 {
-    double within = p->steps > 0 && p->step >= 0 ? (double)p->step / (double)p->steps : -1;
+    int64_t since_ms = seen_ms > 0 ? sw_now_ms() - seen_ms : 0;
+    int64_t took_ms = sw_json_int(job, "duration_ms", -1) - since_ms;
+    double left_ms = -1;
 
-    if (p->epochs <= 0 || p->epoch < 0)
-        return within;
-    if (within < 0)
-        return (double)p->epoch / (double)p->epochs;
-    return ((double)(p->epoch > 0 ? p->epoch - 1 : 0) + within) / (double)p->epochs;
+    if (since_ms < 0)
+        since_ms = 0;
+    if (p->of_epoch && p->rate > 0 && p->steps > p->step && p->step >= 0)
+        left_ms = (double)(p->steps - p->step) / p->rate * 1000;
+    else if (!p->of_epoch && p->share > 0 && took_ms > 0)
+        left_ms = (double)took_ms * (1 - p->share) / p->share;
+    if (left_ms < 0 || left_ms > 1e12)
+        return -1;
+    return left_ms > (double)since_ms ? (int64_t)left_ms - since_ms : 0;
 }
 
 bool cli_progress_read(const json_t *job, struct cli_progress *out)
 {
     const json_t *progress = json_object_get(job, "progress");
-    double percent = number(progress, "percent");
 
     *out = (struct cli_progress){
         .epoch = sw_json_int(progress, "epoch", -1),
         .epochs = sw_json_int(progress, "epochs", -1),
         .step = sw_json_int(progress, "step", -1),
         .steps = sw_json_int(progress, "steps", -1),
-        .share = percent / 100,
+        .share = number(progress, "fraction"),
+        .of_epoch = sw_json_bool(progress, "fraction_of_epoch", false),
         .rate = number(progress, "rate"),
-        .unit = sw_json_str(progress, "unit"),
-        .eta_ms = sw_json_int(progress, "eta_ms", -1),
     };
-    if (percent < 0)
-        out->share = share_of(out);
     if (out->share > 1)
         out->share = 1;
-    if (!out->unit)
-        out->unit = out->step >= 0 ? "step" : "epoch";
+    out->eta_ms = time_left_ms(job, out, sw_json_int(progress, "seen_ms", 0));
     return out->share >= 0 || out->epoch >= 0 || out->step >= 0;
 }
 
@@ -82,14 +82,14 @@ void cli_progress_pace(struct sw_buf *out, const struct cli_progress *progress)
     char left[24];
 
     if (progress->rate > 0 && progress->rate < 0.1)
-        sw_buf_addf(out, "%.1f s/%s", 1 / progress->rate, progress->unit);
+        sw_buf_addf(out, "%.1f s/step", 1 / progress->rate);
     else if (progress->rate > 0)
-        sw_buf_addf(out, "%.*f %ss/s", progress->rate < 10 ? 1 : 0, progress->rate,
-                    progress->unit);
+        sw_buf_addf(out, "%.*f steps/s", progress->rate < 10 ? 1 : 0, progress->rate);
     if (progress->eta_ms < 0)
         return;
     sw_age_format(progress->eta_ms, left);
-    sw_buf_addf(out, "%s%s left", progress->rate > 0 ? ", " : "", left);
+    sw_buf_addf(out, "%s%s left%s", progress->rate > 0 ? ", " : "", left,
+                progress->of_epoch ? " in this epoch" : "");
 }
 
 void cli_progress_bar(struct sw_buf *out, double share, size_t width)

@@ -5,6 +5,9 @@
 #ifndef SW_CLI_PROGRESS_H
 #define SW_CLI_PROGRESS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/buf.h"
 #include "base/json.h"
 
@@ -12,10 +15,10 @@
 struct cli_progress {
     int64_t epoch, epochs;
     int64_t step, steps;
-    double share;               /* 0 to 1 */
-    double rate;                /* per second, of what `unit` says */
-    const char *unit;           /* "step", "epoch"; borrowed from the document or constant */
-    int64_t eta_ms;
+    double share;               /* 0 to 1 of the run, or of this epoch only */
+    bool of_epoch;              /* nobody said how many epochs there are */
+    double rate;                /* steps per second */
+    int64_t eta_ms;             /* until the end of the run, or of the epoch */
 };
 
 /* False when nothing is known. */

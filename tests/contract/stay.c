@@ -38,6 +38,16 @@ struct sw_session *open_session(const struct stay *here)
     return session;
 }
 
+void connect_with(struct stay *here, const char *api)
+{
+    sw_close(here->session);
+    if (api)
+        setenv("SLIPWAY_REHEARSAL_API", api, 1);
+    else
+        unsetenv("SLIPWAY_REHEARSAL_API");
+    here->session = open_session(here);
+}
+
 int stay_begin(void **state)
 {
     struct stay *here = sw_new(struct stay);

@@ -55,6 +55,7 @@ const struct sw_platform sw_platform_local = {
     .name = "local",
     .summary = "this machine: processes watched by a supervisor, no container",
     .options = local_options,
+    .guards = true,
     .open = local_open,
     .close = local_close,
     .render = local_render,

@@ -72,7 +72,7 @@ static int usage(void)
     return RUNNER_USAGE;
 }
 
-int main(int argc, char **argv)
+int runner_main(int argc, char **argv)
 {
     const struct mode *mode = NULL;
     const char *report = NULL, *path;

@@ -34,4 +34,7 @@ int runner_run(const struct sw_payload *payload, struct runner_result *result,
 /* Outputs to their destinations. */
 int runner_collect(const struct sw_payload *payload, struct sw_error *err);
 
+/* The program `slipway-runner`; main() is in src/program. */
+int runner_main(int argc, char **argv);
+
 #endif

@@ -177,7 +177,9 @@ static void check_helpers(json_t *rows)
         struct sw_error why = { 0 };
         sw_autofree char *path = sw_helper_path(helpers[i], &why);
 
-        finding(rows, helpers[i], path != NULL, path ? path : why.message, why.hint);
+        finding(rows, helpers[i], path != NULL,
+                !path ? why.message : sw_text_same(path, SW_PROC_SELF) ? "inside this program" : path,
+                why.hint);
     }
 }
 

@@ -223,7 +223,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
     return sw_code_exit_status(err->code);
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
     struct cli cli = { 0 };
     struct sw_error err = { 0 };

@@ -73,7 +73,7 @@ struct errand {
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
-    /* Before each try but the first: move the range past what already came. */
+    /* Before each try but the first: move the range past what already came; sink_err ends it. */
     void (*again)(struct errand *errand);
     /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
     void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);

@@ -143,22 +143,29 @@ static void put_end(struct item *item)
     item_over(item, SW_MOVED_COPIED);
 }
 
+/* A digest that the server does not find is ours to explain: trying again helps nobody. */
+static void put_again(struct errand *errand)
+{
+    if (errand->body_fd >= 0 && changed_since(errand->item, errand->body_fd))
+        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+                errand->item->path);
+}
+
 /* ---- one request ----------------------------------------------------------------------------------- */
 
 static void put_single_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
 {
     struct item *item = errand->item;
 
-    if (step != SW_STEP_DONE) {
+    if (item->fd >= 0 && changed_since(item, item->fd)) {
+        put_restart(item);
+    } else if (step != SW_STEP_DONE) {
         item_fail(item, err);
     } else {
         free(item->object.etag);
         item->object.etag = sw_take(errand->op.object.etag);
         item_count(item, item->object.size);
-        if (item->fd >= 0 && changed_since(item, item->fd))
-            put_restart(item);
-        else
-            put_end(item);
+        put_end(item);
     }
     errand_free(errand);
 }
@@ -174,6 +181,7 @@ static void put_single(struct item *item)
     errand->body = item->buffer;
     errand->body_fd = item->fd;
     errand->large = item->object.size > 1024 * 1024;
+    errand->again = put_again;
     errand->over = put_single_over;
     errand_start(errand);
 }
@@ -237,7 +245,7 @@ static void parts_settled(struct item *item)
     if (item->flying || (!item->failed && item->units_over < item->unit_count))
         return;
     item_close(item);
-    if (!item->failed && item->fd >= 0 && changed_since(item, item->fd)) {
+    if (item->fd >= 0 && changed_since(item, item->fd)) {
         item->found = FOUND_UNSURE;
         put_abort(item);
     } else if (item->failed) {
@@ -309,6 +317,7 @@ void put_unit(struct item *item)
     errand->body_fd = item->fd;
     errand->body_offset = begin;
     errand->large = true;
+    errand->again = put_again;
     errand->over = part_over;
     errand->unit_of_item = true;
     item->flying++;

@@ -331,6 +331,8 @@ static void offer_extra(struct copy *copy, const char *name)
          bsearch(&hash, copy->names, copy->name_count, sizeof *copy->names, by_number)))
         return;
     item = make_item(copy, name);
+    if (!copy->to.storage->local)
+        free(sw_take(item->path));             /* nothing of the source may be touched */
     item->object.size = 0;
     copy_add(copy, item);
 }

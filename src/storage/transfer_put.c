@@ -28,6 +28,18 @@ static bool changed_since(const struct item *item, int fd)
            mtime_ns(&now) != item->put_mtime_ns;
 }
 
+/* After it was sent. A small file was read at one instant and is let go; only one that was caught
+ * changing before is looked at again. */
+static bool changed_meanwhile(const struct item *item)
+{
+    struct stat now;
+
+    if (item->fd >= 0)
+        return changed_since(item, item->fd);
+    return item->restarts && !item->relayed &&
+           (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
+}
+
 /* Plain http: nothing but the signature protects the content, so it must cover it. */
 static bool must_hash(const struct copy *copy)
 {
@@ -157,7 +169,7 @@ static void put_single_over(struct errand *errand, enum sw_step step, const stru
 {
     struct item *item = errand->item;
 
-    if (item->fd >= 0 && changed_since(item, item->fd)) {
+    if (changed_meanwhile(item)) {
         put_restart(item);
     } else if (step != SW_STEP_DONE) {
         item_fail(item, err);

@@ -105,8 +105,9 @@ class Place:
 
     def file(self, path, size=None, text=None):
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        data = text.encode() if text is not None else os.urandom(size)
         with open(path, "wb") as out:
-            out.write(text.encode() if text is not None else os.urandom(size))
+            out.write(data)
         return path
 
 

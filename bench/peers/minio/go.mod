@@ -2,6 +2,8 @@ module slipway-bench-minio
 
 go 1.25.0
 
+tool github.com/minio/minio
+
 require github.com/minio/minio v0.0.0-20260212201848-7aac2a2c5b7c
 
 require (

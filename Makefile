@@ -9,7 +9,7 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help configure build demo check test bench fuzz install deb clean setup
+.PHONY: help configure build demo check test bench fuzz install deb portable clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -49,6 +49,9 @@ install: build   ## install under PREFIX (default /usr/local), below DESTDIR if 
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb
+
+portable: setup  ## build dist/portable/, programs that run when copied to another Linux machine
+	@scripts/portable-build
 
 clean:           ## remove everything that was built
 	rm -rf build build-* dist .cache

@@ -170,7 +170,8 @@ static void check_space(struct sw_session *session, json_t *rows)
 
 static void check_helpers(json_t *rows)
 {
-    static const char *const helpers[] = { "slipway-supervisor", "slipway-runner" };
+    static const char *const helpers[] = { "slipway-supervisor", "slipway-runner",
+                                           "slipway-hook" };
 
     for (size_t i = 0; i < SW_COUNT(helpers); i++) {
         struct sw_error why = { 0 };

@@ -120,7 +120,7 @@ char *sw_helper_path(const char *name, struct sw_error *err)
         slash = strrchr(program, '/');
         if (slash) {
             static const char *const beside[] = { ".", "../libexec/slipway", "../runner",
-                                                  "../platform/local" };
+                                                  "../platform/local", "../hook" };
 
             *slash = '\0';
             for (size_t i = 0; i < SW_COUNT(beside); i++) {

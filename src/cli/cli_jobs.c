@@ -4,6 +4,7 @@
  * documents, doing something to each.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_interrupt.h"
 
 bool cli_selector_is_group(const char *selector)
 {
@@ -140,11 +142,24 @@ char *cli_job_outcome(const json_t *job)
     return sw_buf_steal(&out);
 }
 
+/* Something to read, or Ctrl-C. Looked for again and again: one that is pressed just before we
+ * begin to wait interrupts nothing. */
+static bool wait_for_answer(int fd, int interrupts_seen)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+    while (cli_interrupt_count() == interrupts_seen)
+        if (poll(&ready, 1, 100) > 0)
+            return true;
+    return false;
+}
+
 bool cli_confirm(const struct cli *cli, const char *question)
 {
+    int interrupts_seen = cli_interrupt_count();
     sw_autofd int fd = -1;
     char answer[16] = "";
-    ssize_t length;
+    ssize_t length = 0;
 
     if (!cli->screen.err_terminal)
         return true;
@@ -152,7 +167,8 @@ bool cli_confirm(const struct cli *cli, const char *question)
     if (fd < 0)
         return true;
     fprintf(stderr, "%s [y/N] ", question);
-    length = read(fd, answer, sizeof answer - 1);
+    if (wait_for_answer(fd, interrupts_seen))
+        length = read(fd, answer, sizeof answer - 1);
     if (length <= 0)
         fputs("\n", stderr);
     return length > 0 && (answer[0] == 'y' || answer[0] == 'Y');

@@ -23,7 +23,7 @@ static void add_bar(struct sw_buf *out, int64_t done, int64_t total, size_t widt
     sw_buf_add(out, "] ");
 }
 
-void cli_transfer_line(const struct sw_progress *progress, size_t width, struct sw_buf *out)
+void cli_transfer_line(const struct sw_copy_progress *progress, size_t width, struct sw_buf *out)
 {
     char done[32], total[32], rate[32], left[32] = "";
 
@@ -41,7 +41,7 @@ void cli_transfer_line(const struct sw_progress *progress, size_t width, struct 
     }
 }
 
-int cli_transfer(void *context, const struct sw_progress *progress)
+int cli_transfer(void *context, const struct sw_copy_progress *progress)
 {
     const struct cli *cli = context;
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;

@@ -8,11 +8,11 @@
 #include "cli/cli.h"
 
 /* For sw_copy(): context is a struct cli. */
-int cli_transfer(void *context, const struct sw_progress *progress);
+int cli_transfer(void *context, const struct sw_copy_progress *progress);
 /* Take the bar away again. */
 void cli_transfer_end(const struct cli *cli);
 
 /* The line itself, pure; for tests. */
-void cli_transfer_line(const struct sw_progress *progress, size_t width, struct sw_buf *out);
+void cli_transfer_line(const struct sw_copy_progress *progress, size_t width, struct sw_buf *out);
 
 #endif

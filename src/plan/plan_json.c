@@ -29,7 +29,8 @@ static const struct field {
     ROW(world_size_ranks, FLAG), ROW(env, DOCUMENT),    ROW(secrets, DOCUMENT),
     ROW(inputs, DOCUMENT),    ROW(outputs, DOCUMENT),   ROW(config, DOCUMENT),
     ROW(config_format, FORMAT), ROW(labels, DOCUMENT),  ROW(retry, DOCUMENT),
-    ROW(options, DOCUMENT),
+    ROW(guard, DOCUMENT),     ROW(options, DOCUMENT),   ROW(hooks, DOCUMENT),
+    ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),
 #undef ROW
 };
 

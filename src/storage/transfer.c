@@ -245,7 +245,7 @@ static void pump(struct copy *copy)
 
 static void tell_progress(struct copy *copy, int64_t now_ms, bool last)
 {
-    struct sw_progress *progress = &copy->progress;
+    struct sw_copy_progress *progress = &copy->progress;
     int64_t left = progress->bytes_total - progress->bytes_done;
 
     rate_add(&copy->rate, now_ms, progress->bytes_done);

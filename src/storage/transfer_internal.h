@@ -155,7 +155,7 @@ struct copy {
     const struct sw_copy_rules *rules;
     struct side from, to;
     struct sw_copy_report report;
-    struct sw_progress progress;
+    struct sw_copy_progress progress;
     struct window window;
     struct rate rate;
     int load, large_load;                    /* errands and jobs under way */

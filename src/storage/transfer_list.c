@@ -41,7 +41,7 @@ bool copy_wants(const struct copy *copy, const char *name)
     return rules->include_count == 0;
 }
 
-/* ---- items ------------------------------------------------------------------------------------------ */
+/* ---- items ---------------------------------------------------------------------------------- */
 
 static char *end_of(const struct copy *copy, const struct side *side, const char *name)
 {
@@ -136,7 +136,7 @@ static void listed(struct errand *errand, enum sw_step step, const struct sw_err
         nothing_listed(copy);
 }
 
-/* ---- the source -------------------------------------------------------------------------------------- */
+/* ---- the source ----------------------------------------------------------------------------- */
 
 static void poke(void *context)
 {
@@ -228,7 +228,7 @@ void list_pump(struct copy *copy)
         copy_fail(copy, &err);
 }
 
-/* ---- the destination ----------------------------------------------------------------------------------- */
+/* ---- the destination ------------------------------------------------------------------------ */
 
 static void add_there(struct copy *copy, const char *name, const struct sw_object *object)
 {
@@ -312,7 +312,7 @@ int list_there(struct copy *copy, struct sw_error *err)
     return look_there(copy, err);
 }
 
-/* ---- what is too many ----------------------------------------------------------------------------------- */
+/* ---- what is too many ----------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {

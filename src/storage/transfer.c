@@ -347,13 +347,31 @@ static void add_slash(char **base)
     *base = longer;
 }
 
+/* What one file is called: the last part, of a URL without its query and percent signs. */
+void copy_name(struct copy *copy)
+{
+    const char *last = sw_uri_last(copy->from.base);
+    bool web = copy->from.storage == &sw_storage_http || copy->from.storage == &sw_storage_https;
+
+    free(copy->name);
+    if (web) {
+        last = copy->from.base + strcspn(copy->from.base, "?#");
+        while (last > copy->from.base && last[-1] != '/')
+            last--;
+        copy->name = sw_http_decode(last, strcspn(last, "?#"));
+    } else {
+        copy->name = sw_strdup(last);
+    }
+}
+
 /* The file goes into the folder `to` under its own name. */
 void copy_into(struct copy *copy)
 {
     char *inside;
 
+    copy_name(copy);
     add_slash(&copy->to.base);
-    inside = sw_format("%s%s", copy->to.base, sw_uri_last(copy->from.base));
+    inside = sw_format("%s%s", copy->to.base, copy->name);
     free(copy->to.base);
     copy->to.base = inside;
 }
@@ -377,6 +395,7 @@ static int settle_bases(struct copy *copy, struct sw_error *err)
         return 0;
     }
     copy->single = true;
+    copy_name(copy);
     if (copy->rules->into || !*copy->to.base || sw_text_ends(copy->to.base, "/") ||
         (copy->to.storage->local && stat(copy->to.base, &info) == 0 && S_ISDIR(info.st_mode)))
         copy_into(copy);
@@ -437,6 +456,7 @@ static void copy_done(struct copy *copy)
     if (copy->spool)
         sw_remove_tree(copy->spool, NULL);
     free(copy->spool);
+    free(copy->name);
     free(copy->there);
     free(copy->names);
     side_done(&copy->from);

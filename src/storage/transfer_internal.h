@@ -170,6 +170,7 @@ struct copy {
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */
+    char *name;                              /* of that one file */
     bool from_was_bare;                      /* "s3://b/p": a prefix, but maybe an object */
     struct walker *walker;
     struct errand *list, *held_list;         /* the listing; held while the queue is full */
@@ -191,6 +192,7 @@ uint64_t name_hash(const char *name);
 void copy_add(struct copy *copy, struct item *item);        /* takes it; filters were applied */
 bool copy_wants(const struct copy *copy, const char *name);
 const struct there *copy_there(const struct copy *copy, const char *name);
+void copy_name(struct copy *copy);
 void copy_into(struct copy *copy);
 void copy_fail(struct copy *copy, const struct sw_error *err);
 int copy_loop(struct copy *copy, struct sw_error *err);     /* until nothing is left to do */

@@ -115,7 +115,7 @@ static void nothing_listed(struct copy *copy)
         copy->from.base[strlen(copy->from.base) - 1] = '\0';
         copy->single = true;
         copy_into(copy);
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return;
     }
     sw_fail(&none, SW_E_NOT_FOUND, "there is nothing below '%s/%s'",
@@ -153,7 +153,7 @@ static int begin_local(struct copy *copy, struct sw_error *err)
             return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot read '%s'", copy->from.base);
         object.size = info.st_size;
         object.mtime_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return 0;
     }
     copy->walker = walker_start(copy->from.base, poke, copy->mover->pool);
@@ -168,7 +168,7 @@ static int begin_remote(struct copy *copy, struct sw_error *err)
     struct sw_object object = { .kind = SW_OBJECT_FILE, .size = -1 };
 
     if (copy->single) {
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return 0;
     }
     if (!(copy->from.storage->can & SW_CAN(SW_OP_LIST)))
@@ -287,7 +287,7 @@ static int look_there(struct copy *copy, struct sw_error *err)
     op.found_context = copy;
     result = sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, &why);
     if (result == 0 && copy->single)
-        add_there(copy, sw_uri_last(copy->from.base), &op.object);
+        add_there(copy, copy->name, &op.object);
     if (copy->there_count)
         qsort(copy->there, copy->there_count, sizeof *copy->there, by_hash);
     if (result == 0 || why.code == SW_E_CREDENTIAL || (copy->single && why.code == SW_E_NOT_FOUND))

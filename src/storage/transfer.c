@@ -35,6 +35,13 @@ struct item *item_new(struct copy *copy, const char *name)
     return item;
 }
 
+void item_drop_etags(struct item *item)
+{
+    for (size_t i = 0; item->etags && i < item->unit_count; i++)
+        free(item->etags[i]);
+    free(sw_take(item->etags));
+}
+
 void item_free(struct item *item)
 {
     *item->link = item->after;
@@ -45,9 +52,7 @@ void item_free(struct item *item)
     partial_done(&item->partial, true);
     if (item->relayed && item->path)
         unlink(item->path);
-    for (size_t i = 0; item->etags && i < item->unit_count; i++)
-        free(item->etags[i]);
-    free(item->etags);
+    item_drop_etags(item);
     free(item->upload);
     free(item->buffer);
     free(item->path);

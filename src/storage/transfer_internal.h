@@ -130,6 +130,7 @@ struct item {
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
+void item_drop_etags(struct item *item);
 void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *));
 struct item *item_of_job(struct pool_job *job);
 /* The end of an item: counted, reported, freed. */

@@ -367,12 +367,12 @@ static void put_parts(struct item *item)
     int64_t least = (item->object.size + most - 1) / most;
     struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
 
+    item_drop_etags(item);                   /* of an upload that was given up */
     item->unit = (least + mib - 1) / mib * mib;
     item->unit = item->unit > PUT_UNIT ? item->unit : PUT_UNIT;
     item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
     item->unit_next = item->units_over = 0;
-    item->etags = sw_realloc_array(item->etags, item->unit_count, sizeof *item->etags);
-    memset(item->etags, 0, item->unit_count * sizeof *item->etags);
+    item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
     errand->op.mtime_ms = item->object.mtime_ms;
     errand->over = begun;
     errand_start(errand);

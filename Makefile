@@ -9,7 +9,8 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help configure build demo check test bench fuzz static dist install deb portable clean setup
+.PHONY: help configure build demo check test bench bench-storage fuzz static dist install deb
+.PHONY: portable clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -39,6 +40,10 @@ test:            ## every test there is, with gcc, clang and sanitizers
 bench: build     ## measure start-up, submit, ps and refresh beside their peers
 	@scripts/setup bench
 	@bench/run $(BUILD)
+
+bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
+	@scripts/setup bench
+	@bench/storage $(BUILD)
 
 fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 	@scripts/setup test

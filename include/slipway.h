@@ -281,7 +281,7 @@ SW_API char *sw_get_results(struct sw_session *session, const char *id, const ch
 /* ---- data ------------------------------------------------------------------------------- */
 
 /* How far a copy is. Totals grow while `listing` is true. */
-struct sw_progress {
+struct sw_copy_progress {
     bool listing;
     int64_t files_done, files_total;       /* done: copied, found identical or removed */
     int64_t bytes_done, bytes_total;       /* of what has to be copied */
@@ -290,7 +290,7 @@ struct sw_progress {
     int requests;                          /* at once, right now */
 };
 /* Called about ten times a second. Non-zero cancels the copy. */
-typedef int sw_progress_fn(void *context, const struct sw_progress *progress);
+typedef int sw_copy_progress_fn(void *context, const struct sw_copy_progress *progress);
 
 struct sw_copy_options {
     size_t size;
@@ -312,7 +312,7 @@ struct sw_copy_options {
  * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
  * "same","removed","failed","elapsed_ms","to"}, with dry_run also "would": [{"what","name","size"}]. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
-                     const struct sw_copy_options *options, sw_progress_fn *progress,
+                     const struct sw_copy_options *options, sw_copy_progress_fn *progress,
                      void *context, struct sw_error *err);
 
 /* What is at a path or URI: {"version","uri","objects":[{"name","kind","size","modified","etag"}]}.

@@ -13,12 +13,12 @@
 #define WOULD_MOST 100000          /* lines of a dry run that are kept */
 
 struct copying {
-    sw_progress_fn *progress;
+    sw_copy_progress_fn *progress;
     void *context;
     json_t *would;                 /* NULL: it is done, not told */
 };
 
-static int on_progress(void *context, const struct sw_progress *progress)
+static int on_progress(void *context, const struct sw_copy_progress *progress)
 {
     const struct copying *copying = context;
 
@@ -43,7 +43,7 @@ static int on_moved(void *context, enum sw_moved_how how, const char *relative,
 }
 
 char *sw_copy(struct sw_session *session, const char *from, const char *to,
-              const struct sw_copy_options *options, sw_progress_fn *progress, void *context,
+              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
               struct sw_error *err)
 {
     static const struct sw_copy_options none;

@@ -3,7 +3,7 @@
  * digest.h - md5, sha1, sha256, crc32c and HMAC-SHA256, fed piece by piece.
  *
  * Our own, because the program loads no TLS library unless it must, and the static one has another
- * than the dynamic (docs/decisions/0008-our-own-digests.md). Hardware instructions are used where
+ * than the dynamic (docs/decisions/0010-our-own-digests.md). Hardware instructions are used where
  * the processor has them. md5 and sha1 say whether bytes are the same, never who sent them.
  */
 #ifndef SW_BASE_DIGEST_H

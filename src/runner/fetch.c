@@ -111,7 +111,7 @@ static char *unpacked(const struct runner_wish *wish, char *path, bool is_folder
 
 /* ---- transfers ----------------------------------------------------------------------------- */
 
-static int count_in(void *context, const struct sw_progress *progress)
+static int count_in(void *context, const struct sw_copy_progress *progress)
 {
     (void)context, (void)progress;
     return 0;

@@ -179,7 +179,7 @@ static void remove_manifest(struct runner *runner, const struct output *output)
 
 static volatile sig_atomic_t asked_to_end;
 
-static int go_on(void *context, const struct sw_progress *progress)
+static int go_on(void *context, const struct sw_copy_progress *progress)
 {
     (void)context, (void)progress;
     return 0;

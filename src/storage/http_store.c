@@ -15,6 +15,7 @@
 #include "base/text.h"
 
 #define REDIRECTS_MAX 10
+#define PROBE_MAX     4096          /* of a body that was not asked for */
 
 struct http_root {
     struct sw_root_head head;
@@ -61,6 +62,11 @@ static void prepare(const struct sw_op *op, struct sw_http_request *request)
 
     snprintf(request->method, sizeof request->method, "%s", methods[op->kind]);
     request->url = url_of(op);
+    if (op->kind == SW_OP_STAT && op->turns) {
+        snprintf(request->method, sizeof request->method, "GET");
+        sw_http_request_header(request, "Range", "bytes=0-0");
+        request->reply_limit = PROBE_MAX;
+    }
     if (op->kind != SW_OP_GET)
         return;
     if (op->length >= 0) {
@@ -94,6 +100,25 @@ static enum sw_step follow(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_SEND;
 }
 
+/* "bytes 0-0/1234": the whole is 1234 long; -1: it does not say. */
+static int64_t whole_size(const struct sw_http_reply *reply)
+{
+    sw_autofree char *range = sw_http_header(reply, "content-range");
+    const char *slash = range ? strrchr(range, '/') : NULL;
+    char *end;
+    int64_t size = slash ? strtoll(slash + 1, &end, 10) : -1;
+
+    return slash && end != slash + 1 && size >= 0 ? size : -1;
+}
+
+/* A signed URL is often good for GET alone: then the first byte is asked for instead. */
+static bool probe_instead(struct sw_op *op, const struct sw_http_reply *reply)
+{
+    bool refused = reply->status == 403 || reply->status == 405 || reply->status == 501;
+
+    return op->kind == SW_OP_STAT && !op->turns && refused && ++op->turns;
+}
+
 static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
 {
     sw_autofree char *modified = sw_http_header(reply, "last-modified");
@@ -101,7 +126,8 @@ static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
 
     sw_object_done(&op->object);
     op->object.kind = SW_OBJECT_FILE;
-    op->object.size = reply->length;
+    op->object.size = op->kind == SW_OP_STAT && op->turns && reply->status == 206 ? whole_size(reply)
+                                                                                  : reply->length;
     op->object.mtime_ms = at_ms < 0 ? 0 : at_ms;
     op->object.etag = sw_http_header(reply, "etag");
     op->object.location = op->note ? sw_strdup(op->note) : NULL;
@@ -115,9 +141,11 @@ static enum sw_step http_next(struct sw_op *op, const struct sw_http_reply *repl
 
     if (reply && reply->status >= 301 && reply->status <= 308 && reply->status != 304)
         step = follow(op, reply, err);
-    else if (reply) {
+    else if (reply && !probe_instead(op, reply)) {
         name = sw_format("%s/%s", ((const struct http_root *)op->root)->head.uri, op->key);
         step = sw_op_judge(reply, name, now_ms, op, err);
+        if (step == SW_STEP_FAILED && op->turns && reply->failure == SW_E_REFUSED)
+            step = SW_STEP_DONE;         /* it sent everything: it is there, its size is told later */
         if (op->kind == SW_OP_DELETE && reply->status == 404)
             return SW_STEP_DONE;
         if (step == SW_STEP_DONE)

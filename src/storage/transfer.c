@@ -35,6 +35,13 @@ struct item *item_new(struct copy *copy, const char *name)
     return item;
 }
 
+void item_drop_etags(struct item *item)
+{
+    for (size_t i = 0; item->etags && i < item->unit_count; i++)
+        free(item->etags[i]);
+    free(sw_take(item->etags));
+}
+
 void item_free(struct item *item)
 {
     *item->link = item->after;
@@ -45,9 +52,7 @@ void item_free(struct item *item)
     partial_done(&item->partial, true);
     if (item->relayed && item->path)
         unlink(item->path);
-    for (size_t i = 0; item->etags && i < item->unit_count; i++)
-        free(item->etags[i]);
-    free(item->etags);
+    item_drop_etags(item);
     free(item->upload);
     free(item->buffer);
     free(item->path);
@@ -245,7 +250,7 @@ static void pump(struct copy *copy)
 
 static void tell_progress(struct copy *copy, int64_t now_ms, bool last)
 {
-    struct sw_progress *progress = &copy->progress;
+    struct sw_copy_progress *progress = &copy->progress;
     int64_t left = progress->bytes_total - progress->bytes_done;
 
     rate_add(&copy->rate, now_ms, progress->bytes_done);
@@ -347,13 +352,31 @@ static void add_slash(char **base)
     *base = longer;
 }
 
+/* What one file is called: the last part, of a URL without its query and percent signs. */
+void copy_name(struct copy *copy)
+{
+    const char *last = sw_uri_last(copy->from.base);
+    bool web = copy->from.storage == &sw_storage_http || copy->from.storage == &sw_storage_https;
+
+    free(copy->name);
+    if (web) {
+        last = copy->from.base + strcspn(copy->from.base, "?#");
+        while (last > copy->from.base && last[-1] != '/')
+            last--;
+        copy->name = sw_http_decode(last, strcspn(last, "?#"));
+    } else {
+        copy->name = sw_strdup(last);
+    }
+}
+
 /* The file goes into the folder `to` under its own name. */
 void copy_into(struct copy *copy)
 {
     char *inside;
 
+    copy_name(copy);
     add_slash(&copy->to.base);
-    inside = sw_format("%s%s", copy->to.base, sw_uri_last(copy->from.base));
+    inside = sw_format("%s%s", copy->to.base, copy->name);
     free(copy->to.base);
     copy->to.base = inside;
 }
@@ -377,6 +400,7 @@ static int settle_bases(struct copy *copy, struct sw_error *err)
         return 0;
     }
     copy->single = true;
+    copy_name(copy);
     if (copy->rules->into || !*copy->to.base || sw_text_ends(copy->to.base, "/") ||
         (copy->to.storage->local && stat(copy->to.base, &info) == 0 && S_ISDIR(info.st_mode)))
         copy_into(copy);
@@ -437,6 +461,7 @@ static void copy_done(struct copy *copy)
     if (copy->spool)
         sw_remove_tree(copy->spool, NULL);
     free(copy->spool);
+    free(copy->name);
     free(copy->there);
     free(copy->names);
     side_done(&copy->from);

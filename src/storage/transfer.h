@@ -47,7 +47,7 @@ struct sw_copy_rules {
     size_t only_count;
     int64_t settle_ms;           /* from a local folder: leave out what changed this recently */
     int64_t deadline_ms;         /* monotonic clock; 0: none */
-    int (*progress)(void *context, const struct sw_progress *progress);   /* non-zero cancels */
+    int (*progress)(void *context, const struct sw_copy_progress *progress);   /* non-zero cancels */
     sw_moved_fn *moved;
     void *context;               /* of progress and moved */
 };

@@ -73,7 +73,7 @@ struct errand {
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
-    /* Before each try but the first: move the range past what already came. */
+    /* Before each try but the first: move the range past what already came; sink_err ends it. */
     void (*again)(struct errand *errand);
     /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
     void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);
@@ -130,6 +130,7 @@ struct item {
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
+void item_drop_etags(struct item *item);
 void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *));
 struct item *item_of_job(struct pool_job *job);
 /* The end of an item: counted, reported, freed. */
@@ -155,7 +156,7 @@ struct copy {
     const struct sw_copy_rules *rules;
     struct side from, to;
     struct sw_copy_report report;
-    struct sw_progress progress;
+    struct sw_copy_progress progress;
     struct window window;
     struct rate rate;
     int load, large_load;                    /* errands and jobs under way */
@@ -170,6 +171,7 @@ struct copy {
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */
+    char *name;                              /* of that one file */
     bool from_was_bare;                      /* "s3://b/p": a prefix, but maybe an object */
     struct walker *walker;
     struct errand *list, *held_list;         /* the listing; held while the queue is full */
@@ -191,6 +193,7 @@ uint64_t name_hash(const char *name);
 void copy_add(struct copy *copy, struct item *item);        /* takes it; filters were applied */
 bool copy_wants(const struct copy *copy, const char *name);
 const struct there *copy_there(const struct copy *copy, const char *name);
+void copy_name(struct copy *copy);
 void copy_into(struct copy *copy);
 void copy_fail(struct copy *copy, const struct sw_error *err);
 int copy_loop(struct copy *copy, struct sw_error *err);     /* until nothing is left to do */

@@ -41,7 +41,7 @@ bool copy_wants(const struct copy *copy, const char *name)
     return rules->include_count == 0;
 }
 
-/* ---- items ------------------------------------------------------------------------------------------ */
+/* ---- items ---------------------------------------------------------------------------------- */
 
 static char *end_of(const struct copy *copy, const struct side *side, const char *name)
 {
@@ -115,7 +115,7 @@ static void nothing_listed(struct copy *copy)
         copy->from.base[strlen(copy->from.base) - 1] = '\0';
         copy->single = true;
         copy_into(copy);
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return;
     }
     sw_fail(&none, SW_E_NOT_FOUND, "there is nothing below '%s/%s'",
@@ -136,7 +136,7 @@ static void listed(struct errand *errand, enum sw_step step, const struct sw_err
         nothing_listed(copy);
 }
 
-/* ---- the source -------------------------------------------------------------------------------------- */
+/* ---- the source ----------------------------------------------------------------------------- */
 
 static void poke(void *context)
 {
@@ -153,7 +153,7 @@ static int begin_local(struct copy *copy, struct sw_error *err)
             return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot read '%s'", copy->from.base);
         object.size = info.st_size;
         object.mtime_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return 0;
     }
     copy->walker = walker_start(copy->from.base, poke, copy->mover->pool);
@@ -168,7 +168,7 @@ static int begin_remote(struct copy *copy, struct sw_error *err)
     struct sw_object object = { .kind = SW_OBJECT_FILE, .size = -1 };
 
     if (copy->single) {
-        offer(copy, sw_uri_last(copy->from.base), &object);
+        offer(copy, copy->name, &object);
         return 0;
     }
     if (!(copy->from.storage->can & SW_CAN(SW_OP_LIST)))
@@ -228,7 +228,7 @@ void list_pump(struct copy *copy)
         copy_fail(copy, &err);
 }
 
-/* ---- the destination ----------------------------------------------------------------------------------- */
+/* ---- the destination ------------------------------------------------------------------------ */
 
 static void add_there(struct copy *copy, const char *name, const struct sw_object *object)
 {
@@ -287,7 +287,7 @@ static int look_there(struct copy *copy, struct sw_error *err)
     op.found_context = copy;
     result = sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, &why);
     if (result == 0 && copy->single)
-        add_there(copy, sw_uri_last(copy->from.base), &op.object);
+        add_there(copy, copy->name, &op.object);
     if (copy->there_count)
         qsort(copy->there, copy->there_count, sizeof *copy->there, by_hash);
     if (result == 0 || why.code == SW_E_CREDENTIAL || (copy->single && why.code == SW_E_NOT_FOUND))
@@ -312,7 +312,7 @@ int list_there(struct copy *copy, struct sw_error *err)
     return look_there(copy, err);
 }
 
-/* ---- what is too many ----------------------------------------------------------------------------------- */
+/* ---- what is too many ----------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -331,6 +331,8 @@ static void offer_extra(struct copy *copy, const char *name)
          bsearch(&hash, copy->names, copy->name_count, sizeof *copy->names, by_number)))
         return;
     item = make_item(copy, name);
+    if (!copy->to.storage->local)
+        free(sw_take(item->path));             /* nothing of the source may be touched */
     item->object.size = 0;
     copy_add(copy, item);
 }

@@ -335,7 +335,7 @@ void move_remove(struct item *item)
         item_over(item, SW_MOVED_REMOVED);
         return;
     }
-    if (item->path) {
+    if (item->copy->to.storage->local) {
         if (unlink(item->path) == 0 || errno == ENOENT) {
             item_over(item, SW_MOVED_REMOVED);
             return;

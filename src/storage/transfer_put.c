@@ -28,6 +28,18 @@ static bool changed_since(const struct item *item, int fd)
            mtime_ns(&now) != item->put_mtime_ns;
 }
 
+/* After it was sent. A small file was read at one instant and is let go; only one that was caught
+ * changing before is looked at again. */
+static bool changed_meanwhile(const struct item *item)
+{
+    struct stat now;
+
+    if (item->fd >= 0)
+        return changed_since(item, item->fd);
+    return item->restarts && !item->relayed &&
+           (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
+}
+
 /* Plain http: nothing but the signature protects the content, so it must cover it. */
 static bool must_hash(const struct copy *copy)
 {
@@ -143,22 +155,29 @@ static void put_end(struct item *item)
     item_over(item, SW_MOVED_COPIED);
 }
 
+/* A digest that the server does not find is ours to explain: trying again helps nobody. */
+static void put_again(struct errand *errand)
+{
+    if (errand->body_fd >= 0 && changed_since(errand->item, errand->body_fd))
+        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+                errand->item->path);
+}
+
 /* ---- one request ----------------------------------------------------------------------------------- */
 
 static void put_single_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
 {
     struct item *item = errand->item;
 
-    if (step != SW_STEP_DONE) {
+    if (changed_meanwhile(item)) {
+        put_restart(item);
+    } else if (step != SW_STEP_DONE) {
         item_fail(item, err);
     } else {
         free(item->object.etag);
         item->object.etag = sw_take(errand->op.object.etag);
         item_count(item, item->object.size);
-        if (item->fd >= 0 && changed_since(item, item->fd))
-            put_restart(item);
-        else
-            put_end(item);
+        put_end(item);
     }
     errand_free(errand);
 }
@@ -174,6 +193,7 @@ static void put_single(struct item *item)
     errand->body = item->buffer;
     errand->body_fd = item->fd;
     errand->large = item->object.size > 1024 * 1024;
+    errand->again = put_again;
     errand->over = put_single_over;
     errand_start(errand);
 }
@@ -237,7 +257,7 @@ static void parts_settled(struct item *item)
     if (item->flying || (!item->failed && item->units_over < item->unit_count))
         return;
     item_close(item);
-    if (!item->failed && item->fd >= 0 && changed_since(item, item->fd)) {
+    if (item->fd >= 0 && changed_since(item, item->fd)) {
         item->found = FOUND_UNSURE;
         put_abort(item);
     } else if (item->failed) {
@@ -309,6 +329,7 @@ void put_unit(struct item *item)
     errand->body_fd = item->fd;
     errand->body_offset = begin;
     errand->large = true;
+    errand->again = put_again;
     errand->over = part_over;
     errand->unit_of_item = true;
     item->flying++;
@@ -346,12 +367,12 @@ static void put_parts(struct item *item)
     int64_t least = (item->object.size + most - 1) / most;
     struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
 
+    item_drop_etags(item);                   /* of an upload that was given up */
     item->unit = (least + mib - 1) / mib * mib;
     item->unit = item->unit > PUT_UNIT ? item->unit : PUT_UNIT;
     item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
     item->unit_next = item->units_over = 0;
-    item->etags = sw_realloc_array(item->etags, item->unit_count, sizeof *item->etags);
-    memset(item->etags, 0, item->unit_count * sizeof *item->etags);
+    item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
     errand->op.mtime_ms = item->object.mtime_ms;
     errand->over = begun;
     errand_start(errand);

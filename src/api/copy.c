@@ -105,6 +105,7 @@ static int append_object(void *context, struct sw_object *object)
 {
     static const char *const kinds[] = { "none", "file", "folder" };
     char at[40];
+    const char *modified = object->mtime_ms ? at : NULL;
 
     sw_time_format(object->mtime_ms, at);
     json_array_append_new(context,
@@ -112,7 +113,7 @@ static int append_object(void *context, struct sw_object *object)
                                          SW_STR("kind", kinds[object->kind]),
                                          object->size < 0 ? SW_NULL("size")
                                                           : SW_INT("size", object->size),
-                                         SW_STR_OPT("modified", object->mtime_ms ? at : NULL),
+                                         SW_STR_OPT("modified", modified),
                                          SW_STR_OPT("etag", object->etag)));
     return 0;
 }

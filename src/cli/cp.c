@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
-#include "cli/cli_progress.h"
+#include "cli/cli_transfer.h"
 
 struct cp_options {
     bool recursive, dry_run, remove_extra, force, checksum;
@@ -84,9 +84,9 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
                     const struct sw_copy_options *options, struct sw_error *err)
 {
     sw_auto(json) json_t *report = NULL;
-    char *text = sw_copy(NULL, from, to, options, cli_progress, cli, err);
+    char *text = sw_copy(NULL, from, to, options, cli_transfer, cli, err);
 
-    cli_progress_end(cli);
+    cli_transfer_end(cli);
     report = cli_document(text, err);
     if (!report) {
         if (err->code == SW_E_INTERRUPTED && cli_interrupt_count())

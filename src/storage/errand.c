@@ -77,7 +77,7 @@ static void errand_send(struct errand *errand, struct sw_http_request *request)
     sw_http_send(copy->mover->http, request, errand_reply, errand);
 }
 
-/* A sink that said no has its own reason; the storage cannot know it. */
+/* A sink or again() that said no has its own reason; the storage cannot know it. */
 static enum sw_step after_sink(const struct errand *errand, struct sw_error *err)
 {
     *err = errand->sink_err;
@@ -93,7 +93,7 @@ static void errand_step(struct errand *errand, const struct sw_http_reply *reply
     enum sw_step step;
     int64_t pause = -1;
 
-    if (reply && errand->sink_err.code)
+    if (errand->sink_err.code)
         step = after_sink(errand, &err);
     else
         step = storage->next(&errand->op, reply, sw_now_ms(), &request, &err);

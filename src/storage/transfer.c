@@ -54,6 +54,7 @@ void item_free(struct item *item)
     free(item->from_key);
     free(item->key);
     free(item->name);
+    free(item->err);
     sw_object_done(&item->object);
     free(item);
 }
@@ -222,10 +223,12 @@ static bool is_crowded(const struct copy *copy)
 
 static void begin_item(struct copy *copy, struct item *item)
 {
-    if (item->err.code)                      /* its name was refused */
-        item_fail(item, &item->err);
-    else
-        copy->begin(item);
+    if (item->err) {                         /* its name was refused */
+        item_fail(item, item->err);
+        return;
+    }
+    item->err = sw_new(struct sw_error);     /* too large to have one for every name in the queue */
+    copy->begin(item);
 }
 
 /* Keep the window full: units of files already open come first. */

@@ -35,7 +35,7 @@ static int verify(struct item *item, int fd)
 
     if (object->digest_kind == SW_DIGEST_MD5 && object->size > expected_digest_limit(item))
         return 1;
-    return file_matches(fd, object->size, object->digest_kind, object->digest, &item->err);
+    return file_matches(fd, object->size, object->digest_kind, object->digest, item->err);
 }
 
 static int verify_small(struct item *item)
@@ -57,7 +57,7 @@ static int verify_small(struct item *item)
 static void wrong_content(struct item *item)
 {
     item->found = FOUND_UNSURE;          /* worth another try */
-    sw_fail(&item->err, SW_E_CONFLICT, "'%s' did not arrive as it was sent: its digest differs",
+    sw_fail(item->err, SW_E_CONFLICT, "'%s' did not arrive as it was sent: its digest differs",
             item->name);
 }
 
@@ -74,7 +74,7 @@ static void land_small(struct pool_job *job)
         }
     }
     if (partial_write(item->path, item->buffer, (size_t)item->object.size, item->object.mtime_ms,
-                      rules->flush, &item->err) < 0)
+                      rules->flush, item->err) < 0)
         item->found = FOUND_FAILED;
 }
 
@@ -87,7 +87,7 @@ static void land_large(struct pool_job *job)
     if (good == 0)
         wrong_content(item);
     else if (good < 0 || partial_land(&item->partial, item->object.mtime_ms,
-                                      item->copy->rules->flush, &item->err) < 0)
+                                      item->copy->rules->flush, item->err) < 0)
         item->found = FOUND_FAILED;
 }
 
@@ -101,7 +101,7 @@ static void get_restart(struct item *item, const struct sw_error *why)
         item_fail(item, why);
         return;
     }
-    item->err.code = SW_OK;
+    item->err->code = SW_OK;
     item->unit_next = item->units_over = 0;
     get_ask(item);
 }
@@ -111,9 +111,9 @@ static void landed(struct pool_job *job)
     struct item *item = item_of_job(job);
 
     if (item->found == FOUND_FAILED) {
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
     } else if (item->found == FOUND_UNSURE) {
-        struct sw_error why = item->err;
+        struct sw_error why = *item->err;
 
         get_restart(item, &why);
     } else {
@@ -282,7 +282,7 @@ static void units_settled(struct item *item)
     if (item->flying)
         return;
     if (item->failed) {
-        struct sw_error why = item->err;
+        struct sw_error why = *item->err;
 
         item_close(item);
         if (item->found == FOUND_UNSURE)
@@ -303,12 +303,12 @@ static void unit_failed(struct errand *errand, enum sw_step step, const struct s
         return;
     item->failed = true;
     item->found = FOUND_FAILED;
-    item->err = *err;
+    *item->err = *err;
     if (step == SW_STEP_CHANGED || errand->sink_err.code == SW_E_CONFLICT || errand->no_ranges) {
         item->found = FOUND_UNSURE;
         item->unit = errand->no_ranges ? WHOLE : item->unit;
         if (!errand->no_ranges)
-            sw_fail(&item->err, SW_E_CONFLICT, "'%s' keeps changing while it is read", item->name);
+            sw_fail(item->err, SW_E_CONFLICT, "'%s' keeps changing while it is read", item->name);
     }
 }
 
@@ -370,7 +370,7 @@ static void open_work(struct pool_job *job)
 
     item->found = FOUND_NEW;
     if (partial_open(&item->partial, item->path, item->object.etag, item->object.size, item->unit,
-                     &item->err) < 0)
+                     item->err) < 0)
         item->found = FOUND_FAILED;
 }
 
@@ -379,7 +379,7 @@ static void opened(struct pool_job *job)
     struct item *item = item_of_job(job);
 
     if (item->found == FOUND_FAILED) {
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
         return;
     }
     item->failed = false;
@@ -455,9 +455,9 @@ static void look_work(struct pool_job *job)
         if (rules->dry_run)
             return;
         if (item->object.size > 0)
-            sw_fail(&item->err, SW_E_REFUSED, "'%s' has content and the name of a folder",
+            sw_fail(item->err, SW_E_REFUSED, "'%s' has content and the name of a folder",
                     item->name);
-        item->found = item->object.size > 0 || sw_mkdirs(item->path, 0777, &item->err) < 0
+        item->found = item->object.size > 0 || sw_mkdirs(item->path, 0777, item->err) < 0
                           ? FOUND_FAILED
                           : FOUND_SAME;
     } else if (!rules->force) {
@@ -470,7 +470,7 @@ static void looked(struct pool_job *job)
     struct item *item = item_of_job(job);
 
     if (item->found == FOUND_FAILED)
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
     else if (item->found == FOUND_SAME)
         item_over(item, SW_MOVED_SAME);
     else if (item->found == FOUND_UNSURE)

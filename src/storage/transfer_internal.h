@@ -73,7 +73,7 @@ struct errand {
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
-    /* Before each try but the first: move the range past what already came. */
+    /* Before each try but the first: move the range past what already came; sink_err ends it. */
     void (*again)(struct errand *errand);
     /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
     void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);
@@ -109,7 +109,7 @@ struct item {
     struct pool_job job;
     void (*job_done)(struct pool_job *job);
     enum item_found found;                   /* by the job */
-    struct sw_error err;                     /* by the job; first failure */
+    struct sw_error *err;                    /* by the job; first failure; NULL while queued */
     int restarts;
     bool asked;                              /* the source was asked by STAT */
     bool failed, in_open, relayed;

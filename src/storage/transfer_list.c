@@ -86,8 +86,10 @@ static void offer(struct copy *copy, const char *name, struct sw_object *object)
     *object = (struct sw_object){ .size = -1 };
     remember_name(copy, name);
     copy_add(copy, item);
-    if (copy->to.storage->local && sw_name_check(name, &err) < 0)
-        item->err = err;                       /* reported when its turn comes */
+    if (copy->to.storage->local && sw_name_check(name, &err) < 0) {
+        item->err = sw_new(struct sw_error);   /* reported when its turn comes */
+        *item->err = err;
+    }
 }
 
 static int list_found(void *context, struct sw_object *object)
@@ -329,6 +331,8 @@ static void offer_extra(struct copy *copy, const char *name)
          bsearch(&hash, copy->names, copy->name_count, sizeof *copy->names, by_number)))
         return;
     item = make_item(copy, name);
+    if (!copy->to.storage->local)
+        free(sw_take(item->path));             /* nothing of the source may be touched */
     item->object.size = 0;
     copy_add(copy, item);
 }

@@ -65,7 +65,7 @@ static void move_over(struct errand *errand, enum sw_step step, const struct sw_
     item->flying -= kind == SW_OP_PART_COPY;
     if (step != SW_STEP_DONE) {
         if (!item->failed)
-            item->err = *err;
+            *item->err = *err;
         item->failed = true;
         item->found = FOUND_FAILED;
     } else if (kind == SW_OP_BEGIN) {
@@ -81,7 +81,7 @@ static void move_over(struct errand *errand, enum sw_step step, const struct sw_
     else if (kind == SW_OP_BEGIN && !item->failed)
         item_open(item);
     else if (kind == SW_OP_BEGIN)
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
     else if (item->failed)
         put_abort(item);
     else {
@@ -127,10 +127,13 @@ static void move_start(struct item *item)
 {
     struct copy *copy = item->copy;
     bool parts = item->object.size > COPY_UNIT;
-    struct errand *errand = errand_new(copy, parts ? SW_OP_BEGIN : SW_OP_COPY, copy->to.root,
-                                       item->key, item);
+    bool folder = sw_text_ends(item->key, "/");      /* made anew: not every server copies those */
+    enum sw_op_kind kind = parts ? SW_OP_BEGIN : folder ? SW_OP_PUT : SW_OP_COPY;
+    struct errand *errand = errand_new(copy, kind, copy->to.root, item->key, item);
 
-    if (parts) {
+    if (folder) {
+        errand->op.mtime_ms = item->object.mtime_ms;
+    } else if (parts) {
         item->unit = COPY_UNIT;
         while (item->object.size / item->unit >= copy->to.storage->part_most)
             item->unit *= 2;
@@ -206,9 +209,9 @@ void move_relay(struct item *item)
 
         item->copy->spool = sw_format("%s/slipway-XXXXXX", sw_text_empty(folder) ? "/tmp" : folder);
         if (!mkdtemp(item->copy->spool)) {
-            sw_fail_errno(&item->err, SW_E_IO, "cannot make a folder in '%s'", item->copy->spool);
+            sw_fail_errno(item->err, SW_E_IO, "cannot make a folder in '%s'", item->copy->spool);
             free(sw_take(item->copy->spool));
-            item_fail(item, &item->err);
+            item_fail(item, item->err);
             return;
         }
     }
@@ -248,17 +251,17 @@ static int copy_file(struct item *item, const char *from)
     struct stat before, after;
 
     if (fd < 0 || fstat(fd, &before) < 0)
-        return sw_fail_errno(&item->err, SW_E_IO, "cannot read '%s'", from);
-    if (partial_open(&item->partial, item->path, NULL, -1, GET_UNIT, &item->err) < 0)
+        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", from);
+    if (partial_open(&item->partial, item->path, NULL, -1, GET_UNIT, item->err) < 0)
         return -1;
-    if (copy_bytes(fd, item->partial.fd, &item->err) < 0)
-        return sw_wrap(&item->err, "cannot copy '%s'", from);
+    if (copy_bytes(fd, item->partial.fd, item->err) < 0)
+        return sw_wrap(item->err, "cannot copy '%s'", from);
     if (fstat(fd, &after) < 0 || after.st_size != before.st_size ||
         after.st_mtim.tv_nsec != before.st_mtim.tv_nsec ||
         after.st_mtim.tv_sec != before.st_mtim.tv_sec)
-        return sw_fail(&item->err, SW_E_CONFLICT, "'%s' was changed while it was copied", from);
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was copied", from);
     (void)!fchmod(item->partial.fd, before.st_mode & 0777);
-    return partial_land(&item->partial, item->object.mtime_ms, item->copy->rules->flush, &item->err);
+    return partial_land(&item->partial, item->object.mtime_ms, item->copy->rules->flush, item->err);
 }
 
 static void local_work(struct pool_job *job)
@@ -269,7 +272,7 @@ static void local_work(struct pool_job *job)
 
     item->found = FOUND_FAILED;
     if (sw_text_ends(item->name, "/")) {
-        item->found = rules->dry_run || sw_mkdirs(item->path, 0777, &item->err) == 0 ? FOUND_SAME
+        item->found = rules->dry_run || sw_mkdirs(item->path, 0777, item->err) == 0 ? FOUND_SAME
                                                                                      : FOUND_FAILED;
         return;
     }
@@ -288,7 +291,7 @@ static void local_done(struct pool_job *job)
 
     partial_done(&item->partial, false);
     if (item->found == FOUND_FAILED) {
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
     } else {
         if (item->found == FOUND_NEW)
             item_count(item, item->object.size);
@@ -332,13 +335,13 @@ void move_remove(struct item *item)
         item_over(item, SW_MOVED_REMOVED);
         return;
     }
-    if (item->path) {
+    if (item->copy->to.storage->local) {
         if (unlink(item->path) == 0 || errno == ENOENT) {
             item_over(item, SW_MOVED_REMOVED);
             return;
         }
-        sw_fail_errno(&item->err, SW_E_IO, "cannot remove '%s'", item->path);
-        item_fail(item, &item->err);
+        sw_fail_errno(item->err, SW_E_IO, "cannot remove '%s'", item->path);
+        item_fail(item, item->err);
         return;
     }
     errand = errand_new(item->copy, SW_OP_DELETE, item->copy->to.root, item->key, item);

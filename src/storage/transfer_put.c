@@ -28,6 +28,18 @@ static bool changed_since(const struct item *item, int fd)
            mtime_ns(&now) != item->put_mtime_ns;
 }
 
+/* After it was sent. A small file was read at one instant and is let go; only one that was caught
+ * changing before is looked at again. */
+static bool changed_meanwhile(const struct item *item)
+{
+    struct stat now;
+
+    if (item->fd >= 0)
+        return changed_since(item, item->fd);
+    return item->restarts && !item->relayed &&
+           (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
+}
+
 /* Plain http: nothing but the signature protects the content, so it must cover it. */
 static bool must_hash(const struct copy *copy)
 {
@@ -45,13 +57,13 @@ static int read_small(struct item *item, int fd)
         ssize_t got = pread(fd, item->buffer + have, size - have, (off_t)have);
 
         if (got < 0)
-            return sw_fail_errno(&item->err, SW_E_IO, "cannot read '%s'", item->path);
+            return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
         if (got == 0)
             break;
         have += (size_t)got;
     }
     if (have < size || changed_since(item, fd))
-        return sw_fail(&item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
     if (must_hash(item->copy))
         sw_sha256_hex(item->buffer, size, item->sha256);
     return 0;
@@ -79,9 +91,9 @@ static int open_file(struct item *item)
 
     item->fd = open(item->path, O_RDONLY | O_CLOEXEC);
     if (item->fd < 0 || fstat(item->fd, &info) < 0)
-        return sw_fail_errno(&item->err, SW_E_IO, "cannot read '%s'", item->path);
+        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
     if (!S_ISREG(info.st_mode))
-        return sw_fail(&item->err, SW_E_IO, "'%s' is not a file", item->path);
+        return sw_fail(item->err, SW_E_IO, "'%s' is not a file", item->path);
     item->object.size = info.st_size;
     item->object.mtime_ms = mtime_ns(&info) / 1000000;
     item->put_mtime_ns = mtime_ns(&info);
@@ -109,7 +121,7 @@ static void put_work(struct pool_job *job)
             item->found = FOUND_FAILED;
         close(sw_take_fd(item->fd));
     } else if (item->object.size <= PUT_UNIT && must_hash(item->copy) &&
-               file_digest(item->fd, 0, item->object.size, SW_SHA256, item->sha256, &item->err) < 0) {
+               file_digest(item->fd, 0, item->object.size, SW_SHA256, item->sha256, item->err) < 0) {
         item->found = FOUND_FAILED;
     }
 }
@@ -128,8 +140,8 @@ static void put_restart(struct item *item)
     put_release(item);
     item_count(item, -item->counted);
     if (++item->restarts > RESTARTS_MOST) {
-        sw_fail(&item->err, SW_E_CONFLICT, "'%s' keeps changing while it is sent", item->path);
-        item_fail(item, &item->err);
+        sw_fail(item->err, SW_E_CONFLICT, "'%s' keeps changing while it is sent", item->path);
+        item_fail(item, item->err);
         return;
     }
     item->failed = false;
@@ -143,22 +155,29 @@ static void put_end(struct item *item)
     item_over(item, SW_MOVED_COPIED);
 }
 
+/* A digest that the server does not find is ours to explain: trying again helps nobody. */
+static void put_again(struct errand *errand)
+{
+    if (errand->body_fd >= 0 && changed_since(errand->item, errand->body_fd))
+        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+                errand->item->path);
+}
+
 /* ---- one request ----------------------------------------------------------------------------------- */
 
 static void put_single_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
 {
     struct item *item = errand->item;
 
-    if (step != SW_STEP_DONE) {
+    if (changed_meanwhile(item)) {
+        put_restart(item);
+    } else if (step != SW_STEP_DONE) {
         item_fail(item, err);
     } else {
         free(item->object.etag);
         item->object.etag = sw_take(errand->op.object.etag);
         item_count(item, item->object.size);
-        if (item->fd >= 0 && changed_since(item, item->fd))
-            put_restart(item);
-        else
-            put_end(item);
+        put_end(item);
     }
     errand_free(errand);
 }
@@ -174,6 +193,7 @@ static void put_single(struct item *item)
     errand->body = item->buffer;
     errand->body_fd = item->fd;
     errand->large = item->object.size > 1024 * 1024;
+    errand->again = put_again;
     errand->over = put_single_over;
     errand_start(errand);
 }
@@ -191,7 +211,7 @@ static void aborted(struct errand *errand, enum sw_step step, const struct sw_er
     if (item->found == FOUND_UNSURE)
         put_restart(item);
     else
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
 }
 
 void put_abort(struct item *item)
@@ -213,7 +233,7 @@ static void completed(struct errand *errand, enum sw_step step, const struct sw_
         item->object.etag = sw_take(errand->op.object.etag);
         put_end(item);
     } else {
-        item->err = *err;
+        *item->err = *err;
         item->found = FOUND_FAILED;
         put_abort(item);
     }
@@ -237,7 +257,7 @@ static void parts_settled(struct item *item)
     if (item->flying || (!item->failed && item->units_over < item->unit_count))
         return;
     item_close(item);
-    if (!item->failed && item->fd >= 0 && changed_since(item, item->fd)) {
+    if (item->fd >= 0 && changed_since(item, item->fd)) {
         item->found = FOUND_UNSURE;
         put_abort(item);
     } else if (item->failed) {
@@ -260,9 +280,9 @@ static void part_over(struct errand *errand, enum sw_step step, const struct sw_
     } else if (!item->failed) {
         item->failed = true;
         if (step == SW_STEP_DONE)
-            sw_fail(&item->err, SW_E_REFUSED, "the server gave a part of '%s' no ETag", item->name);
+            sw_fail(item->err, SW_E_REFUSED, "the server gave a part of '%s' no ETag", item->name);
         else
-            item->err = *err;
+            *item->err = *err;
     }
     errand_free(errand);
     parts_settled(item);
@@ -309,6 +329,7 @@ void put_unit(struct item *item)
     errand->body_fd = item->fd;
     errand->body_offset = begin;
     errand->large = true;
+    errand->again = put_again;
     errand->over = part_over;
     errand->unit_of_item = true;
     item->flying++;
@@ -401,12 +422,12 @@ static void put_ask(struct item *item)
 static void put_ready(struct pool_job *job)
 {
     struct item *item = item_of_job(job);
-    bool moving = item->err.code == SW_E_CONFLICT && item->found == FOUND_FAILED;
+    bool moving = item->err->code == SW_E_CONFLICT && item->found == FOUND_FAILED;
 
     if (moving)
         put_restart(item);
     else if (item->found == FOUND_FAILED)
-        item_fail(item, &item->err);
+        item_fail(item, item->err);
     else if (item->found == FOUND_SAME)
         item_over(item, SW_MOVED_SAME);
     else if (item->found == FOUND_UNSURE)
@@ -421,7 +442,7 @@ static void put_ready(struct pool_job *job)
 
 void put_begin(struct item *item)
 {
-    item->err.code = SW_OK;
+    item->err->code = SW_OK;
     item->sha256[0] = '\0';
     item_job(item, put_work, put_ready);
 }

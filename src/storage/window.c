@@ -9,7 +9,7 @@
 #define CALM_MS    3000
 #define REQUEST    (64 * 1024)
 #define BETTER     1.05
-#define FORGET     0.97            /* the best rate fades: networks change */
+#define FORGET     0.995           /* the best rate fades: networks change */
 
 void window_init(struct window *window, int most, int64_t now_ms)
 {

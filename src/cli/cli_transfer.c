@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_progress.c - see cli_progress.h. One line on stderr, drawn over itself.
+ * cli_transfer.c - see cli_transfer.h. One line on stderr, drawn over itself.
  */
-#include "cli/cli_progress.h"
+#include "cli/cli_transfer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void add_bar(struct sw_buf *out, int64_t done, int64_t total, size_t widt
     sw_buf_add(out, "] ");
 }
 
-void cli_progress_line(const struct sw_progress *progress, size_t width, struct sw_buf *out)
+void cli_transfer_line(const struct sw_progress *progress, size_t width, struct sw_buf *out)
 {
     char done[32], total[32], rate[32], left[32] = "";
 
@@ -41,13 +41,13 @@ void cli_progress_line(const struct sw_progress *progress, size_t width, struct 
     }
 }
 
-int cli_progress(void *context, const struct sw_progress *progress)
+int cli_transfer(void *context, const struct sw_progress *progress)
 {
     const struct cli *cli = context;
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
 
     if (cli->screen.err_terminal && !cli->quiet) {
-        cli_progress_line(progress, cli->screen.width, &line);
+        cli_transfer_line(progress, cli->screen.width, &line);
         fprintf(stderr, "\r%.*s\033[K", (int)(cli->screen.width ? cli->screen.width - 1 : 79),
                 sw_buf_text(&line));
         fflush(stderr);
@@ -55,7 +55,7 @@ int cli_progress(void *context, const struct sw_progress *progress)
     return cli_interrupt_count() > 0;
 }
 
-void cli_progress_end(const struct cli *cli)
+void cli_transfer_end(const struct cli *cli)
 {
     if (cli->screen.err_terminal && !cli->quiet)
         fputs("\r\033[K", stderr);

@@ -192,6 +192,10 @@ SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after
 SW_API char *sw_failure_analysis(struct sw_session *session, const char *id,
                                  struct sw_error *err);
 
+/* The same answer for people, for jobs that failed and for jobs that wait: JSON {"id","status",
+ * "headline" (one line), "waits", "err_class","cause","suggestion","evidence"[],"retry"}. */
+SW_API char *sw_why(struct sw_session *session, const char *id, struct sw_error *err);
+
 /* The parts of a job: JSON array of {rank, node, status, exit_code, pid, ...}. */
 SW_API char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err);
 
@@ -205,13 +209,16 @@ struct sw_log_options {
     int attempt;              /* 0: the newest */
     int replica;              /* which rank; -1: all, each piece tells its rank */
     int64_t tail_lines;       /* -1: from the beginning; N: only the last N lines */
+    int64_t since_ms;         /* only what was written at or after this time; 0: all */
     bool follow;              /* go on until the job is over */
     /* Called about ten times a second while following and nothing is new; non-zero stops. */
     int (*idle)(void *context);
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
- * whenever more than one replica is read. Non-zero stops. */
-typedef int sw_log_fn(void *context, int replica, const char *bytes, size_t length);
+ * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a
+ * piece holds bytes of one time only. Non-zero stops. */
+typedef int sw_log_fn(void *context, int replica, int64_t at_ms, const char *bytes,
+                      size_t length);
 
 SW_API int sw_logs(struct sw_session *session, const char *id,
                    const struct sw_log_options *options, sw_log_fn *fn, void *context,
@@ -228,6 +235,37 @@ SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error
 SW_API int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
                    int (*idle)(void *context), void *context, int *exit_status,
                    struct sw_error *err);
+
+/* Watch jobs (count 0: all that are not over) until they are all over or fn returns non-zero:
+ * states, progress, retries, hooks, guards. fn hears a document like sw_list's, each job with
+ * "progress" and "last_line", after every round that changed something and at least every
+ * `every_ms`. Everything a watcher does is done at most once, however many watch. */
+struct sw_watch_options {
+    size_t size;
+    int64_t every_ms;         /* 0: 1000 */
+    int64_t rounds;           /* 0: until all are over */
+};
+typedef int sw_watch_fn(void *context, const char *document);
+SW_API int sw_watch(struct sw_session *session, const char *const *ids, size_t count,
+                    const struct sw_watch_options *options, sw_watch_fn *fn, void *context,
+                    struct sw_error *err);
+
+/* Try a finished job again under the same id; *attempt is the new number. */
+SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
+                    struct sw_error *err);
+
+/* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
+SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
+                   const char *const *argv, int *exit_status, struct sw_error *err);
+
+/* Leftovers that are provably ours and belong to no job: JSON array of {"platform","what",
+ * "where","job","removed"}. Only with `remove` anything is touched. */
+SW_API char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err);
+
+/* Write a redacted bundle for a bug report (a folder of texts as one .tar file). id NULL: about
+ * this installation only. */
+SW_API int sw_report(struct sw_session *session, const char *id, const char *path,
+                     struct sw_error *err);
 
 /* Forget a finished job and remove its files. */
 SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,

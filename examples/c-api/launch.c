@@ -20,10 +20,12 @@ static int complain(const struct sw_error *err)
 }
 
 /* Log pieces are exact bytes, not texts: they may hold anything, and have no terminator. */
-static int print_piece(void *context, int replica, const char *bytes, size_t length)
+static int print_piece(void *context, int replica, int64_t at_ms, const char *bytes,
+                       size_t length)
 {
     (void)context;
     (void)replica;
+    (void)at_ms;
     return fwrite(bytes, 1, length, stdout) == length ? 0 : -1;
 }
 

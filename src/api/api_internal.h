@@ -7,6 +7,7 @@
 #define SW_API_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/document.h"
 #include "base/error.h"
@@ -22,8 +23,13 @@ struct open_link {
 };
 
 struct sw_session {
+    atomic_int references;         /* the caller's, and one for each question that is under way */
+    bool read_only;
     struct sw_store *store;        /* guards itself */
+    struct sw_crew *crew;          /* likewise */
     char *state_dir, *project_dir, *profile;
+
+    pthread_mutex_t warn_lock;     /* guards these two: after sw_close() nobody is warned */
     void (*warn)(void *context, const char *text);
     void *warn_context;
 
@@ -42,12 +48,19 @@ struct sw_request {
 };
 
 /* session.c */
-void api_warn(const struct sw_session *session, const char *text);
+void api_warn(void *session, const char *text);
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
+/* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
+ * are due. */
 int api_refresh(struct sw_session *session, const char *const *ids, size_t count,
                 json_t *unreachable, struct sw_error *err);
+/* The same with a deadline: who is slower is named in `unreachable`, and goes on alone. */
+enum { API_LIST_DEADLINE_MS = 5000 };
+int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
+                       const struct sw_refresh_options *options, json_t *unreachable,
+                       struct sw_error *err);
 /* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);
 

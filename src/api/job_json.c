@@ -36,6 +36,28 @@ static const char *phase_name(enum sw_phase phase)
     return names[phase];
 }
 
+/* A clock that was set back makes nothing younger than new. */
+static int64_t age(int64_t now_ms, int64_t then_ms)
+{
+    return now_ms > then_ms ? now_ms - then_ms : 0;
+}
+
+/* How far it is; null before anything was read. What else watchers keep there is not for show. */
+static json_t *progress_json(const json_t *stored)
+{
+    static const char *const shown[] = { "epoch", "epochs", "step", "steps", "fraction", "rate",
+                                         "fraction_of_epoch", "seen_ms" };
+    json_t *progress = json_object();
+
+    for (size_t i = 0; i < SW_COUNT(shown); i++)
+        if (json_object_get(stored, shown[i]))
+            json_object_set(progress, shown[i], json_object_get(stored, shown[i]));
+    if (sw_json_int(stored, "seen_ms", 0) > 0)
+        return progress;
+    json_decref(progress);
+    return json_null();
+}
+
 json_t *api_job_json(const struct sw_job *job, json_t *attempts)
 {
     int64_t now = sw_now_ms();
@@ -68,10 +90,16 @@ json_t *api_job_json(const struct sw_job *job, json_t *attempts)
         SW_SUB("ended_at", time_or_null(job->ended_ms)),
         SW_SUB("updated_at", time_or_null(job->updated_ms)),
         SW_SUB("seen_at", time_or_null(job->seen_ms)),
-        SW_INT("age_ms", now - job->created_ms),
-        SW_SUB("seen_age_ms", job->seen_ms ? json_integer(now - job->seen_ms) : json_null()),
+        SW_SUB("next_attempt_at",
+               time_or_null(job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0)),
+        SW_SUB("progress", progress_json(job->progress)),
+        SW_SUB("last_line", json_incref(json_object_get(job->progress, "last_line"))),
+        SW_SUB("last_output_at", time_or_null(sw_json_int(job->progress, "last_output_ms", 0))),
+        SW_SUB("live", json_incref(json_object_get(job->progress, "live"))),
+        SW_INT("age_ms", age(now, job->created_ms)),
+        SW_SUB("seen_age_ms", job->seen_ms ? json_integer(age(now, job->seen_ms)) : json_null()),
         SW_SUB("duration_ms",
-               job->started_ms ? json_integer(end - job->started_ms) : json_null()),
+               job->started_ms ? json_integer(age(end, job->started_ms)) : json_null()),
         SW_SUB("labels", job->labels ? json_incref(job->labels) : NULL),
         SW_SUB("attempts", attempts));
 }

@@ -2,10 +2,16 @@
 /*
  * logs.c - reading and following logs by byte offset.
  *
- * A platform offers each replica's log as bytes from 0; this file adds tails, following and the
- * mixing of replicas. The end of the bytes is never the end of the job: only the job's state
- * ends a follow, and it is asked *before* the last read, so that nothing written before the end
- * can be missed. Memory is bounded by one piece per replica.
+ * A platform offers each replica's log as bytes from 0; this file adds tails, times, following
+ * and the mixing of replicas. The end of the bytes is never the end of the job: only the job's
+ * state ends a follow, and it is asked *before* the last read, so that nothing written before the
+ * end can be missed. An empty read is not the end of the bytes either (a log that is being rotated
+ * goes quiet for a moment): the size says whether there is more. Memory is bounded by one piece
+ * per replica.
+ *
+ * A piece carries one time. Bytes of one time are cut where the platform says that another time
+ * begins; when replicas are mixed, whole lines matter more, and a line has the time of its first
+ * byte.
  */
 #include <string.h>
 
@@ -18,12 +24,14 @@ enum {
     LONGEST_HELD_LINE = 64 * 1024,     /* a longer line is passed on in parts */
     LOOK_EVERY_MS = 100,
     ASK_STATE_EVERY_MS = 200,
+    SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
 };
 
 struct stream {
     int replica;
     int64_t offset;
     struct sw_buf held;       /* the beginning of a line, when replicas are mixed */
+    int64_t held_ms;          /* when that line began */
 };
 
 struct reading {
@@ -43,24 +51,77 @@ static int interrupted(struct sw_error *err)
     return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
 }
 
-/* Hand on whole lines; keep the rest for the next piece. */
-static int pass_lines(struct reading *r, struct stream *s, const char *bytes, size_t length)
+static int pass_held(struct reading *r, struct stream *s)
 {
-    const char *end = memrchr(bytes, '\n', length);
-    size_t whole = end ? (size_t)(end - bytes) + 1 : 0;
     int stop = 0;
 
-    if (whole > 0) {
-        sw_buf_add_bytes(&s->held, bytes, whole);
-        stop = r->fn(r->context, s->replica, s->held.data, s->held.length);
-        sw_buf_clear(&s->held);
-    }
-    sw_buf_add_bytes(&s->held, bytes + whole, length - whole);
-    if (!stop && s->held.length > LONGEST_HELD_LINE) {
-        stop = r->fn(r->context, s->replica, s->held.data, s->held.length);
-        sw_buf_clear(&s->held);
-    }
+    if (s->held.length)
+        stop = r->fn(r->context, s->replica, s->held_ms, s->held.data, s->held.length);
+    sw_buf_clear(&s->held);
     return stop;
+}
+
+/* Hand on whole lines; keep the rest for the next piece. */
+static int pass_lines(struct reading *r, struct stream *s, int64_t at_ms, const char *bytes,
+                      size_t length)
+{
+    const char *first = s->held.length ? memchr(bytes, '\n', length) : NULL;
+    const char *last;
+    size_t used = 0;
+
+    if (s->held.length) {
+        used = first ? (size_t)(first - bytes) + 1 : length;
+        sw_buf_add_bytes(&s->held, bytes, used);
+        if ((first || s->held.length > LONGEST_HELD_LINE) && pass_held(r, s))
+            return 1;
+    }
+    last = memrchr(bytes + used, '\n', length - used);
+    if (last) {
+        size_t whole = (size_t)(last - bytes) + 1 - used;
+
+        if (r->fn(r->context, s->replica, at_ms, bytes + used, whole))
+            return 1;
+        used += whole;
+    }
+    if (used < length) {
+        s->held_ms = at_ms;
+        sw_buf_add_bytes(&s->held, bytes + used, length - used);
+    }
+    return s->held.length > LONGEST_HELD_LINE ? pass_held(r, s) : 0;
+}
+
+/* How many of these bytes share the time of the first; a platform that cannot tell gives them
+ * all the time 0. */
+static size_t same_time(struct reading *r, const struct stream *s, size_t length, int64_t *at_ms)
+{
+    const struct sw_platform *platform = r->job->platform;
+    int64_t until = 0;
+
+    *at_ms = 0;
+    if (!platform->log_time || platform->log_time(r->job->link, &r->job->ref, s->replica,
+                                                  s->offset, at_ms, &until, NULL) < 0) {
+        *at_ms = 0;
+        return length;
+    }
+    if (until <= s->offset || until - s->offset > (int64_t)length)
+        return length;
+    return (size_t)(until - s->offset);
+}
+
+/* Hand on what was read, time by time. */
+static int pass_piece(struct reading *r, struct stream *s, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        int64_t at_ms;
+        size_t part = same_time(r, s, length - done, &at_ms);
+
+        s->offset += (int64_t)part;
+        if (r->count > 1 ? pass_lines(r, s, at_ms, r->piece + done, part)
+                         : r->fn(r->context, s->replica, at_ms, r->piece + done, part))
+            return 1;
+        done += part;
+    }
+    return 0;
 }
 
 /* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
@@ -88,15 +149,11 @@ static int drain(struct reading *r, struct stream *s, struct sw_error *err)
 
     for (;;) {
         ssize_t n = next_piece(r, s, err);
-        int stop;
 
         if (n <= 0)
             return n < 0 ? -1 : any;
-        s->offset += n;
         any = 1;
-        stop = r->count > 1 ? pass_lines(r, s, r->piece, (size_t)n)
-                            : r->fn(r->context, s->replica, r->piece, (size_t)n);
-        if (stop)
+        if (pass_piece(r, s, (size_t)n))
             return interrupted(err);
         if (r->count > 1)
             return any;                  /* take turns, so that one chatty rank drowns no other */
@@ -120,13 +177,9 @@ static int drain_all(struct reading *r, struct sw_error *err)
 
 static int flush_held(struct reading *r, struct sw_error *err)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        struct stream *s = &r->streams[i];
-
-        if (s->held.length && r->fn(r->context, s->replica, s->held.data, s->held.length))
+    for (size_t i = 0; i < r->count; i++)
+        if (pass_held(r, &r->streams[i]))
             return interrupted(err);
-        sw_buf_clear(&s->held);
-    }
     return 0;
 }
 
@@ -147,6 +200,51 @@ static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
     return row.phase == SW_PHASE_OVER;
 }
 
+/* Are there bytes of this replica that the last read did not give (1), or not (0)? */
+static int is_behind(struct reading *r, const struct stream *s, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int64_t size = 0;
+
+    if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
+        return size > s->offset;
+    r->cut |= why.code == SW_E_UNREACHABLE;
+    if (!r->cut || r->options->follow)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static int any_is_behind(struct reading *r, struct sw_error *err)
+{
+    int behind = 0;
+
+    for (size_t i = 0; i < r->count && behind == 0; i++)
+        behind = is_behind(r, &r->streams[i], err);
+    return behind;
+}
+
+/* Read on to the end of what is there now. To somebody who follows, a cut ends it as well. */
+static int drain_to_the_end(struct reading *r, struct sw_error *err)
+{
+    int64_t heard_ms = sw_monotonic_ms();
+
+    for (;;) {
+        int any = drain_all(r, err);
+        int behind = any != 0 || r->cut ? any : any_is_behind(r, err);
+
+        if (behind <= 0)
+            return behind;
+        if (any > 0)
+            heard_ms = sw_monotonic_ms();
+        else if (sw_monotonic_ms() - heard_ms > SILENCE_MS)
+            return 0;
+        else
+            sw_sleep_ms(1);
+    }
+}
+
 static int follow(struct reading *r, struct sw_error *err)
 {
     int64_t asked_ms = 0;
@@ -155,8 +253,8 @@ static int follow(struct reading *r, struct sw_error *err)
         int over = is_over(r, &asked_ms, err);
         int any = over < 0 ? -1 : drain_all(r, err);
 
-        while (over > 0 && any > 0)
-            any = drain_all(r, err);
+        if (over > 0 && any >= 0)
+            any = drain_to_the_end(r, err);
         if (any < 0)
             return -1;
         if (over && !r->cut)             /* the last bytes may be behind the cut */
@@ -169,21 +267,24 @@ static int follow(struct reading *r, struct sw_error *err)
     }
 }
 
-/* Fill `piece` from `from`, as much as there is: platforms may answer in smaller parts. */
+/* Fill `piece` from `from`: platforms may answer in smaller parts, or with a pause. */
 static ssize_t read_at(struct reading *r, int replica, int64_t from, size_t size,
                        struct sw_error *err)
 {
+    int64_t heard_ms = sw_monotonic_ms();
     size_t got = 0;
 
-    while (got < size) {
+    while (got < size && sw_monotonic_ms() - heard_ms <= SILENCE_MS) {
         ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, replica,
                                                from + (int64_t)got, r->piece + got, size - got,
                                                err);
 
         if (n < 0)
             return -1;
-        if (n == 0)
-            break;
+        if (n == 0)                      /* the size said that it is there */
+            sw_sleep_ms(1);
+        else
+            heard_ms = sw_monotonic_ms();
         got += (size_t)n;
     }
     return (ssize_t)got;
@@ -215,19 +316,34 @@ static int tail_offset(struct reading *r, struct stream *s, int64_t lines, struc
     return 0;
 }
 
+/* The later of "the last N lines" and "since then" is where the reading begins. */
+static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
+{
+    const struct sw_platform *platform = r->job->platform;
+    int64_t since = 0;
+
+    if (r->options->tail_lines >= 0 && tail_offset(r, s, r->options->tail_lines, err) < 0)
+        return -1;
+    if (r->options->since_ms <= 0)
+        return 0;
+    if (!platform->log_since)
+        return sw_fail(err, SW_E_UNSUPPORTED,
+                       "the times of log lines are not available on %s", platform->name);
+    if (platform->log_since(r->job->link, &r->job->ref, s->replica, r->options->since_ms, &since,
+                            err) < 0)
+        return -1;
+    s->offset = s->offset > since ? s->offset : since;
+    return 0;
+}
+
 static int read_all(struct reading *r, struct sw_error *err)
 {
-    int any;
-
-    for (size_t i = 0; r->options->tail_lines >= 0 && i < r->count; i++)
-        if (tail_offset(r, &r->streams[i], r->options->tail_lines, err) < 0)
+    for (size_t i = 0; i < r->count; i++)
+        if (begin_at(r, &r->streams[i], err) < 0)
             return -1;
     if (r->options->follow)
         return follow(r, err);
-    do {
-        any = drain_all(r, err);
-    } while (any > 0);
-    return any < 0 ? -1 : flush_held(r, err);
+    return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
 int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * look.c - reading what is known: status, lists, events, replicas, results, explanations.
+ * look.c - reading what is known: status, lists, events, replicas, results.
  */
 #include <string.h>
 
 #include "api/api_internal.h"
 #include "base/text.h"
 #include "core/state.h"
-#include "diagnose/diagnose.h"
+
+/* A list shows what is known in time; a question about one job is worth waiting for. */
+static const struct sw_refresh_options in_time = { .deadline_ms = API_LIST_DEADLINE_MS };
+static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
+                                                         .progress = true };
 
 static json_t *job_document(struct sw_session *session, const char *id, struct sw_error *err)
 {
@@ -26,7 +30,8 @@ char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
     sw_auto(json) json_t *unreachable = json_array();
     json_t *document;
 
-    if (look == SW_LOOK_REFRESH && api_refresh(session, &id, 1, unreachable, err) < 0)
+    if (look == SW_LOOK_REFRESH &&
+        api_refresh_within(session, &id, 1, &with_progress, unreachable, err) < 0)
         return NULL;
     document = job_document(session, id, err);
     if (document && json_array_size(unreachable) > 0)
@@ -41,7 +46,7 @@ char *sw_status_many(struct sw_session *session, const char *const *ids, size_t 
     sw_auto(json) json_t *unreachable = json_array();
 
     if (look == SW_LOOK_REFRESH && count > 0 &&
-        api_refresh(session, ids, count, unreachable, err) < 0)
+        api_refresh_within(session, ids, count, &in_time, unreachable, err) < 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         json_t *job = job_document(session, ids[i], err);
@@ -105,7 +110,8 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
         options = &defaults;
     if (list_filter(options, &filter, &state, &label_key, err) < 0)
         return NULL;
-    if (options->look == SW_LOOK_REFRESH && api_refresh(session, NULL, 0, unreachable, err) < 0)
+    if (options->look == SW_LOOK_REFRESH &&
+        api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
         return NULL;
     if (sw_store_list(session->store, &filter, append_row, jobs, err) < 0 ||
         sw_store_count(session->store, &filter, &total, err) < 0)
@@ -132,30 +138,6 @@ char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
     if (sw_store_events(session->store, id, after_seq, append_event, events, err) < 0)
         return NULL;
     return api_text(sw_take(events));
-}
-
-char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_error *err)
-{
-    sw_auto(api_job) struct api_job job = { 0 };
-    struct sw_evidence evidence = { 0 };
-    json_t *verdict;
-
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
-        return NULL;
-    if (!job.platform->evidence ||
-        job.platform->evidence(job.link, &job.ref, &evidence, NULL) < 0)
-        sw_evidence_done(&evidence);
-    /* What the store says is the truth the user was told; the platform's view only adds to it. */
-    evidence.state = job.row.state;
-    evidence.exit_code = job.row.exit_code;
-    evidence.signal = job.row.signal;
-    evidence.failed_replica = job.row.failed_replica;
-    strncpy(evidence.reason, job.row.reason ? job.row.reason : "", sizeof evidence.reason - 1);
-    strncpy(evidence.message, job.row.message ? job.row.message : "",
-            sizeof evidence.message - 1);
-    verdict = sw_diagnose(&evidence);
-    sw_evidence_done(&evidence);
-    return api_text(verdict ? verdict : json_null());
 }
 
 char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *err)

@@ -170,13 +170,16 @@ static void check_space(struct sw_session *session, json_t *rows)
 
 static void check_helpers(json_t *rows)
 {
-    static const char *const helpers[] = { "slipway-supervisor", "slipway-runner" };
+    static const char *const helpers[] = { "slipway-supervisor", "slipway-runner",
+                                           "slipway-hook" };
 
     for (size_t i = 0; i < SW_COUNT(helpers); i++) {
         struct sw_error why = { 0 };
         sw_autofree char *path = sw_helper_path(helpers[i], &why);
 
-        finding(rows, helpers[i], path != NULL, path ? path : why.message, why.hint);
+        finding(rows, helpers[i], path != NULL,
+                !path ? why.message : sw_text_same(path, SW_PROC_SELF) ? "inside this program" : path,
+                why.hint);
     }
 }
 

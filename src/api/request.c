@@ -113,7 +113,7 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
     return 0;
 }
 
-static void pass_warnings_on(const struct sw_session *session, const struct sw_spec *spec)
+static void pass_warnings_on(struct sw_session *session, const struct sw_spec *spec)
 {
     size_t i;
     json_t *text;

@@ -4,6 +4,9 @@
  *
  * Opening touches only the store. Profiles, .env files and platform connections are made when a
  * call first needs them, so that a verb pays for nothing it does not use.
+ *
+ * A platform that never answers must not keep sw_close() waiting. Whoever still asks one holds a
+ * reference, and the last to let go releases everything.
  */
 #include "api/api_internal.h"
 
@@ -12,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "monitor/hooks.h"
 
 static char *default_state_dir(void)
 {
@@ -39,7 +43,11 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     session->profile = sw_strdup(options->profile);
     session->warn = options->warn;
     session->warn_context = options->warn_context;
+    session->references = 1;
+    session->read_only = options->read_only;
+    session->crew = sw_crew_new();
     pthread_mutex_init(&session->lock, NULL);
+    pthread_mutex_init(&session->warn_lock, NULL);
     session->store = sw_store_open(session->state_dir, options->read_only, err);
     if (!session->store) {
         sw_close(session);
@@ -48,9 +56,18 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     return session;
 }
 
-void sw_close(struct sw_session *session)
+static void hold(void *context)
 {
-    if (!session)
+    struct sw_session *session = context;
+
+    atomic_fetch_add(&session->references, 1);
+}
+
+static void let_go(void *context)
+{
+    struct sw_session *session = context;
+
+    if (atomic_fetch_sub(&session->references, 1) > 1)
         return;
     for (size_t i = 0; i < session->link_count; i++) {
         session->links[i].platform->close(session->links[i].link);
@@ -59,17 +76,33 @@ void sw_close(struct sw_session *session)
     free(session->links);
     sw_profiles_free(session->profiles);
     sw_store_close(session->store);
+    sw_crew_free(session->crew);
     pthread_mutex_destroy(&session->lock);
+    pthread_mutex_destroy(&session->warn_lock);
     free(session->state_dir);
     free(session->project_dir);
     free(session->profile);
     free(session);
 }
 
-void api_warn(const struct sw_session *session, const char *text)
+void sw_close(struct sw_session *session)
 {
+    if (!session)
+        return;
+    pthread_mutex_lock(&session->warn_lock);
+    session->warn = NULL;
+    pthread_mutex_unlock(&session->warn_lock);
+    let_go(session);
+}
+
+void api_warn(void *context, const char *text)
+{
+    struct sw_session *session = context;
+
+    pthread_mutex_lock(&session->warn_lock);
     if (session->warn)
         session->warn(session->warn_context, text);
+    pthread_mutex_unlock(&session->warn_lock);
 }
 
 const struct sw_spec_platform *api_spec_platforms(size_t *count)
@@ -94,8 +127,8 @@ static int load_once(struct sw_session *session, struct sw_error *err)
 
     if (session->profiles)
         return 0;
-    if (sw_dotenv_load(here, session->warn, session->warn_context, err) < 0 ||
-        sw_dotenv_load(tao, session->warn, session->warn_context, err) < 0)
+    if (sw_dotenv_load(here, api_warn, session, err) < 0 ||
+        sw_dotenv_load(tao, api_warn, session, err) < 0)
         return -1;
     session->profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
     return session->profiles ? 0 : -1;
@@ -129,8 +162,8 @@ static struct sw_link *find_or_open(struct sw_session *session, const struct sw_
                                     const char *profile, struct sw_error *err)
 {
     sw_auto(json) json_t *options = NULL;
-    struct sw_place_config config = { .state_dir = session->state_dir, .warn = session->warn,
-                                      .warn_context = session->warn_context };
+    struct sw_place_config config = { .state_dir = session->state_dir, .warn = api_warn,
+                                      .warn_context = session };
     struct sw_link *link;
 
     for (size_t i = 0; i < session->link_count; i++)
@@ -170,12 +203,29 @@ static struct sw_link *link_for_refresh(void *context, const struct sw_platform 
     return api_link(context, platform, profile, err);
 }
 
+int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
+                       const struct sw_refresh_options *options, json_t *unreachable,
+                       struct sw_error *err)
+{
+    const struct sw_harbour harbour = {
+        .store = session->store, .link = link_for_refresh, .context = session,
+        .crew = session->crew, .hold = hold, .release = let_go,
+    };
+    struct sw_error why = { 0 };
+
+    if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)
+        return -1;
+    if (!session->read_only && sw_hooks_run(session->store, &why) < 0)          /* they stay due */
+        api_warn(session, why.message);
+    return 0;
+}
+
 int api_refresh(struct sw_session *session, const char *const *ids, size_t count,
                 json_t *unreachable, struct sw_error *err)
 {
-    const struct sw_harbour harbour = { session->store, link_for_refresh, session };
+    const struct sw_refresh_options patient = { .deadline_ms = SW_REFRESH_PATIENT };
 
-    return sw_refresh(&harbour, ids, count, unreachable, err);
+    return api_refresh_within(session, ids, count, &patient, unreachable, err);
 }
 
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,

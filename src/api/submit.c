@@ -129,6 +129,21 @@ static void record_refusal(struct sw_session *session, const char *id, const str
     sw_store_saw(session->store, &seen, verdict, sw_now_ms(), &changed, NULL);
 }
 
+/* The platform may have it or not. Until a refresh finds out, the row says just that. */
+static void record_doubt(struct sw_session *session, const struct sw_plan *plan,
+                         const struct sw_error *why)
+{
+    struct sw_sighting seen = {
+        .job = { .id = plan->job_id, .attempt = 1 }, .presence = SW_PRESENT, .state = SW_PENDING,
+        .reason = "unconfirmed", .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
+    };
+    bool changed;
+
+    snprintf(seen.message, sizeof seen.message, "sent, not confirmed yet: %.200s", why->message);
+    sw_store_saw(session->store, &seen, NULL, sw_now_ms(), &changed, NULL);
+    let_go(session, plan->job_id);
+}
+
 static int send_it(struct sw_session *session, const struct api_plan *made,
                    const struct sw_secrets *secrets, struct sw_error *err)
 {
@@ -141,7 +156,7 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
                                     receipt.details, receipt.results_dir, err);
     } else {
         if (why.code == SW_E_UNREACHABLE)
-            let_go(session, made->plan->job_id);       /* maybe: the next refresh finds out */
+            record_doubt(session, made->plan, &why);
         else
             record_refusal(session, made->plan->job_id, &why);
         if (err)

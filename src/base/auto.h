@@ -22,7 +22,7 @@
     static inline void name##_auto(type *p) { release(*p); }
 
 #define SW_COUNT(array)       (sizeof(array) / sizeof((array)[0]))
-#define SW_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define SW_PRINTF(fmt, first) __attribute__((format(printf, fmt, first), nonnull(fmt)))
 
 static inline void sw_free_auto(void *p)
 {

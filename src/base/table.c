@@ -5,7 +5,6 @@
  * A table is cut only as far as it must be. Columns that may be left out are cut first, the
  * widest first, one terminal column at a time, so short cells stay whole; then they are left
  * out; what must stay (a job's id is useless without its end) is cut last of all.
- * libc's wcwidth() is not used: it depends on the locale, and ours is always UTF-8.
  *
  * Pure: no I/O.
  */
@@ -16,8 +15,7 @@
 
 #include "base/text.h"
 
-#define GAP      2
-#define ELLIPSIS "\xe2\x80\xa6"
+#define GAP 2
 
 struct cell {
     char *text;
@@ -51,42 +49,6 @@ void sw_table_free(struct sw_table *table)
     free(table);
 }
 
-/* One character of valid UTF-8: its bytes, and how many terminal columns it takes. */
-static size_t next_char(const char *text, size_t *columns)
-{
-    static const struct { uint32_t first, last; size_t columns; } ranges[] = {
-        { 0x0300, 0x036f, 0 },   { 0x200b, 0x200f, 0 },   { 0xfe00, 0xfe0f, 0 },
-        { 0x1100, 0x115f, 2 },   { 0x2e80, 0xa4cf, 2 },   { 0xac00, 0xd7a3, 2 },
-        { 0xf900, 0xfaff, 2 },   { 0xfe30, 0xfe6f, 2 },   { 0xff00, 0xff60, 2 },
-        { 0xffe0, 0xffe6, 2 },   { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
-        { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
-    };
-    unsigned char lead = (unsigned char)*text;
-    size_t bytes = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    uint32_t point = bytes == 1 ? lead : lead & (0x7fu >> bytes);
-
-    for (size_t i = 1; i < bytes; i++)
-        point = point << 6 | ((unsigned char)text[i] & 0x3f);
-    *columns = 1;
-    for (size_t i = 0; i < SW_COUNT(ranges); i++)
-        if (point >= ranges[i].first && point <= ranges[i].last)
-            *columns = ranges[i].columns;
-    return bytes;
-}
-
-static size_t count_columns(const char *text)
-{
-    size_t total = 0;
-
-    while (*text) {
-        size_t columns;
-
-        text += next_char(text, &columns);
-        total += columns;
-    }
-    return total;
-}
-
 void sw_table_cell(struct sw_table *table, const char *text, const char *style)
 {
     struct cell *cell;
@@ -101,7 +63,7 @@ void sw_table_cell(struct sw_table *table, const char *text, const char *style)
         if (*c == '\n' || *c == '\r' || *c == '\t')
             *c = ' ';
     cell->style = style;
-    cell->columns = count_columns(cell->text);
+    cell->columns = sw_text_columns(cell->text);
 }
 
 #define LEFT_OUT SIZE_MAX
@@ -149,7 +111,7 @@ static bool leave_out(const struct sw_column *columns, size_t *widths, size_t co
 static void measure(const struct sw_table *table, size_t *widths)
 {
     for (size_t i = 0; i < table->column_count; i++)
-        widths[i] = count_columns(table->columns[i].title);
+        widths[i] = sw_text_columns(table->columns[i].title);
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t column = i % table->column_count;
 
@@ -182,23 +144,15 @@ static void fit(const struct sw_table *table, size_t width, size_t *widths)
 /* As much of the text as fits; returns the columns used. */
 static size_t add_cut(struct sw_buf *out, const char *text, size_t columns, size_t width)
 {
-    size_t used = 0;
+    sw_autofree char *cut = NULL;
 
     if (columns <= width) {
         sw_buf_add(out, text);
         return columns;
     }
-    while (*text) {
-        size_t wide, bytes = next_char(text, &wide);
-
-        if (used + wide + 1 > width)
-            break;
-        sw_buf_add_bytes(out, text, bytes);
-        used += wide;
-        text += bytes;
-    }
-    sw_buf_add(out, ELLIPSIS);
-    return used + 1;
+    cut = sw_text_fit(text, width);
+    sw_buf_add(out, cut);
+    return sw_text_columns(cut);
 }
 
 static void add_spaces(struct sw_buf *out, size_t count)
@@ -246,7 +200,7 @@ void sw_table_write(const struct sw_table *table, size_t width, bool color, stru
     fit(table, width, widths);
     for (size_t i = 0; i < count; i++) {
         titles[i].text = (char *)table->columns[i].title;
-        titles[i].columns = count_columns(titles[i].text);
+        titles[i].columns = sw_text_columns(titles[i].text);
         titles[i].style = "1";
     }
     add_row(out, table, titles, widths, color);

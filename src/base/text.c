@@ -148,11 +148,65 @@ const char *sw_text_nearest(const char *word, const char *const *candidates, siz
     return nearest;
 }
 
+/* One character of valid UTF-8: its bytes, and how many terminal columns it takes. libc's
+ * wcwidth() is not used: it depends on the locale, and ours is always UTF-8. */
+static size_t next_char(const char *text, size_t *columns)
+{
+    static const struct { uint32_t first, last; size_t columns; } ranges[] = {
+        { 0x0300, 0x036f, 0 },   { 0x200b, 0x200f, 0 },   { 0xfe00, 0xfe0f, 0 },
+        { 0x1100, 0x115f, 2 },   { 0x2e80, 0xa4cf, 2 },   { 0xac00, 0xd7a3, 2 },
+        { 0xf900, 0xfaff, 2 },   { 0xfe30, 0xfe6f, 2 },   { 0xff00, 0xff60, 2 },
+        { 0xffe0, 0xffe6, 2 },   { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+        { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+    };
+    unsigned char lead = (unsigned char)*text;
+    size_t bytes = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    uint32_t point = bytes == 1 ? lead : lead & (0x7fu >> bytes);
+
+    for (size_t i = 1; i < bytes; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) {
+            bytes = i;                     /* cut off in the middle: never past the end */
+            break;
+        }
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    *columns = 1;
+    for (size_t i = 0; i < SW_COUNT(ranges); i++)
+        if (point >= ranges[i].first && point <= ranges[i].last)
+            *columns = ranges[i].columns;
+    return bytes;
+}
+
 size_t sw_text_columns(const char *text)
 {
-    size_t columns = 0;
+    size_t total = 0;
 
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
+    while (*text) {
+        size_t columns;
+
+        text += next_char(text, &columns);
+        total += columns;
+    }
+    return total;
+}
+
+char *sw_text_fit(const char *text, size_t width)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t used = 0;
+
+    if (sw_text_columns(text) <= width)
+        return sw_strdup(text);
+    while (*text) {
+        size_t columns, bytes = next_char(text, &columns);
+
+        if (used + columns + 1 > width)
+            break;
+        sw_buf_add_bytes(&out, text, bytes);
+        used += columns;
+        text += bytes;
+    }
+    if (width > 0)
+        sw_buf_add(&out, "\xe2\x80\xa6");
+    return sw_buf_steal(&out);
 }

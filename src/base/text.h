@@ -29,7 +29,9 @@ char *sw_text_printable(const char *bytes, size_t length);
 /* The candidate nearest in spelling, or NULL when none is near ("did you mean ...?"). */
 const char *sw_text_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* How many terminal columns a UTF-8 text takes. */
+/* How many terminal columns a text in valid UTF-8 takes: wide characters two, accents none. */
 size_t sw_text_columns(const char *text);
+/* An owned copy of at most `width` columns; what was cut ends in an ellipsis. */
+char *sw_text_fit(const char *text, size_t width);
 
 #endif

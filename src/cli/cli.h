@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "cli/cli_flags.h"
 #include "cli/cli_out.h"
+#include "cli/cli_screen.h"
 
 enum cli_format { CLI_TABLE, CLI_JSON, CLI_YAML, CLI_NAME };    /* the order of -o's words */
 
@@ -23,6 +24,8 @@ struct cli {
     bool quiet, no_color, help, version;
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
+    struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
+    bool read_only;                  /* the store is neither made nor changed */
     struct sw_session *session;      /* NULL until cli_session() */
     int exit_status;                 /* what a verb that succeeded ends with; the job's own code */
 };
@@ -40,6 +43,7 @@ struct command {
     const struct cli_flag *shared[2];  /* tables used by several verbs, into struct cli */
     size_t options_size;             /* zeroed memory for `flags` */
     int min_args, max_args;          /* CLI_MANY: no upper bound */
+    bool raw_words;                  /* all that follows are arguments, flags included */
     bool takes_command;              /* what follows `--` is a command, not more arguments */
     int (*run)(struct cli *cli, const void *options, const struct cli_args *args,
                struct sw_error *err);
@@ -110,5 +114,8 @@ struct sw_request *cli_request(const struct cli_args *args, struct sw_error *err
 SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
 
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err);
+
+/* The program `slipway`; main() is in src/program. */
+int cli_main(int argc, char **argv);
 
 #endif

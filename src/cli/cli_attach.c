@@ -9,102 +9,12 @@
 #include "cli/cli_attach.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/text.h"
+#include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
-#include "cli/cli_log.h"
 
-#define LOOK_EVERY_MS    200      /* into the store only: following asks the platform itself */
-#define PATIENCE_MS      1000
 #define SECOND_CTRL_C_MS 2000
-
-struct attach {
-    struct cli *cli;
-    const char *id;
-    struct cli_log log;
-    int64_t begun_ms, next_look_ms;     /* monotonic */
-    char *told;                 /* the last news, so that nothing is said twice */
-    bool log_begun;
-};
-
-static const char *const words[] = {
-    [SW_UNKNOWN] = "its state is unknown", [SW_PENDING] = "waiting",
-    [SW_RUNNING] = "running",              [SW_PAUSED] = "paused",
-};
-
-/* "waiting: 2 GPUs are in use"; NULL for states that the summary will tell. */
-static char *news_of(const json_t *job)
-{
-    enum sw_state state = cli_job_state(job);
-    const char *message = sw_json_str(job, "message");
-
-    if (sw_state_is_final(state))
-        return NULL;
-    if (state == SW_RUNNING || sw_text_empty(message))
-        return sw_strdup(words[state]);
-    return sw_format("%s: %s", words[state], message);
-}
-
-static void tell(struct attach *a, char *news)
-{
-    if (!news || sw_text_same(news, a->told)) {
-        free(news);
-        return;
-    }
-    cli_say_job(a->cli, a->id, "%s", news);
-    free(a->told);
-    a->told = news;
-}
-
-static void look(struct attach *a)
-{
-    int64_t now_ms = sw_monotonic_ms();
-    sw_auto(json) json_t *job = NULL;
-    sw_autofree char *news = NULL;
-
-    if (a->cli->quiet || now_ms < a->next_look_ms)
-        return;
-    a->next_look_ms = now_ms + LOOK_EVERY_MS;
-    job = cli_document(sw_status(a->cli->session, a->id, SW_LOOK_STORED, NULL), NULL);
-    news = job ? news_of(job) : NULL;
-    if (sw_text_same(news, words[SW_PENDING]) && now_ms < a->begun_ms + PATIENCE_MS)
-        return;                 /* a job that is about to start does not "wait" */
-    tell(a, sw_take(news));
-}
-
-/* Bytes prove that it runs; the platform's answer may be a moment behind its log. */
-static void begin_log(struct attach *a)
-{
-    sw_auto(json) json_t *job = NULL;
-
-    if (a->log_begun || a->cli->quiet)
-        return;
-    a->log_begun = true;
-    job = cli_document(sw_status(a->cli->session, a->id, SW_LOOK_STORED, NULL), NULL);
-    if (job && !sw_state_is_final(cli_job_state(job)))
-        tell(a, sw_strdup(words[SW_RUNNING]));
-}
-
-static int while_idle(void *context)
-{
-    struct attach *a = context;
-
-    look(a);
-    return cli_interrupt_count() > 0;
-}
-
-static int on_bytes(void *context, int rank, const char *bytes, size_t length)
-{
-    struct attach *a = context;
-
-    if (cli_interrupt_count() > 0)
-        return 1;
-    begin_log(a);
-    look(a);
-    return cli_log_write(&a->log, rank, bytes, length);
-}
 
 static void say_next_commands(const struct cli *cli, const char *id)
 {
@@ -140,7 +50,7 @@ static void say_summary(struct cli *cli, const char *id)
         say_field(cli, "advice", job, "suggestion");
     }
     say_field(cli, "results", job, "results_dir");
-    cli_say(cli, "  next     slipway get %s", id);
+    cli_say(cli, "  next     slipway %s %s", cli_job_state(job) == SW_ERROR ? "why" : "get", id);
     cli_say(cli, "           slipway status %s", id);
 }
 
@@ -177,38 +87,39 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
 }
 
 /* The log until it ends. 0 also when it cannot be read: the job's code matters more. */
-static int follow_log(struct attach *a, struct sw_error *err)
+static int follow_log(struct cli_follow *f, struct sw_error *err)
 {
     struct sw_log_options options = {
         .size = sizeof options, .replica = -1, .tail_lines = -1, .follow = true,
-        .idle = while_idle,
+        .idle = cli_follow_idle,
     };
     struct sw_error trouble = { 0 };
-    int rc = sw_logs(a->cli->session, a->id, &options, on_bytes, a, &trouble);
+    int rc = sw_logs(f->cli->session, f->id, &options, cli_follow_bytes, f, &trouble);
 
-    cli_log_end(&a->log);
-    if (a->log.error) {
-        cli_say_job(a->cli, a->id, "goes on; its log has no reader any more");
-        return cli_log_failed(&a->log, a->cli, err);
+    cli_follow_end(f);
+    if (f->log.error) {
+        cli_say_job(f->cli, f->id, "goes on; its log has no reader any more");
+        return cli_log_failed(&f->log, f->cli, err);
     }
     if (rc < 0 && trouble.code != SW_E_INTERRUPTED)
-        cli_warn(a->cli, "the log cannot be shown, waiting for the end: %s", trouble.message);
+        cli_warn(f->cli, "the log cannot be shown, waiting for the end: %s", trouble.message);
     return 0;
 }
 
 /* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks us. */
-int cli_attach(struct cli *cli, const char *id, struct sw_error *err)
+int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, struct sw_error *err)
 {
-    struct attach a = { .cli = cli, .id = id, .begun_ms = sw_monotonic_ms() };
+    struct cli_follow follow;
     struct sw_error trouble = { 0 };
     int rc;
 
     cli_interrupt_attend();
-    cli_log_init(&a.log, cli, id, -1);
-    rc = follow_log(&a, err);
-    if (rc == 0 && !a.log.error)
-        rc = sw_wait(cli->session, id, -1, while_idle, &a, &cli->exit_status, &trouble);
-    free(a.told);
+    cli_follow_init(&follow, cli, id, -1, status_every_ms);
+    follow.tells_start = true;
+    rc = follow_log(&follow, err);
+    if (rc == 0 && !follow.log.error)
+        rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, &trouble);
+    cli_follow_done(&follow);
     if (trouble.code == SW_E_INTERRUPTED)
         return leave(cli, id, err);
     if (trouble.code != SW_OK) {
@@ -216,7 +127,7 @@ int cli_attach(struct cli *cli, const char *id, struct sw_error *err)
             *err = trouble;
         return sw_wrap(err, "cannot wait for '%s'", id);
     }
-    if (rc == 0 && !a.log.error)
+    if (rc == 0 && !follow.log.error)
         say_summary(cli, id);
     return rc;
 }

@@ -7,7 +7,8 @@
 
 #include "cli/cli.h"
 
-/* Follow until the job is over, or until Ctrl-C leaves it alone. Sets cli->exit_status. */
-int cli_attach(struct cli *cli, const char *id, struct sw_error *err);
+/* Follow until the job is over, or until Ctrl-C leaves it alone. Sets cli->exit_status. Without a
+ * terminal a line tells every `status_every_ms` how it goes; 0: never. */
+int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, struct sw_error *err);
 
 #endif

@@ -41,6 +41,8 @@ int cli_apply_int64(void *field, const struct cli_flag *flag, const char *value,
                     struct sw_error *err);
 int cli_apply_duration(void *field, const struct cli_flag *flag, const char *value,
                        struct sw_error *err);                   /* int64_t, milliseconds */
+int cli_apply_since(void *field, const struct cli_flag *flag, const char *value,
+                    struct sw_error *err);      /* int64_t, wall clock ms: "10m" ago, or a time */
 int cli_apply_choice(void *field, const struct cli_flag *flag, const char *value,
                      struct sw_error *err);                     /* int: index into "a|b|c" */
 

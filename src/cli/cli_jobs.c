@@ -4,6 +4,7 @@
  * documents, doing something to each.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_interrupt.h"
 
 bool cli_selector_is_group(const char *selector)
 {
@@ -142,9 +144,10 @@ char *cli_job_outcome(const json_t *job)
 
 bool cli_confirm(const struct cli *cli, const char *question)
 {
+    int interrupted = cli_interrupt_count();
     sw_autofd int fd = -1;
     char answer[16] = "";
-    ssize_t length;
+    ssize_t length = 0;
 
     if (!cli->screen.err_terminal)
         return true;
@@ -152,7 +155,15 @@ bool cli_confirm(const struct cli *cli, const char *question)
     if (fd < 0)
         return true;
     fprintf(stderr, "%s [y/N] ", question);
-    length = read(fd, answer, sizeof answer - 1);
+    /* A Ctrl-C just before a read would not wake it: so look up now and then. */
+    while (cli_interrupt_count() == interrupted) {
+        struct pollfd typed = { .fd = fd, .events = POLLIN };
+
+        if (poll(&typed, 1, 50) <= 0)
+            continue;
+        length = read(fd, answer, sizeof answer - 1);
+        break;
+    }
     if (length <= 0)
         fputs("\n", stderr);
     return length > 0 && (answer[0] == 'y' || answer[0] == 'Y');

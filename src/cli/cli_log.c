@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -79,11 +80,35 @@ static int put_piece(struct cli_log *log, const char *bytes, size_t length)
     return log->terminal ? put_harmless(log, bytes, length) : put(log, bytes, length);
 }
 
-static int put_prefixed(struct cli_log *log, int rank, const char *bytes, size_t length)
+/* "2026-05-21T22:50:54.123Z ": always as wide, also when nobody knows. */
+static void add_time(struct sw_buf *out, int64_t at_ms)
+{
+    time_t seconds = (time_t)(at_ms / 1000);
+    struct tm parts;
+    char day[24] = "";
+
+    if (at_ms <= 0 || !gmtime_r(&seconds, &parts)) {
+        sw_buf_addf(out, "%-24s ", "-");
+        return;
+    }
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
+    sw_buf_addf(out, "%s.%03dZ ", day, (int)(at_ms % 1000));
+}
+
+static void begin_line(const struct cli_log *log, struct sw_buf *out, int rank, int64_t at_ms)
+{
+    if (log->timestamps)
+        add_time(out, at_ms);
+    if (log->prefix)
+        sw_buf_addf(out, "%d| ", rank);
+}
+
+static int put_prefixed(struct cli_log *log, int rank, int64_t at_ms, const char *bytes,
+                        size_t length)
 {
     sw_auto(sw_buf) struct sw_buf lines = SW_BUF_INIT;
 
-    if (log->mid_line && rank != log->last_rank) {
+    if (log->prefix && log->mid_line && rank != log->last_rank) {
         sw_buf_add_char(&lines, '\n');
         log->mid_line = false;
     }
@@ -93,7 +118,7 @@ static int put_prefixed(struct cli_log *log, int rank, const char *bytes, size_t
         size_t part = end ? (size_t)(end - bytes) + 1 : length;
 
         if (!log->mid_line)
-            sw_buf_addf(&lines, "%d| ", rank);
+            begin_line(log, &lines, rank, at_ms);
         log->mid_line = !end;
         sw_buf_add_bytes(&lines, bytes, part);
         bytes += part;
@@ -102,12 +127,12 @@ static int put_prefixed(struct cli_log *log, int rank, const char *bytes, size_t
     return put_piece(log, lines.data, lines.length);
 }
 
-int cli_log_write(struct cli_log *log, int rank, const char *bytes, size_t length)
+int cli_log_write(struct cli_log *log, int rank, int64_t at_ms, const char *bytes, size_t length)
 {
     if (length == 0)
         return 0;
-    return log->prefix ? put_prefixed(log, rank, bytes, length)
-                       : put_piece(log, bytes, length);
+    return log->prefix || log->timestamps ? put_prefixed(log, rank, at_ms, bytes, length)
+                                          : put_piece(log, bytes, length);
 }
 
 void cli_log_end(struct cli_log *log)

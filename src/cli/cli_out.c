@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_out.c - the only place that knows about the terminal.
+ * cli_out.c - data on stdout, words on stderr.
  *
  * Words that came from elsewhere (a platform's message, a file's content in an error) are made
  * harmless before a terminal sees them. A reader that went away (`slipway ps | head -1`) is
@@ -9,45 +9,15 @@
 #include "cli/cli_out.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
 #define EXIT_READER_GONE 141
-
-void cli_screen_guard(void)
-{
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
-            _exit(sw_code_exit_status(SW_E_IO));    /* the wrong way round: use of it must fail */
-}
-
-static size_t columns_of(int fd)
-{
-    struct winsize size = { 0 };
-
-    if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return 80;
-    return size.ws_col;
-}
-
-void cli_screen_look(struct cli_screen *screen, bool no_color)
-{
-    const char *term = getenv("TERM");
-    bool color = !no_color && sw_text_empty(getenv("NO_COLOR")) && !sw_text_same(term, "dumb");
-
-    screen->out_terminal = isatty(STDOUT_FILENO);
-    screen->err_terminal = isatty(STDERR_FILENO);
-    screen->out_color = color && screen->out_terminal;
-    screen->err_color = color && screen->err_terminal;
-    screen->width = screen->out_terminal ? columns_of(STDOUT_FILENO) : 0;
-}
 
 static char *harmless(const char *fmt, va_list args)
 {
@@ -70,6 +40,7 @@ void cli_say(const struct cli *cli, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
+    cli_live_erase(cli->live);
     fprintf(stderr, "%s\n", text);
 }
 
@@ -83,6 +54,7 @@ void cli_say_job(const struct cli *cli, const char *id, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
+    cli_live_erase(cli->live);
     if (cli->screen.err_color)
         fprintf(stderr, "\033[1m%s\033[0m  %s\n", id, text);
     else
@@ -97,6 +69,7 @@ void cli_warn(const struct cli *cli, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
+    cli_live_erase(cli->live);
     fprintf(stderr, "slipway: %s%s%s %s\n", cli->screen.err_color ? "\033[33m" : "", "warning:",
             cli->screen.err_color ? "\033[0m" : "", text);
 }

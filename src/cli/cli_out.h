@@ -10,17 +10,6 @@
 
 struct cli;
 
-/* What we are writing to. */
-struct cli_screen {
-    bool out_terminal, err_terminal;
-    bool out_color, err_color;
-    size_t width;               /* columns of stdout; 0: not a terminal, cut nothing */
-};
-
-/* Make sure that 0, 1 and 2 are open: a file of ours must never become "stdout". */
-void cli_screen_guard(void);
-void cli_screen_look(struct cli_screen *screen, bool no_color);
-
 /* A line for a person; nothing with --quiet. */
 void cli_say(const struct cli *cli, const char *fmt, ...) SW_PRINTF(2, 3);
 /* A line about one job, its id in front. */

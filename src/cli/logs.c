@@ -4,11 +4,12 @@
  */
 #include <limits.h>
 
-#include "cli/cli_log.h"
+#include "cli/cli_follow.h"
+#include "cli/cli_interrupt.h"
 
 struct logs_options {
-    bool follow;
-    int64_t tail, rank, attempt;
+    bool follow, timestamps;
+    int64_t tail, rank, attempt, since_ms, status_every_ms;
 };
 
 static const struct cli_flag logs_flags[] = {
@@ -16,21 +17,57 @@ static const struct cli_flag logs_flags[] = {
       cli_apply_bool, offsetof(struct logs_options, follow) },
     { "tail", 'n', "N", "only the last N lines", cli_apply_int64,
       offsetof(struct logs_options, tail) },
+    { "since", 0, "DURATION|TIME", "only what was written since then: 10m, 2026-05-21T22:50",
+      cli_apply_since, offsetof(struct logs_options, since_ms) },
+    { "timestamps", 't', NULL, "begin each line with the time it was written", cli_apply_bool,
+      offsetof(struct logs_options, timestamps) },
     { "rank", 0, "R", "only this rank, byte for byte (default: all)", cli_apply_int64,
       offsetof(struct logs_options, rank) },
     { "attempt", 0, "N", "an earlier attempt (default: the newest)", cli_apply_int64,
       offsetof(struct logs_options, attempt) },
+    { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
+      offsetof(struct logs_options, status_every_ms) },
     { 0 }
 };
-
-static int on_bytes(void *context, int rank, const char *bytes, size_t length)
-{
-    return cli_log_write(context, rank, bytes, length);
-}
 
 static int bounded(int64_t number)
 {
     return number > INT_MAX ? INT_MAX : (int)number;
+}
+
+/* An attempt that never was is a mistake worth words, not an empty log. */
+static int check_attempt(struct cli *cli, const char *id, int attempt, struct sw_error *err)
+{
+    sw_auto(json) json_t *job = NULL;
+    int64_t newest;
+
+    if (attempt == 0)
+        return 0;
+    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, err), err);
+    if (!job)
+        return -1;
+    newest = sw_json_int(job, "attempt", 1);
+    if (attempt <= newest)
+        return 0;
+    return sw_fail(err, SW_E_USAGE, "job '%s' has no attempt %d: it has %lld", id, attempt,
+                   (long long)newest);
+}
+
+static int read_log(struct cli_follow *follow, const struct sw_log_options *options,
+                    struct sw_error *err)
+{
+    struct sw_error trouble = { 0 };
+    int rc = sw_logs(follow->cli->session, follow->id, options, cli_follow_bytes, follow,
+                     &trouble);
+
+    cli_follow_end(follow);
+    if (follow->log.error)
+        return cli_log_failed(&follow->log, follow->cli, err);
+    if (rc == 0)
+        return 0;
+    if (err)
+        *err = trouble;
+    return sw_wrap(err, "cannot read the log of '%s'", follow->id);
 }
 
 static int logs_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -43,26 +80,27 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
         .attempt = bounded(options->attempt),
         .replica = cli_given_value(args, "rank") ? bounded(options->rank) : -1,
         .tail_lines = cli_given_value(args, "tail") ? options->tail : -1,
+        .since_ms = options->since_ms,
         .follow = options->follow,
+        .idle = options->follow ? cli_follow_idle : NULL,
     };
-    struct cli_log log;
+    bool every = cli_given_value(args, "status-every");
+    struct cli_follow follow;
     int rc;
 
-    if (!id)
+    if (!id || check_attempt(cli, id, log_options.attempt, err) < 0)
         return -1;
-    cli_log_init(&log, cli, id, log_options.replica);
-    rc = sw_logs(cli->session, id, &log_options, on_bytes, &log, err);
-    cli_log_end(&log);
-    if (log.error) {
-        if (err)
-            *err = (struct sw_error){ 0 };
-        return cli_log_failed(&log, cli, err);
-    }
-    if (rc < 0)
-        return sw_wrap(err, "cannot read the log of '%s'", id);
-    if (!options->follow)
-        return 0;
-    return sw_wait(cli->session, id, -1, NULL, NULL, &cli->exit_status, err);
+    cli_follow_init(&follow, cli, id, log_options.replica,
+                    every ? options->status_every_ms : CLI_STATUS_EVERY_MS);
+    follow.log.timestamps = options->timestamps;
+    follow.silent = !options->follow;
+    if (options->follow)
+        cli_interrupt_catch();
+    rc = read_log(&follow, &log_options, err);
+    if (rc == 0 && options->follow && !follow.log.error)
+        rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, err);
+    cli_follow_done(&follow);
+    return rc < 0 && cli_interrupt_count() > 0 ? 0 : rc;     /* leaving is not a failure */
 }
 
 const struct command command_logs = {
@@ -74,8 +112,8 @@ const struct command command_logs = {
         "You get what the job wrote to stdout and stderr, on stdout, byte for byte unless that "
         "is a terminal. A job of several ranks has each line begin with its rank (\"0| \"). "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
-        "job's own exit code when the job is over.",
-    .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --tail 50",
+        "job's own exit code when the job is over. A time without a zone is UTC.",
+    .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),
     .min_args = 1,

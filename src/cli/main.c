@@ -13,18 +13,25 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-extern const struct command command_run, command_plan, command_ps, command_status, command_logs,
-    command_wait, command_cancel, command_rm, command_results, command_get, command_platforms,
-    command_schema, command_doctor, command_version, command_help, command_cp, command_ls,
-    command_check, command_entrypoint;
+extern const struct command command_run, command_plan, command_ps, command_status, command_why,
+    command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
+    command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
+    command_cp, command_ls, command_check, command_entrypoint,
+    command_platforms, command_schema, command_doctor, command_report, command_completion,
+    command_version, command_help, command_complete;
 
 const struct command *const cli_commands[] = {
-    &command_run,     &command_plan,    &command_ps,        &command_status, &command_logs,
-    &command_wait,    &command_cancel,  &command_results,   &command_get,    &command_rm,
-    &command_cp,      &command_ls,      &command_check,     &command_entrypoint,
-    &command_platforms, &command_schema, &command_doctor,   &command_version, &command_help,
+    &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
+    &command_logs,      &command_events,  &command_wait,     &command_watch,   &command_top,
+    &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
+    &command_get,       &command_rm,      &command_gc,       &command_cp,      &command_ls,
+    &command_check,     &command_entrypoint, &command_platforms, &command_schema,
+    &command_doctor,    &command_report,  &command_completion, &command_version, &command_help,
     NULL,
 };
+
+/* For programs, not for people: in no list. */
+static const struct command *const hidden_commands[] = { &command_complete, NULL };
 
 const struct cli_flag cli_global_flags[] = {
     { "state-dir", 0, "DIR", "where the job store is (or $SLIPWAY_STATE_DIR)",
@@ -45,12 +52,17 @@ static const struct cli_flag lead_flags[] = {
     { 0 }
 };
 
+static const struct command *find_in(const struct command *const *commands, const char *name)
+{
+    for (; *commands; commands++)
+        if (strcmp((*commands)->name, name) == 0 || sw_text_same((*commands)->alias, name))
+            return *commands;
+    return NULL;
+}
+
 const struct command *cli_command_find(const char *name)
 {
-    for (const struct command *const *c = cli_commands; *c; c++)
-        if (strcmp((*c)->name, name) == 0 || sw_text_same((*c)->alias, name))
-            return *c;
-    return NULL;
+    return find_in(cli_commands, name);
 }
 
 static int unknown_command(const char *name, struct sw_error *err)
@@ -79,6 +91,7 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
         .size = sizeof options,
         .state_dir = cli->state_dir,
         .profile = cli->profile,
+        .read_only = cli->read_only,
         .warn = warn,
         .warn_context = cli,
     };
@@ -152,6 +165,15 @@ static int run_command(struct cli *cli, const struct command *command, int argc,
     return command->run(cli, options, &args, err);
 }
 
+static int run_raw(struct cli *cli, const struct command *command, int argc,
+                   const char *const *argv, struct sw_error *err)
+{
+    sw_auto(cli_args) struct cli_args args = { .rest = argv, .rest_count = (size_t)argc };
+
+    rest_to_words(&args);
+    return command->run(cli, NULL, &args, err);
+}
+
 static int overview(const struct cli *cli)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
@@ -178,7 +200,11 @@ static int dispatch(struct cli *cli, int argc, const char *const *argv, struct s
         return overview(cli);
     command = cli_command_find(argv[used]);
     if (!command)
+        command = find_in(hidden_commands, argv[used]);
+    if (!command)
         return unknown_command(argv[used], err);
+    if (command->raw_words)
+        return run_raw(cli, command, argc - used - 1, argv + used + 1, err);
     return run_command(cli, command, argc - used - 1, argv + used + 1, err);
 }
 
@@ -197,7 +223,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
     return sw_code_exit_status(err->code);
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
     struct cli cli = { 0 };
     struct sw_error err = { 0 };

@@ -5,11 +5,13 @@
 #include <stdio.h>
 
 #include "cli/cli_attach.h"
+#include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
 
 struct run_options {
     bool detach;
     bool dry_run;
+    int64_t status_every_ms;
 };
 
 static const struct cli_flag run_flags[] = {
@@ -17,6 +19,8 @@ static const struct cli_flag run_flags[] = {
       offsetof(struct run_options, detach) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
       offsetof(struct run_options, dry_run) },
+    { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
+      offsetof(struct run_options, status_every_ms) },
     { 0 }
 };
 
@@ -58,7 +62,8 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
         return -1;
     say_submitted(cli, id);
     if (!options->detach)
-        return cli_attach(cli, id, err);
+        return cli_attach(cli, id, cli_given_value(args, "status-every")
+                                       ? options->status_every_ms : CLI_STATUS_EVERY_MS, err);
     printf("%s\n", id);
     return 0;
 }
@@ -74,8 +79,8 @@ const struct command command_run = {
         "\n"
         "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
         "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
-        "it; a second Ctrl-C within 2 seconds offers to cancel it. With -d only the job's id "
-        "is printed.",
+        "it; a second Ctrl-C within 2 seconds offers to cancel it. A terminal shows progress as "
+        "a bar below the log when the log tells it. With -d only the job's id is printed.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
     .flags = run_flags,
     .shared = { cli_job_flags },

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_progress.h"
 
 struct status_options {
     bool stored;
@@ -58,10 +60,50 @@ static void add_labels(struct sw_buf *out, const json_t *job)
 }
 
 static const struct sw_column attempt_columns[] = {
-    { "ATTEMPT", .right = true }, { "STATUS" }, { "EXIT", .right = true },
-    { "TOOK", .right = true },    { "MESSAGE", .least = 10 },
+    { "ATTEMPT", .right = true },            { "STARTED" },
+    { "TOOK", .right = true },               { "STATUS" },
+    { "EXIT", .right = true, .drop = 3 },    { "NODE", .least = 8, .drop = 2 },
+    { "MESSAGE", .least = 10, .drop = 1 },
 };
 
+/* "exit 3", "signal 9": how it ended, in one cell. */
+static void exit_cell(const json_t *attempt, char out[32])
+{
+    int64_t code = sw_json_int(attempt, "exit_code", -1);
+    int64_t signal = sw_json_int(attempt, "signal", 0);
+
+    snprintf(out, 32, "-");
+    if (signal > 0)
+        snprintf(out, 32, "signal %lld", (long long)signal);
+    else if (code >= 0)
+        snprintf(out, 32, "%lld", (long long)code);
+}
+
+static void add_attempt(struct sw_table *table, const json_t *attempt)
+{
+    enum sw_state state = cli_state_called(sw_json_str(attempt, "state"));
+    int64_t started_ms = sw_json_int(attempt, "started_ms", 0);
+    int64_t ended_ms = sw_json_int(attempt, "ended_ms", 0);
+    char number[24], exit_code[32], took[32], at[40] = "-";
+
+    snprintf(number, sizeof number, "%lld", (long long)sw_json_int(attempt, "number", 0));
+    if (started_ms) {
+        sw_time_format(started_ms / 1000 * 1000, at);
+        at[10] = ' ';
+        at[19] = '\0';
+    }
+    exit_cell(attempt, exit_code);
+    cli_duration(started_ms ? (ended_ms ? ended_ms : sw_now_ms()) - started_ms : -1, took);
+    sw_table_cell(table, number, NULL);
+    sw_table_cell(table, at, NULL);
+    sw_table_cell(table, took, NULL);
+    sw_table_cell(table, sw_state_name(state), cli_state_style(state));
+    sw_table_cell(table, exit_code, NULL);
+    sw_table_cell(table, sw_json_str(attempt, "node"), NULL);
+    sw_table_cell(table, sw_json_str(attempt, "message"), NULL);
+}
+
+/* The time line; a single attempt is what the card already tells. */
 static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t *job)
 {
     sw_auto(sw_table) struct sw_table *table =
@@ -70,26 +112,47 @@ static void add_attempts(struct sw_buf *out, const struct cli *cli, const json_t
     size_t i;
 
     if (json_array_size(attempts) < 2)
-        return;              /* a single attempt is what the card already tells */
-    json_array_foreach(attempts, i, each) {
-        enum sw_state state = cli_state_called(sw_json_str(each, "state"));
-        int64_t code = sw_json_int(each, "exit_code", -1);
-        int64_t started_ms = sw_json_int(each, "started_ms", 0);
-        int64_t ended_ms = sw_json_int(each, "ended_ms", 0);
-        char number[24], exit_code[24] = "-", took[32];
-
-        snprintf(number, sizeof number, "%lld", (long long)sw_json_int(each, "number", 0));
-        if (code >= 0)
-            snprintf(exit_code, sizeof exit_code, "%lld", (long long)code);
-        cli_duration(started_ms && ended_ms ? ended_ms - started_ms : -1, took);
-        sw_table_cell(table, number, NULL);
-        sw_table_cell(table, sw_state_name(state), cli_state_style(state));
-        sw_table_cell(table, exit_code, NULL);
-        sw_table_cell(table, took, NULL);
-        sw_table_cell(table, sw_json_str(each, "message"), NULL);
-    }
+        return;
+    json_array_foreach(attempts, i, each)
+        add_attempt(table, each);
     sw_buf_add_char(out, '\n');
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
+}
+
+static void add_progress(struct sw_buf *out, const json_t *job)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT, pace = SW_BUF_INIT;
+    sw_autofree char *gpu = cli_gpu_cell(job);
+    struct cli_progress progress;
+
+    if (cli_progress_read(job, &progress)) {
+        cli_progress_words(&text, &progress);
+        if (!sw_state_is_final(cli_job_state(job)))
+            cli_progress_pace(&pace, &progress);
+        if (pace.length)
+            sw_buf_addf(&text, ", %s", sw_buf_text(&pace));
+    }
+    add_line(out, "progress", sw_buf_text(&text));
+    add_line(out, "gpu use", gpu);
+}
+
+/* "attempt 2 of this job, not before 05:20:54 UTC" */
+static void add_retry(struct sw_buf *out, const json_t *job)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    const char *at = sw_json_str(job, "not_before");
+    const json_t *avoid = json_object_get(job, "avoid"), *node;
+    size_t i;
+
+    if (sw_json_int(job, "attempt", 1) < 2)
+        return;
+    sw_buf_addf(&text, "attempt %lld", (long long)sw_json_int(job, "attempt", 1));
+    if (cli_job_state(job) == SW_PENDING && at && strlen(at) > 19)
+        sw_buf_addf(&text, ", not before %.8s UTC", at + 11);
+    json_array_foreach(avoid, i, node)
+        if (json_is_string(node))
+            sw_buf_addf(&text, "%s%s", i ? ", " : ", not on ", json_string_value(node));
+    add_line(out, "retry", sw_buf_text(&text));
 }
 
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
@@ -118,7 +181,10 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_time(out, "ended", job, "ended_at");
     cli_duration(sw_json_int(job, "duration_ms", -1), text);
     add_line(out, "took", text);
+    add_progress(out, job);
+    add_retry(out, job);
     add_labels(out, job);
+    add_line(out, "node", sw_json_str(job, "node"));
     add_line(out, "results", sw_json_str(job, "results_dir"));
     cli_job_age(job, "seen_age_ms", text);
     if (!sw_state_is_final(state))
@@ -184,8 +250,8 @@ const struct command command_status = {
     .args = "JOB...",
     .summary = "tell everything known about jobs",
     .description =
-        "You get a card per job: its state and why, exit code, times, attempts, and where its "
-        "results are. With -o json one named job is one object; several are {\"version\", "
+        "You get a card per job: its state and why, exit code, times, progress, a time line of "
+        "its attempts, and where its results are. With -o json one named job is one object; several are {\"version\", "
         "\"jobs\"}. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,

@@ -41,6 +41,9 @@ struct sw_sighting {
     char remote_id[128];       /* learnt now; empty: nothing new */
     char node[128];            /* where it runs; for several nodes the first */
     int failed_replica;        /* the first rank that failed; -1: none */
+    int64_t last_output_ms;    /* when its log last grew; 0: not known */
+    json_t *live;              /* {"memory_bytes","gpus":[{"uuid","name","used_percent",
+                                  "memory_used","memory_total"}]}; owned by whoever polled; NULL */
 };
 
 #endif

@@ -1,119 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules.c - the rule table: what a platform's facts mean and what to do about them.
+ * rules.c - what a platform states about a failure: causes first, symptoms when all else fails.
  *
- * Only hard facts are judged here (the platform's reason, exit code, signal). A failure that no
- * row explains is "unknown", class program: an honest answer that is never retried blindly.
+ * A reason that names a cause (memory, preempted) is believed at once. One that only says where
+ * it happened (inputs, image-error), a signal or an exit code is a symptom: facts and log are
+ * asked before it, because "exit 1" is how everything ends.
  *
  * Pure: no I/O.
  */
-#include "diagnose/diagnose.h"
+#include "diagnose/diagnose_internal.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "core/sighting.h"
 
-static const char ERR_PROGRAM[] = "ERR_PROGRAM";
-static const char ERR_INFRA[] = "ERR_INFRA";
-
-enum { ANY = -2 };
-
-static const struct rule {
-    const char *reason;         /* the platform's word; NULL: any */
-    int exit_code, signal;      /* ANY: not looked at */
-    const char *err_class, *cause, *suggestion;
-} rules[] = {
-    { "memory", ANY, ANY, ERR_PROGRAM, "memory",
-      "the job used more memory than it asked for: raise 'memory:' or make the batch smaller" },
-    { "time", ANY, ANY, ERR_PROGRAM, "time",
-      "the time limit was reached: raise 'time:' or continue from the last checkpoint" },
-    { "restart", ANY, ANY, ERR_INFRA, "node",
-      "the machine restarted under the job: run it again" },
-    { "lost", ANY, ANY, ERR_INFRA, "node",
-      "the job's supervisor disappeared (killed, or the machine ran out of memory): run it again" },
-    { "node-lost", ANY, ANY, ERR_INFRA, "node", "a node died under the job: run it again" },
-    { "preempted", ANY, ANY, ERR_INFRA, "preempted",
-      "the platform took the machine back: run it again, from the last checkpoint" },
-    { "image-error", ANY, ANY, ERR_INFRA, "image",
-      "the image could not be fetched: check its name and the registry's credential" },
-    { "disk", ANY, ANY, ERR_INFRA, "storage",
-      "the disk is full: free some space, then run it again" },
-    { "gpu", ANY, ANY, ERR_INFRA, "gpu", "a GPU could not be used: see the message" },
-    { "not-started", ANY, ANY, ERR_INFRA, "unknown",
-      "nothing was started: run it again" },
-    { "refused", ANY, ANY, ERR_PROGRAM, "user", "the platform refused the job: see the message" },
-    { "prepare", ANY, ANY, ERR_PROGRAM, "user",
-      "an input could not be prepared: see the first lines of the log" },
-    { NULL, 127, ANY, ERR_PROGRAM, "user",
-      "the command was not found: check its spelling, the PATH, and the working directory" },
-    { NULL, 126, ANY, ERR_PROGRAM, "user",
-      "the command could not be executed: check that the file is executable" },
-    { NULL, ANY, SIGKILL, ERR_PROGRAM, "unknown",
-      "killed by signal 9: often the kernel's out-of-memory killer; look at dmesg and the log" },
-    { NULL, ANY, SIGSEGV, ERR_PROGRAM, "user",
-      "the program crashed (segmentation fault): look at the end of the log" },
-    { NULL, ANY, SIGABRT, ERR_PROGRAM, "user",
-      "the program aborted itself: look at the end of the log" },
-    { NULL, ANY, SIGBUS, ERR_PROGRAM, "memory",
-      "the program crashed (bus error): often /dev/shm is too small; raise 'shm:'" },
+static const struct reason_rule {
+    const char *reason;
+    struct diag_ruling ruling;
+} causes[] = {
+    { "memory", { "reason-memory", DIAG_PROGRAM, "memory",
+      "the job used more memory than it asked for: raise 'memory:' or make the batch smaller" } },
+    { "time", { "reason-time", DIAG_PROGRAM, "time",
+      "the time limit was reached: raise 'time:' or continue from the last checkpoint" } },
+    { "restart", { "reason-restart", DIAG_INFRA, "node",
+      "the machine restarted under the job: run it again" } },
+    { "lost", { "reason-lost", DIAG_INFRA, "node",
+      "the job's supervisor disappeared (killed, or the machine ran out of memory): run it "
+      "again" } },
+    { "node-lost", { "reason-node-lost", DIAG_INFRA, "node",
+      "a node died under the job: run it again" } },
+    { "preempted", { "reason-preempted", DIAG_INFRA, "preempted",
+      "the platform took the machine back: run it again, from the last checkpoint" } },
+    { "evicted", { "reason-evicted", DIAG_INFRA, "preempted",
+      "the node ran short of something and put the job out: run it again; if it happens again, "
+      "ask for the memory and disk the job really uses" } },
+    { "image-auth", { "reason-image-auth", DIAG_PROGRAM, "image",
+      "the registry refused the credential: check the pull secret (NGC_KEY for nvcr.io)" } },
+    { "image-missing", { "reason-image-missing", DIAG_PROGRAM, "image",
+      "there is no such image: check its name and tag" } },
+    { "disk", { "reason-disk", DIAG_INFRA, "storage",
+      "the disk is full: free some space, then run it again" } },
+    { "quota", { "reason-quota", DIAG_PROGRAM, "storage",
+      "your quota is used up: delete old files or ask for more, then run it again" } },
+    { "gpu-lost", { "reason-gpu-lost", DIAG_INFRA, "gpu",
+      "a GPU disappeared under the job: run it again on another node" } },
+    { "network", { "reason-network", DIAG_INFRA, "network",
+      "the network between the nodes failed: run it again" } },
+    { "not-started", { "reason-not-started", DIAG_INFRA, "unknown",
+      "nothing was started: run it again" } },
+    { "guard", { "reason-guard", DIAG_PROGRAM, "user",
+      "it was stopped because it stood still, as 'guard:' asks: look where the log ends" } },
+    { "refused", { "reason-refused", DIAG_PROGRAM, "user",
+      "the platform refused the job: see the message" } },
 };
 
-static bool applies(const struct rule *rule, const struct sw_evidence *evidence)
+static const struct reason_rule vague_reasons[] = {
+    { "image-error", { "reason-image-error", DIAG_INFRA, "image",
+      "the image could not be fetched: check its name and the registry's credential" } },
+    { "gpu", { "reason-gpu", DIAG_INFRA, "gpu", "a GPU could not be used: see the message" } },
+    { "prepare", { "reason-prepare", DIAG_PROGRAM, "user",
+      "an input could not be prepared: see the first lines of the log" } },
+    { "inputs", { "reason-inputs", DIAG_PROGRAM, "user",
+      "an input could not be brought in: check its address, and that your credential may read "
+      "it" } },
+    { "outputs", { "reason-outputs", DIAG_PROGRAM, "storage",
+      "the program ran, but its results could not be copied: check the address under 'outputs:'; "
+      "the files are still where it wrote them" } },
+    { "start", { "reason-start", DIAG_PROGRAM, "user",
+      "the command could not be started: check the command and the working directory" } },
+};
+
+static const struct {
+    int exit_code;
+    struct diag_ruling ruling;
+} exit_codes[] = {
+    { 2, { "exit-2", DIAG_PROGRAM, "unknown",
+      "exit code 2 is often a wrong argument: compare the command with the program's --help" } },
+    { 124, { "exit-124", DIAG_PROGRAM, "time",
+      "exit code 124 is what 'timeout' says: something around the program limited its time" } },
+    { 126, { "exit-126", DIAG_PROGRAM, "user",
+      "the command could not be executed: check that the file is executable" } },
+    { 127, { "exit-127", DIAG_PROGRAM, "user",
+      "the command was not found: check its spelling, the PATH, and the working directory" } },
+};
+
+static const struct {
+    int signal;
+    struct diag_ruling ruling;
+} signals[] = {
+    { SIGKILL, { "signal-kill", DIAG_PROGRAM, "unknown",
+      "killed by signal 9, and nobody said why: often the kernel's out-of-memory killer; look at "
+      "dmesg on the node, or raise 'memory:' and see" } },
+    { SIGTERM, { "signal-term", DIAG_PROGRAM, "unknown",
+      "somebody asked it to stop (signal 15), and it was not us: look for a preemption, an "
+      "administrator, or another rank that failed first" } },
+    { SIGINT, { "signal-int", DIAG_PROGRAM, "user", "it was interrupted (signal 2)" } },
+    { SIGHUP, { "signal-hup", DIAG_PROGRAM, "unknown",
+      "its terminal or connection went away (signal 1): start it detached" } },
+    { SIGSEGV, { "signal-segv", DIAG_PROGRAM, "user",
+      "the program crashed (segmentation fault): look at the end of the log" } },
+    { SIGABRT, { "signal-abrt", DIAG_PROGRAM, "user",
+      "the program aborted itself: look at the end of the log" } },
+    { SIGBUS, { "signal-bus", DIAG_PROGRAM, "memory",
+      "the program crashed (bus error): often /dev/shm is too small; raise 'shm:'" } },
+    { SIGILL, { "signal-ill", DIAG_PROGRAM, "user",
+      "the program used an instruction this processor does not have: the image was built for "
+      "another one" } },
+    { SIGFPE, { "signal-fpe", DIAG_PROGRAM, "user",
+      "the program divided by zero or the like (signal 8): look at the end of the log" } },
+    { SIGPIPE, { "signal-pipe", DIAG_PROGRAM, "user",
+      "it wrote to a program that was gone (signal 13): look at what it pipes into" } },
+    { SIGXCPU, { "signal-xcpu", DIAG_PROGRAM, "time",
+      "a limit on processor time was reached (signal 24): look at ulimit -t" } },
+    { SIGXFSZ, { "signal-xfsz", DIAG_PROGRAM, "storage",
+      "a limit on file size was reached (signal 25): look at ulimit -f" } },
+    { SIGSYS, { "signal-sys", DIAG_PROGRAM, "user",
+      "a system call was forbidden (signal 31): the container's seccomp profile is too strict" } },
+};
+
+static const struct diag_ruling *by_reason(const struct reason_rule *rules, size_t count,
+                                           const char *reason)
 {
-    return (!rule->reason || strcmp(rule->reason, evidence->reason) == 0) &&
-           (rule->exit_code == ANY || rule->exit_code == evidence->exit_code) &&
-           (rule->signal == ANY || rule->signal == evidence->signal);
-}
-
-static json_t *fact_lines(const struct sw_evidence *evidence)
-{
-    json_t *lines = json_array();
-
-    if (evidence->message[0])
-        json_array_append_new(lines, sw_json_text(evidence->message));
-    if (evidence->signal)
-        json_array_append_new(lines, json_sprintf("killed by signal %d", evidence->signal));
-    else if (evidence->exit_code != SW_NO_EXIT_CODE)
-        json_array_append_new(lines, json_sprintf("exit code %d", evidence->exit_code));
-    if (evidence->failed_replica >= 0)
-        json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
-                                                  evidence->failed_replica));
-    return lines;
-}
-
-json_t *sw_diagnose(const struct sw_evidence *evidence)
-{
-    static const struct rule unknown = {
-        NULL, ANY, ANY, ERR_PROGRAM, "unknown",
-        "no rule explains this failure: look at the end of the log",
-    };
-    const struct rule *found = &unknown;
-    char event[64];
-
-    if (evidence->state != SW_ERROR)
-        return NULL;
-    for (size_t i = 0; i < SW_COUNT(rules); i++) {
-        if (applies(&rules[i], evidence)) {
-            found = &rules[i];
-            break;
-        }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rules[i].reason, reason) == 0)
+            return &rules[i].ruling;
     }
+    return NULL;
+}
+
+const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence)
+{
+    return by_reason(causes, SW_COUNT(causes), evidence->reason);
+}
+
+int diag_signal_of(const struct sw_evidence *evidence)
+{
     if (evidence->signal)
-        snprintf(event, sizeof event, "signal-%d", evidence->signal);
-    else if (sw_text_same(evidence->reason, "exit"))
-        snprintf(event, sizeof event, "exit-%d", evidence->exit_code);
-    else
-        snprintf(event, sizeof event, "%s", evidence->reason);
-    return sw_json_object(
-        SW_STR("err_class", found->err_class),
-        SW_STR("cause", found->cause),
-        SW_STR("suggestion", found->suggestion),
-        SW_SUB("evidence", fact_lines(evidence)),
-        SW_SUB("job_failure_by_node_event",
-               json_pack("[o]", sw_json_object(SW_STR("node_event_name", event),
-                                               SW_STR("message", evidence->message)))),
-        SW_SUB("log_streams", json_array()));
+        return evidence->signal;
+    /* A shell between us and the program turns signal N into exit code 128+N. */
+    return evidence->exit_code > 128 && evidence->exit_code <= 128 + SIGSYS
+        ? evidence->exit_code - 128 : 0;
+}
+
+const struct diag_ruling *diag_judge_symptom(const struct sw_evidence *evidence)
+{
+    const struct diag_ruling *vague = by_reason(vague_reasons, SW_COUNT(vague_reasons),
+                                                evidence->reason);
+    int signal = diag_signal_of(evidence);
+
+    if (vague)
+        return vague;
+    for (size_t i = 0; i < SW_COUNT(signals); i++) {
+        if (signals[i].signal == signal)
+            return &signals[i].ruling;
+    }
+    for (size_t i = 0; i < SW_COUNT(exit_codes); i++) {
+        if (exit_codes[i].exit_code == evidence->exit_code)
+            return &exit_codes[i].ruling;
+    }
+    return NULL;
 }

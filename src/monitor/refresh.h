@@ -8,6 +8,11 @@
 #include "platform/platform.h"
 #include "store/store.h"
 
+struct sw_crew;      /* those who are asking at this moment; may outlive the call that sent them */
+
+struct sw_crew *sw_crew_new(void);
+void sw_crew_free(struct sw_crew *crew);      /* only when nobody of it is out */
+
 /* What refreshing needs from its caller. */
 struct sw_harbour {
     struct sw_store *store;
@@ -15,12 +20,26 @@ struct sw_harbour {
     struct sw_link *(*link)(void *context, const struct sw_platform *platform,
                             const char *profile, struct sw_error *err);
     void *context;
+    struct sw_crew *crew;
+    /* Called around each question that may go on after sw_refresh() returned: between the two,
+     * everything named here must stay. */
+    void (*hold)(void *context);
+    void (*release)(void *context);
 };
 
-/* Look at these jobs (count 0: all that are not over). A platform that does not answer changes
- * no job: it is added to `unreachable` (JSON array of {"platform","message"}, may be NULL) and the
- * others go on. -1 only when the store itself fails. */
+#define SW_REFRESH_PATIENT (-1)      /* deadline: as long as it takes */
+
+struct sw_refresh_options {
+    int64_t deadline_ms;             /* who is slower is reported as "still asking" */
+    bool progress;                   /* read the logs for progress, too */
+};
+
+/* Look at these jobs (count 0: all that are not over), all platforms at once. A platform that does
+ * not answer, or not in time, changes no job: it is added to `unreachable` (JSON array of
+ * {"platform","message"}, may be NULL) and the others go on. Failures that are to be retried are
+ * retried, and attempts that are due are sent. -1 only when the store itself fails. */
 int sw_refresh(const struct sw_harbour *harbour, const char *const *ids, size_t count,
-               json_t *unreachable, struct sw_error *err);
+               const struct sw_refresh_options *options, json_t *unreachable,
+               struct sw_error *err);
 
 #endif

@@ -40,6 +40,10 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->config);
     json_decref(plan->labels);
     json_decref(plan->retry);
+    json_decref(plan->guard);
+    json_decref(plan->hooks);
+    json_decref(plan->notify);
+    json_decref(plan->avoid);
     json_decref(plan->python);
     json_decref(plan->checkpoint);
     json_decref(plan->code);
@@ -153,6 +157,9 @@ static int plan_environment(struct sw_plan *plan, const json_t *job, struct sw_e
     plan->secrets = copy_or_empty(job, "secrets", json_array);
     plan->labels = copy_or_empty(job, "labels", json_object);
     plan->retry = json_incref(json_object_get(job, "retry"));
+    plan->guard = json_incref(json_object_get(job, "guard"));
+    plan->hooks = json_incref(json_object_get(job, "hooks"));
+    plan->notify = json_incref(json_object_get(job, "notify"));
     json_array_foreach(plan->secrets, i, name)
         if (json_object_get(plan->env, json_string_value(name)))
             return sw_fail(err, SW_E_SPEC, "%s is a secret and has a value in 'env' too: keep one",

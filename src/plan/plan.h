@@ -43,6 +43,10 @@ struct sw_plan {
     enum sw_format config_format;
     json_t *labels;            /* object name -> text */
     json_t *retry;             /* object as in the job file; may be NULL */
+    json_t *guard;             /* likewise: {"no_output","idle_gpu","action"} */
+    json_t *hooks;             /* likewise: {"on_complete",...,"epoch_milestone_interval"} */
+    json_t *notify;            /* likewise: {"webhook","command","on"} */
+    json_t *avoid;             /* array of nodes to keep away from; NULL: none */
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
     json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
     json_t *code;              /* {"root","include","exclude"}: travels with the job; may be NULL */

@@ -35,6 +35,7 @@ struct sw_platform {
     const char *summary;                     /* one line for `slipway platforms` */
     const struct sw_option *options;         /* its block of the job file */
     const struct sw_credential *credentials; /* NULL: needs none; ends with a row without name */
+    bool guards;                             /* watches for what `guard:` names by itself */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */
     struct sw_link *(*open)(const struct sw_place_config *config, struct sw_error *err);
@@ -65,6 +66,13 @@ struct sw_platform {
     int (*log_size)(struct sw_link *link, const struct sw_jobref *job, int replica,
                     int64_t *size, struct sw_error *err);
 
+    /* When the byte at `offset` was written, and the first offset of another time. Optional. */
+    int (*log_time)(struct sw_link *link, const struct sw_jobref *job, int replica,
+                    int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err);
+    /* The first byte written at or after a time. Optional. */
+    int (*log_since)(struct sw_link *link, const struct sw_jobref *job, int replica,
+                     int64_t at_ms, int64_t *offset, struct sw_error *err);
+
     /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. */
     int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
@@ -89,6 +97,16 @@ struct sw_platform {
      * receipt. SW_E_NOT_FOUND. Optional. */
     int (*adopt)(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                  struct sw_error *err);
+
+    /* Run a command beside a running replica, with its environment and GPUs, on our terminal.
+     * Optional. */
+    int (*exec)(struct sw_link *link, const struct sw_jobref *job, int replica,
+                char *const argv[], int *exit_status, struct sw_error *err);
+
+    /* What carries our mark and belongs to no job that `known` knows: JSON array of {"what",
+     * "where","job"}; with `remove` it is removed, too. Optional. */
+    json_t *(*leftovers)(struct sw_link *link, bool (*known)(void *context, const char *id),
+                         void *context, bool remove, struct sw_error *err);
 
     /* What is here: JSON object. Optional. */
     json_t *(*inventory)(struct sw_link *link, struct sw_error *err);

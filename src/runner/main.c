@@ -134,7 +134,7 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
     return call->mode->go(runner, result, err);
 }
 
-int main(int argc, char **argv)
+int runner_main(int argc, char **argv)
 {
     struct runner_result result = { .exit_code = RUNNER_IO };
     struct sw_error err = { 0 };

@@ -165,4 +165,7 @@ int runner_next_signal(int64_t wait_ms);      /* 0: none came */
 int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
                  void (*tick)(void *context), void *context);
 
+/* The program `slipway-runner`; main() is in src/program. */
+int runner_main(int argc, char **argv);
+
 #endif

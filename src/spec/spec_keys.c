@@ -5,8 +5,8 @@
  * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
  *
- * checkpoint, retry, guard, code, model and action are checked here before any platform acts on
- * them, so that a job file written today does not turn out wrong later.
+ * checkpoint, code, model and action are checked here before any platform acts on them, so that a
+ * job file written today does not turn out wrong later.
  */
 #include "spec/spec.h"
 
@@ -19,7 +19,11 @@ static const char *const config_formats[] = { "yaml", "json", "toml", NULL };
 static const char *const resumes[] = { "auto", "never", NULL };
 static const char *const guard_actions[] = { "warn", "stop", NULL };
 static const char *const retry_causes[] = {
-    "node", "gpu", "network", "preempted", "image", "memory", "time", "storage", NULL
+    "node", "gpu", "network", "preempted", "image", "memory", "time", "storage", "user", "unknown",
+    NULL
+};
+static const char *const notify_words[] = {
+    "complete", "error", "canceled", "status", "retry", "guard", NULL
 };
 
 static const struct sw_option input_fields[] = {
@@ -61,6 +65,26 @@ static const struct sw_option guard_fields[] = {
     { "idle_gpu", SW_DURATION, .least = SECOND, .help = "the GPUs do nothing for so long" },
     { "action", SW_CHOICE, .choices = guard_actions, .initial = "warn",
       .help = "what happens then" },
+    { 0 }
+};
+
+static const struct sw_option hook_fields[] = {
+    { "on_complete", SW_TEXT, .help = "shell command to run when the job is complete" },
+    { "on_error", SW_TEXT, .help = "shell command to run when the job has failed for good" },
+    { "on_canceled", SW_TEXT, .help = "shell command to run when the job was canceled" },
+    { "on_epoch_milestone", SW_TEXT, .help = "shell command to run at every milestone" },
+    { "on_status", SW_TEXT, .help = "shell command to run at every change of state" },
+    { "epoch_milestone_interval", SW_WHOLE, .initial = "10", .least = 1, .most = 1000000,
+      .help = "how many epochs make a milestone" },
+    { 0 }
+};
+
+static const struct sw_option notify_fields[] = {
+    { "webhook", SW_TEXT, .help = "URL that a JSON document is posted to; ${NAME} is taken from "
+                                  "the environment" },
+    { "command", SW_TEXT, .help = "shell command to run" },
+    { "on", SW_TEXTS, .choices = notify_words,
+      .help = "what to tell of; complete, error and canceled when not given" },
     { 0 }
 };
 
@@ -107,6 +131,9 @@ const struct sw_option sw_spec_keys[] = {
     { "code", SW_GROUP, .fields = code_fields, .help = "code that travels with the job" },
     { "retry", SW_GROUP, .fields = retry_fields, .help = "when and how often to try again" },
     { "guard", SW_GROUP, .fields = guard_fields, .help = "watch for a job that stands still" },
+    { "hooks", SW_GROUP, .fields = hook_fields,
+      .help = "commands to run where the job is watched, with the job in their environment" },
+    { "notify", SW_GROUP, .fields = notify_fields, .help = "who is told of the job's changes" },
     { "labels", SW_TEXT_MAP, .flag = "label", .help = "labels to select jobs by" },
     { "platform", SW_TEXTS, .env = "SLIPWAY_PLATFORM",
       .help = "where to run: one name, or an ordered list of them" },

@@ -56,6 +56,15 @@ static bool is_safe_path(const json_t *value)
     return true;
 }
 
+static bool is_web_address(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    return strpbrk(text, " \t\r\n") == NULL &&
+           (sw_text_starts(text, "https://") || sw_text_starts(text, "http://") ||
+            sw_text_starts(text, "${"));
+}
+
 static bool is_label(const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -101,6 +110,8 @@ static const struct spec_rule rules[] = {
     { "outputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
     { "retry.wait", SPEC_ON_VALUE, is_duration_or_range,
       "a duration such as 30s, or a range such as 30s..10m", "{\"pattern\": \"^[0-9]\"}" },
+    { "notify.webhook", SPEC_ON_VALUE, is_web_address, "an address that begins with https://",
+      "{\"pattern\": \"^(https?://|[$][{])[^ \\t\\r\\n]*$\"}" },
 };
 
 const struct spec_rule *spec_rule_next(const struct spec_rule *last, const char *path,

@@ -10,15 +10,15 @@
 
 static const char SQL_FOLLOW[] =
     "INSERT OR REPLACE INTO attempts (job, number, state, reason, message, exit_code, signal, node,"
-    "                                 remote_id, started_ms, ended_ms)"
+    "                                 remote_id, started_ms, ended_ms, cause)"
     " SELECT seq, attempt, state, reason, message, exit_code, signal, node, remote_id, started_ms,"
-    "        ended_ms FROM jobs WHERE seq = :seq";
+    "        ended_ms, cause FROM jobs WHERE seq = :seq";
 static const char SQL_CLOSE[] =
     "UPDATE attempts SET state = 'Error', reason = 'retried', message = :why, ended_ms = :now"
     " WHERE job = :seq AND number = (SELECT attempt FROM jobs WHERE seq = :seq)";
 static const char SQL_LIST[] =
     "SELECT number, state, reason, message, exit_code, signal, node, remote_id, started_ms,"
-    "       ended_ms FROM attempts WHERE job = :seq ORDER BY number";
+    "       ended_ms, cause FROM attempts WHERE job = :seq ORDER BY number";
 
 int store_attempt_follow(struct sw_store *store, int64_t seq, struct sw_error *err)
 {
@@ -62,7 +62,8 @@ static json_t *attempt_json(sqlite3_stmt *row)
         SW_SUB("node", text_or_null(row, 6)),
         SW_SUB("remote_id", text_or_null(row, 7)),
         SW_INT("started_ms", sqlite3_column_int64(row, 8)),
-        SW_INT("ended_ms", sqlite3_column_int64(row, 9)));
+        SW_INT("ended_ms", sqlite3_column_int64(row, 9)),
+        SW_SUB("cause", text_or_null(row, 10)));
 }
 
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err)

@@ -14,9 +14,9 @@
 
 static const char SQL_ADD[] =
     "INSERT INTO jobs (id, name, platform, profile, phase, state, results_dir, created_ms,"
-    "                  updated_ms, keep_ms, owner)"
+    "                  updated_ms, keep_ms, owner, hooked)"
     " VALUES (:id, :name, :platform, :profile, 'submitting', 'Pending', :results_dir, :now, :now,"
-    "         :keep_ms, :owner)"
+    "         :keep_ms, :owner, :hooked)"
     " ON CONFLICT (id) DO NOTHING";
 static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
 static const char SQL_ADD_LABEL[] =
@@ -77,6 +77,8 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
     store_bind_int(add, ":now", now_ms);
     store_bind_int(add, ":keep_ms", job->keep_ms);
     store_bind_json_sorted(add, ":owner", job->owner);
+    store_bind_int(add, ":hooked", json_object_size(json_object_get(job->plan, "hooks")) > 0 ||
+                                   json_object_size(json_object_get(job->plan, "notify")) > 0);
     if (store_run(store, add, err) < 0)
         return -1;
     if (sqlite3_changes(store->db) == 0)

@@ -104,8 +104,43 @@ static const char STEP_FIRST_TABLES[] =
     ") STRICT;"
     "CREATE INDEX events_by_job ON events (job);";
 
+/*
+ * Watching. A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was
+ * told already, so that it is told once. `hooked` marks the jobs whose plan wants to hear of
+ * events. One mark, "heard", says up to which event the hooks were looked up: it moves in the
+ * transaction that writes the notices, and a store that is brought up to date begins at its end,
+ * so that nobody hears of last year's jobs.
+ */
+static const char STEP_WATCHING[] =
+    "ALTER TABLE jobs ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN last_epoch INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN guard_since_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN hooked INTEGER NOT NULL DEFAULT 0 CHECK (hooked IN (0, 1));"
+    "ALTER TABLE jobs ADD COLUMN progress TEXT;"
+    "ALTER TABLE documents ADD COLUMN avoid TEXT;"
+    "ALTER TABLE attempts ADD COLUMN cause TEXT;"
+
+    "CREATE TABLE notices ("
+    " event       INTEGER NOT NULL REFERENCES events (seq) ON DELETE CASCADE,"
+    " hook        TEXT NOT NULL,"
+    " stage       TEXT NOT NULL DEFAULT 'due'"
+    "             CHECK (stage IN ('due', 'claimed', 'started', 'done')),"
+    " owner       TEXT,"
+    " changed_ms  INTEGER NOT NULL,"
+    " exit_status INTEGER,"
+    " PRIMARY KEY (event, hook)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE INDEX notices_open ON notices (event, hook) WHERE stage <> 'done';"
+
+    "CREATE TABLE marks ("
+    " name  TEXT PRIMARY KEY,"
+    " value INTEGER NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "INSERT INTO marks VALUES ('heard', (SELECT coalesce(max(seq), 0) FROM events));";
+
 const struct store_migration store_migrations[] = {
     { "make the first tables", STEP_FIRST_TABLES },
+    { "make room for retries, progress and notices", STEP_WATCHING },
 };
 const size_t store_migration_count = SW_COUNT(store_migrations);
 

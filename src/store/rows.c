@@ -14,7 +14,7 @@
 
 static const char SQL_FIND[] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE id = :id";
 static const char SQL_DOCUMENTS[] =
-    "SELECT plan, details, owner FROM jobs LEFT JOIN documents ON documents.job = jobs.seq"
+    "SELECT plan, details, owner, avoid FROM jobs LEFT JOIN documents ON documents.job = jobs.seq"
     " WHERE jobs.seq = :seq";
 static const char SQL_LABELS[] = "SELECT key, value FROM labels WHERE job = :seq ORDER BY key";
 
@@ -79,6 +79,10 @@ void store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     out->updated_ms = sqlite3_column_int64(row, c++);
     out->seen_ms = sqlite3_column_int64(row, c++);
     out->keep_ms = sqlite3_column_int64(row, c++);
+    out->not_before_ms = sqlite3_column_int64(row, c++);
+    /* A courtesy, and written by us: when it cannot be read, the job is none the worse. */
+    if (store_column_json(row, c++, &out->progress, NULL) < 0)
+        out->progress = NULL;
 }
 
 static int read_labels(struct sw_store *store, int64_t seq, json_t **out, struct sw_error *err)
@@ -109,7 +113,8 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
     if (store_next(store, row, err) < 0 ||
         store_column_json(row, 0, &job->plan, err) < 0 ||
         store_column_json(row, 1, &job->details, err) < 0 ||
-        store_column_json(row, 2, &job->owner, err) < 0)
+        store_column_json(row, 2, &job->owner, err) < 0 ||
+        store_column_json(row, 3, &job->avoid, err) < 0)
         return -1;
     sqlite3_reset(row);
     return read_labels(store, seq, &job->labels, err);
@@ -146,5 +151,7 @@ void sw_job_done(struct sw_job *job)
     json_decref(job->plan);
     json_decref(job->labels);
     json_decref(job->owner);
+    json_decref(job->avoid);
+    json_decref(job->progress);
     memset(job, 0, sizeof *job);
 }

@@ -51,6 +51,9 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t created_ms, submitted_ms, started_ms, ended_ms, updated_ms;   /* 0: not yet */
     int64_t seen_ms;                 /* when the platform last answered about it */
     int64_t keep_ms;                 /* keep files that long after the end; 0: for ever */
+    int64_t not_before_ms;           /* a retry waits until then; 0: none */
+    json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
+    json_t *progress;                /* as sw_store_progress took it; NULL: none */
     json_t *owner;                   /* sw_proc_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
@@ -87,7 +90,8 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
-enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, owner */
+enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, avoid,
+                                                          owner */
 
 /* One job; SW_E_NOT_FOUND. */
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
@@ -126,7 +130,7 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
                     void *context, struct sw_error *err);   /* id NULL: of all jobs */
 
 /* The attempts of a job, oldest first: JSON array of {number, state, reason, message, exit_code,
- * signal, node, remote_id, started_ms, ended_ms}. */
+ * signal, node, remote_id, started_ms, ended_ms, cause}. */
 json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_error *err);
 /* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
  * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
@@ -134,6 +138,62 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
  * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
+/* Nodes (array of names) that coming attempts keep away from; NULL: none. */
+int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
+                   struct sw_error *err);
+
+/* The attempt failed and is tried again. In one transaction the attempt gets its end (from
+ * `failed` and `verdict`), and the job becomes Pending, attempt + 1, phase submitting without owner,
+ * not to be sent before not_before_ms; nobody ever sees it as over. Compare-and-set on the attempt:
+ * *won tells. `avoid` is an array of node names to keep away from (may be NULL). */
+int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
+                   int64_t not_before_ms, const json_t *avoid, const char *why, int64_t now_ms,
+                   bool *won, struct sw_error *err);
+
+/* How far the job's training is (JSON of struct sw_training, log offset so far): relaxed. An epoch
+ * event is written for each milestone in `milestones` (array of numbers) exactly once. */
+int sw_store_progress(struct sw_store *store, const char *id, int attempt, const json_t *progress,
+                      const json_t *milestones, struct sw_error *err);
+
+/* A guard found something, and has found it since `since_ms`: one event "guard" with `data` for
+ * each such time, whoever looks. *won: this call wrote it. */
+int sw_store_guard(struct sw_store *store, const char *id, int attempt, int64_t since_ms,
+                   const json_t *data, bool *won, struct sw_error *err);
+
+/* ---- notices: who has to hear of an event ---------------------------------------------------- */
+
+/* Look up the hooks of events that nobody looked up yet, oldest first, at most `limit` of them:
+ * fn adds to `hooks` the names of those that shall hear of it. The notices and how far we came
+ * are written together, by exactly one of all callers. Only jobs whose plan has "hooks" or
+ * "notify" count. *found: there were any (call again). */
+typedef void sw_due_fn(void *context, const struct sw_job *job, int64_t event_seq,
+                       const char *kind, const json_t *data, json_t *hooks);
+int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *context, bool *found,
+                 struct sw_error *err);
+
+/* Notices that nobody has claimed, or whose claimer died before it began: oldest first. */
+typedef int sw_notice_fn(void *context, int64_t event_seq, const char *hook);
+int sw_store_notices(struct sw_store *store, size_t limit, sw_notice_fn *fn, void *context,
+                     struct sw_error *err);
+
+struct sw_notice {                   /* one event for one hook; sw_notice_done() */
+    struct sw_job job;               /* with its documents, as it is now */
+    char *kind;
+    json_t *data;
+    int64_t at_ms;
+};
+void sw_notice_done(struct sw_notice *notice);
+static inline void sw_notice_auto(struct sw_notice *notice) { sw_notice_done(notice); }
+
+/* Exactly one caller wins the right to run `hook` for that event, and gets what it needs. A claim
+ * whose process died before sw_store_notice_started() may be won again; after that, never. */
+int sw_store_notice_claim(struct sw_store *store, int64_t event_seq, const char *hook, bool *won,
+                          struct sw_notice *out, struct sw_error *err);
+int sw_store_notice_started(struct sw_store *store, int64_t event_seq, const char *hook,
+                            struct sw_error *err);
+/* Also writes an event "hook" with `result` as its data. */
+int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *hook,
+                         int exit_status, const json_t *result, struct sw_error *err);
 
 const char *sw_store_path(const struct sw_store *store);
 /* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "store/store.h"
 
-enum { STORE_STATEMENTS = 64 };      /* room in the cache; more than we have constants */
+enum { STORE_STATEMENTS = 128 };     /* room in the cache; more than we have constants */
 
 struct sw_store {
     sqlite3 *db;
@@ -125,10 +125,11 @@ int store_fail(struct sw_store *store, struct sw_error *err);
 #define STORE_JOB_COLUMNS                                                                  \
     "seq, id, name, platform, profile, phase, state, canceling, reason, message, attempt," \
     " exit_code, signal, failed_replica, remote_id, node, results_dir, err_class, cause,"  \
-    " suggestion, created_ms, submitted_ms, started_ms, ended_ms, updated_ms, seen_ms, keep_ms"
+    " suggestion, created_ms, submitted_ms, started_ms, ended_ms, updated_ms, seen_ms, keep_ms," \
+    " not_before_ms, progress"
 
 void store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
-/* Adds plan, details, labels and owner. */
+/* Adds plan, details, labels, avoid and owner. */
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err);
 /* The row of `id` as it is now; SW_E_NOT_FOUND. */
@@ -151,6 +152,14 @@ int store_event_add(struct sw_store *store, int64_t seq, const char *kind, const
 int store_attempt_follow(struct sw_store *store, int64_t seq, struct sw_error *err);
 /* attempts.c: an attempt the platform gave up without our seeing its end. */
 int store_attempt_close(struct sw_store *store, int64_t seq, const char *why, int64_t now_ms,
+                        struct sw_error *err);
+/* transitions.c: the row takes over what was seen, without an event. `row` is what it was. */
+int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row,
+                   const struct sw_sighting *seen, const json_t *verdict, int64_t now_ms,
+                   struct sw_error *err);
+/* next_attempt.c: attempt + 1 for the row as it is now. *changes: 0 when it may not. */
+int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, const char *why,
+                        int64_t not_before_ms, int64_t now_ms, int *changes,
                         struct sw_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transitions.c - how a job's row may change: sightings, the wish to cancel, the next attempt.
+ * transitions.c - how a job's row may change: sightings, and the wish to cancel.
  *
  * Which state may follow which is said once, in core/state.c; here it is asked inside the UPDATE
  * itself (may_follow), so that two clients with different news cannot undo each other's.
@@ -57,21 +57,6 @@ static const char SQL_MOVE[] =
 static const char SQL_CANCEL_INTENT[] =
     "UPDATE jobs SET canceling = 1, updated_ms = :now"
     " WHERE seq = :seq AND phase <> 'over' AND canceling = 0";
-
-/* After an end the platform must be asked again, and what it said of the last try is history. A
- * platform that tries again by itself keeps its name for the job. */
-static const char SQL_NEXT_ATTEMPT[] =
-    "UPDATE jobs SET"
-    "  attempt = attempt + 1, state = 'Pending', reason = 'retry', message = :why,"
-    "  remote_id = CASE phase WHEN 'over' THEN NULL ELSE remote_id END,"
-    "  phase = CASE phase WHEN 'over' THEN 'submitting' ELSE phase END,"
-    "  exit_code = NULL, signal = 0, failed_replica = NULL, node = NULL,"
-    "  err_class = NULL, cause = NULL, suggestion = NULL,"
-    "  started_ms = 0, ended_ms = 0, updated_ms = :now"
-    " WHERE seq = :seq AND attempt = :from AND canceling = 0";
-static const char SQL_FORGET_DETAILS[] =
-    "UPDATE documents SET details = NULL WHERE job = :seq"
-    " AND (SELECT phase FROM jobs WHERE seq = :seq) = 'submitting'";
 
 enum effect { EFFECT_NONE, EFFECT_TOUCH, EFFECT_LEARN, EFFECT_FILL, EFFECT_MOVE };
 
@@ -207,9 +192,9 @@ static int tell_move(struct sw_store *store, int64_t seq, const struct sw_job *r
     return store_event_add(store, seq, "state", data, now_ms, err);
 }
 
-static int write_effect(struct sw_store *store, enum effect effect, int64_t seq,
-                        const struct sw_job *row, const struct sw_sighting *seen,
-                        const json_t *verdict, int64_t now_ms, struct sw_error *err)
+static int write_row(struct sw_store *store, enum effect effect, int64_t seq,
+                     const struct sw_job *row, const struct sw_sighting *seen,
+                     const json_t *verdict, int64_t now_ms, struct sw_error *err)
 {
     sqlite3_stmt *change = store_statement(store, effect_sql[effect], err);
 
@@ -228,12 +213,24 @@ static int write_effect(struct sw_store *store, enum effect effect, int64_t seq,
         bind_move(change, row, seen, now_ms);
     if (store_run(store, change, err) < 0)
         return -1;
-    if (effect == EFFECT_TOUCH)
-        return 0;
+    return effect == EFFECT_TOUCH ? 0 : store_attempt_follow(store, seq, err);
+}
+
+static int write_effect(struct sw_store *store, enum effect effect, int64_t seq,
+                        const struct sw_job *row, const struct sw_sighting *seen,
+                        const json_t *verdict, int64_t now_ms, struct sw_error *err)
+{
     if (effect == EFFECT_MOVE && news_of_story(row, seen) &&
         tell_move(store, seq, row, seen, now_ms, err) < 0)
         return -1;
-    return store_attempt_follow(store, seq, err);
+    return write_row(store, effect, seq, row, seen, verdict, now_ms, err);
+}
+
+int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row,
+                   const struct sw_sighting *seen, const json_t *verdict, int64_t now_ms,
+                   struct sw_error *err)
+{
+    return write_row(store, EFFECT_MOVE, seq, row, seen, verdict, now_ms, err);
 }
 
 /* One sighting against its row: what would it do, and, when asked, do it. A job that was removed
@@ -341,57 +338,4 @@ int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_err
     if (store_event_add(store, seq, "canceling", NULL, now_ms, err) < 0)
         return -1;
     return store_commit(&work, err);
-}
-
-static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_error *err)
-{
-    if (row->attempt != from_attempt)
-        return sw_fail(err, SW_E_CONFLICT, "job '%s' is already at attempt %d", row->id,
-                       row->attempt);
-    return sw_fail(err, SW_E_CONFLICT, "job '%s' was canceled and is not tried again", row->id);
-}
-
-static int begin_attempt(struct sw_store *store, int64_t seq, const struct sw_job *row,
-                         int from_attempt, const char *why, int64_t now_ms, struct sw_error *err)
-{
-    sqlite3_stmt *next = store_statement(store, SQL_NEXT_ATTEMPT, err);
-    sqlite3_stmt *forget = store_statement(store, SQL_FORGET_DETAILS, err);
-
-    if (!next || !forget)
-        return -1;
-    store_bind_int(next, ":seq", seq);
-    store_bind_int(next, ":from", from_attempt);
-    store_bind_text(next, ":why", why);
-    store_bind_int(next, ":now", now_ms);
-    if (store_run(store, next, err) < 0)
-        return -1;
-    if (sqlite3_changes(store->db) == 0)
-        return why_no_attempt(row, from_attempt, err);
-    store_bind_int(forget, ":seq", seq);
-    if (row->phase == SW_PHASE_OVER && store_run(store, forget, err) < 0)
-        return -1;
-    return store_attempt_follow(store, seq, err);
-}
-
-int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
-                          const char *why, int *attempt, struct sw_error *err)
-{
-    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    sw_auto(json) json_t *data = NULL;
-    int64_t seq = 0, now_ms = sw_now_ms();
-
-    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
-        store_row_find(store, id, &seq, &row, err) < 0)
-        return -1;
-    if (row.phase != SW_PHASE_OVER && store_attempt_close(store, seq, why, now_ms, err) < 0)
-        return -1;
-    if (begin_attempt(store, seq, &row, from_attempt, why, now_ms, err) < 0)
-        return -1;
-    data = sw_json_object(SW_INT("number", from_attempt + 1), SW_STR_OPT("why", why));
-    if (store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
-        store_commit(&work, err) < 0)
-        return -1;
-    *attempt = from_attempt + 1;
-    return 0;
 }

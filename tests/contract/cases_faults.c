@@ -13,16 +13,6 @@
 #include "base/json.h"
 #include "cases.h"
 
-static void connect_with(struct stay *here, const char *api)
-{
-    sw_close(here->session);
-    if (api)
-        setenv("SLIPWAY_REHEARSAL_API", api, 1);
-    else
-        unsetenv("SLIPWAY_REHEARSAL_API");
-    here->session = open_session(here);
-}
-
 static int no_more_faults(void **state)
 {
     connect_with(*state, NULL);

@@ -68,9 +68,10 @@ static void following_a_silent_job_waits_for_its_end(void **state)
     log_done(&log);
 }
 
-static int stop_at_once(void *context, int replica, const char *bytes, size_t length)
+static int stop_at_once(void *context, int replica, int64_t at_ms, const char *bytes,
+                        size_t length)
 {
-    (void)context, (void)replica, (void)bytes, (void)length;
+    (void)context, (void)replica, (void)at_ms, (void)bytes, (void)length;
     return 1;
 }
 
@@ -132,12 +133,12 @@ struct audit {
     bool wrong;
 };
 
-static int compare(void *context, int replica, const char *bytes, size_t length)
+static int compare(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
 {
     struct audit *audit = context;
     char line[LOG_LINE + 1];
 
-    (void)replica;
+    (void)replica, (void)at_ms;
     while (length > 0) {
         size_t column = (size_t)(audit->offset % LOG_LINE);
         size_t n = LOG_LINE - column < length ? LOG_LINE - column : length;
@@ -191,12 +192,13 @@ struct mixture {
     bool torn;
 };
 
-static int compare_rank(void *context, int replica, const char *bytes, size_t length)
+static int compare_rank(void *context, int replica, int64_t at_ms, const char *bytes,
+                        size_t length)
 {
     struct mixture *mixture = context;
 
     mixture->torn = mixture->torn || bytes[length - 1] != '\n';
-    return compare(&mixture->ranks[replica], replica, bytes, length);
+    return compare(&mixture->ranks[replica], replica, at_ms, bytes, length);
 }
 
 static void the_logs_of_all_ranks_together_keep_lines_whole(void **state)

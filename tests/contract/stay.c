@@ -38,6 +38,16 @@ struct sw_session *open_session(const struct stay *here)
     return session;
 }
 
+void connect_with(struct stay *here, const char *api)
+{
+    sw_close(here->session);
+    if (api)
+        setenv("SLIPWAY_REHEARSAL_API", api, 1);
+    else
+        unsetenv("SLIPWAY_REHEARSAL_API");
+    here->session = open_session(here);
+}
+
 int stay_begin(void **state)
 {
     struct stay *here = sw_new(struct stay);
@@ -243,9 +253,9 @@ void expect_reason(struct stay *here, const char *id, const char *reason)
 
 /* ---- logs ------------------------------------------------------------------------------------- */
 
-static int gather(void *context, int replica, const char *bytes, size_t length)
+static int gather(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
 {
-    (void)replica;
+    (void)replica, (void)at_ms;
     sw_buf_add_bytes(context, bytes, length);
     return 0;
 }

@@ -39,6 +39,8 @@ int stay_begin(void **state);
 int stay_end(void **state);
 
 struct sw_session *open_session(const struct stay *here);
+/* A new session, whose rehearsal API fails like that (NULL: as each job says). */
+void connect_with(struct stay *here, const char *api);
 
 /* A request that names platform, a secret and the wish; not sent yet. */
 struct sw_request *request(struct stay *here, enum wish wish, int64_t number);

@@ -26,6 +26,14 @@ struct nvml_utilization {
     unsigned int gpu, memory;
 };
 
+struct nvml_pci {
+    char bus_id_legacy[16];            /* "0000:3B:00.0" */
+    unsigned int domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+};
+
+enum { NVML_GPU_IS_LOST = 15, NVML_UNCORRECTED = 1, NVML_SINCE_BOOT = 0 };
+
 struct nvml {
     void *library;
     int (*init)(void);
@@ -36,6 +44,9 @@ struct nvml {
     int (*name)(nvml_device_t device, char *text, unsigned int size);
     int (*memory)(nvml_device_t device, struct nvml_memory *memory);
     int (*utilization)(nvml_device_t device, struct nvml_utilization *utilization);
+    /* These two may be NULL. */
+    int (*pci)(nvml_device_t device, struct nvml_pci *pci);
+    int (*ecc)(nvml_device_t device, int kind, int since, unsigned long long *count);
 };
 
 static bool load(struct nvml *nvml)
@@ -43,7 +54,8 @@ static bool load(struct nvml *nvml)
     const struct {
         const char *name;
         void *slot;
-    } needed[] = {
+        bool optional;
+    } symbols[] = {
         { "nvmlInit_v2", &nvml->init },
         { "nvmlShutdown", &nvml->shutdown },
         { "nvmlDeviceGetCount_v2", &nvml->count },
@@ -52,19 +64,21 @@ static bool load(struct nvml *nvml)
         { "nvmlDeviceGetName", &nvml->name },
         { "nvmlDeviceGetMemoryInfo", &nvml->memory },
         { "nvmlDeviceGetUtilizationRates", &nvml->utilization },
+        { "nvmlDeviceGetPciInfo_v3", &nvml->pci, true },
+        { "nvmlDeviceGetTotalEccErrors", &nvml->ecc, true },
     };
 
     nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!nvml->library)
         return false;
-    for (size_t i = 0; i < SW_COUNT(needed); i++) {
-        void *symbol = dlsym(nvml->library, needed[i].name);
+    for (size_t i = 0; i < SW_COUNT(symbols); i++) {
+        void *symbol = dlsym(nvml->library, symbols[i].name);
 
-        if (!symbol) {
+        if (!symbol && !symbols[i].optional) {
             dlclose(nvml->library);
             return false;
         }
-        memcpy(needed[i].slot, &symbol, sizeof symbol);
+        memcpy(symbols[i].slot, &symbol, sizeof symbol);
     }
     return true;
 }
@@ -111,26 +125,98 @@ int gpu_list(struct gpu *out, int room)
     return found;
 }
 
-static bool is_among(const struct gpu *gpu, const json_t *ids)
-{
-    size_t i;
-    json_t *id;
-    char number[16];
+/* ---- the meter ------------------------------------------------------------------------------ */
 
-    snprintf(number, sizeof number, "%d", gpu->index);
-    json_array_foreach(ids, i, id) {
-        if (json_is_integer(id) && json_integer_value(id) == gpu->index)
-            return true;
-        if (json_is_string(id) && (sw_text_same(json_string_value(id), number) ||
-                                   sw_text_same_nocase(json_string_value(id), gpu->uuid)))
-            return true;
-    }
-    return false;
+struct gpu_meter {
+    struct nvml nvml;
+    int count;
+    nvml_device_t devices[GPU_MAX];        /* NULL: could not be opened */
+    unsigned long long ecc_before[GPU_MAX];
+    bool lost;
+};
+
+static unsigned long long ecc_errors(const struct gpu_meter *meter, int i)
+{
+    unsigned long long count = 0;
+
+    if (!meter->nvml.ecc || !meter->devices[i] ||
+        meter->nvml.ecc(meter->devices[i], NVML_UNCORRECTED, NVML_SINCE_BOOT, &count) != 0)
+        return 0;                          /* many devices have no ECC */
+    return count;
 }
 
-bool gpu_fits(const struct gpu *gpu, const char *type, const json_t *ids)
+struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
 {
-    if (!sw_text_empty(type) && !strcasestr(gpu->name, type))
+    struct gpu_meter *meter = sw_new(struct gpu_meter);
+
+    if (!load(&meter->nvml)) {
+        free(meter);
+        return NULL;
+    }
+    if (meter->nvml.init() != 0) {
+        dlclose(meter->nvml.library);
+        free(meter);
+        return NULL;
+    }
+    meter->count = count < GPU_MAX ? count : GPU_MAX;
+    for (int i = 0; i < meter->count; i++) {
+        if (meter->nvml.handle((unsigned int)gpus[i].index, &meter->devices[i]) != 0)
+            meter->devices[i] = NULL;
+        meter->ecc_before[i] = ecc_errors(meter, i);
+    }
+    return meter;
+}
+
+void gpu_meter_close(struct gpu_meter *meter)
+{
+    if (!meter)
+        return;
+    meter->nvml.shutdown();
+    dlclose(meter->nvml.library);
+    free(meter);
+}
+
+void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus)
+{
+    for (int i = 0; i < meter->count; i++) {
+        struct nvml_memory memory = { 0 };
+        struct nvml_utilization utilization = { 0 };
+        int told;
+
+        if (!meter->devices[i])
+            continue;
+        told = meter->nvml.memory(meter->devices[i], &memory);
+        if (told == 0)
+            gpus[i].memory_used_bytes = (int64_t)memory.used;
+        meter->lost = meter->lost || told == NVML_GPU_IS_LOST;
+        gpus[i].busy_percent = -1;
+        if (meter->nvml.utilization(meter->devices[i], &utilization) == 0)
+            gpus[i].busy_percent = (int)utilization.gpu;
+    }
+}
+
+void gpu_meter_facts(struct gpu_meter *meter, json_t *facts)
+{
+    unsigned long long new_errors = 0;
+
+    for (int i = 0; i < meter->count; i++) {
+        unsigned long long now = ecc_errors(meter, i);
+
+        new_errors += now > meter->ecc_before[i] ? now - meter->ecc_before[i] : 0;
+    }
+    if (new_errors > 0)
+        json_object_set_new(facts, "ecc_uncorrected", json_integer((json_int_t)new_errors));
+    if (meter->lost)
+        json_object_set_new(facts, "gpu_lost", json_true());
+}
+
+bool gpu_meter_pci(struct gpu_meter *meter, int which, char out[32])
+{
+    struct nvml_pci pci = { 0 };
+
+    if (!meter->nvml.pci || which >= meter->count || !meter->devices[which] ||
+        meter->nvml.pci(meter->devices[which], &pci) != 0)
         return false;
-    return json_array_size(ids) == 0 || is_among(gpu, ids);
+    snprintf(out, 32, "%04x:%02x:%02x", pci.domain, pci.bus, pci.device);
+    return true;
 }

@@ -27,6 +27,19 @@ int gpu_list(struct gpu *out, int room);
 /* Does this device fit what the job wants? `type` and `ids` may be NULL. */
 bool gpu_fits(const struct gpu *gpu, const char *type, const json_t *ids);
 
+/* ---- meter: the same devices looked at again and again --------------------------------------- */
+
+struct gpu_meter;                      /* keeps NVML open; opening it takes longer than a look */
+
+struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count);     /* NULL: no NVML */
+void gpu_meter_close(struct gpu_meter *meter);
+/* Fills in used memory and load of each (`gpus` as given to open). */
+void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus);
+/* What went wrong with them since open: "gpu_lost", "ecc_uncorrected", into `facts`. */
+void gpu_meter_facts(struct gpu_meter *meter, json_t *facts);
+/* The PCI address of a device, "0000:3b:00" as the kernel writes it; false: not known. */
+bool gpu_meter_pci(struct gpu_meter *meter, int which, char out[32]);
+
 /* ---- leases ------------------------------------------------------------------------------- */
 
 struct gpu_wish {
@@ -58,5 +71,9 @@ void gpu_lease_free(struct gpu_lease *lease);
 /* Who holds this device? Writes the job's id; false: it is free. */
 bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE]);
+
+/* Tickets of this user whose waiter is dead: `fn` hears each one's path; with `remove` they go. */
+void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
+                      void (*fn)(void *context, const char *path), void *context);
 
 #endif

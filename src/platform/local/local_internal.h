@@ -28,8 +28,15 @@
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
 #define LOCAL_CODE       "code.tar.gz"       /* the job's code, packed */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
+#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
 
-enum { LOCAL_RECORD_MAX = 8 * 1024 * 1024, LOCAL_REPLICAS_MAX = 128 };
+#define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
+
+enum {
+    LOCAL_RECORD_MAX = 8 * 1024 * 1024,
+    LOCAL_REPLICAS_MAX = 128,
+    LOCAL_INDEX_EVERY_MS = 100,      /* the index of a log tells times this exactly */
+};
 
 struct sw_link {
     char *state_dir;
@@ -57,6 +64,15 @@ bool local_has(const char *folder, const char *name);
 int local_lock_take(const char *folder);         /* descriptor, or -1: somebody holds it */
 bool local_lock_held(const char *folder);        /* asks without disturbing anybody */
 void local_host_name(char out[128]);
+
+/* ---- local_cgroup.c: where processes are in cgroup v2 ---------------------------------------- */
+
+char *local_cgroup_of(pid_t pid);                /* "/user.slice/..."; NULL: no cgroup v2 */
+/* The cgroup that a supervisor made for the job of `pid` ("/sys/fs/cgroup/..."); NULL: none. */
+char *local_cgroup_of_job(pid_t pid);
+/* Our empty ones that may be left, where supervisors of this session make them. */
+void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
+                        void *context);
 
 /* ---- local_paths.c: container paths on a machine without containers (pure) ----------------- */
 
@@ -108,7 +124,7 @@ bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
 char **local_env_for(const struct sw_plan *plan, char *const *environment);
 
-/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c, local_look.c ------------ */
+/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c ------------------------ */
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
@@ -119,16 +135,31 @@ int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
 int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                   struct sw_error *err);
+/* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
+
 ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
+int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                   int64_t *at_ms, int64_t *until, struct sw_error *err);
+int local_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err);
+char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
+
+/* ---- local_look.c --------------------------------------------------------------------------- */
+
 json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
+int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err);
+json_t *local_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
+                        void *context, bool remove, struct sw_error *err);
 json_t *local_inventory(struct sw_link *link, struct sw_error *err);
 
 /* The supervisor is gone and left no last word: end what it left behind, and write that word.

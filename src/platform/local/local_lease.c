@@ -386,3 +386,48 @@ bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_
     snprintf(id, SW_ID_SIZE, "%.*s", SW_ID_MAX, sw_id_valid(text) ? text : "?");
     return true;
 }
+
+static bool is_our_dead_ticket(int folder, const char *name)
+{
+    unsigned long long number;
+    struct stat info;
+
+    return ticket_number(name, &number) && fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(info.st_mode) && info.st_uid == geteuid() && !is_held(folder, name);
+}
+
+static void path_of(int folder, const char *name, char *out, size_t size)
+{
+    char link[64], where[4096];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    n = readlink(link, where, sizeof where - 1);
+    where[n > 0 ? n : 0] = '\0';
+    snprintf(out, size, "%s/%s", where, name);
+}
+
+void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
+                      void (*fn)(void *context, const char *path), void *context)
+{
+    sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
+    sw_autofd int lock = folder >= 0 ? open_shared(folder, "queue.lock") : -1;
+    int copy = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+
+    /* Under the folder's lock: a ticket is made first and locked a moment later. */
+    if (entries && lock >= 0 && lock_soon(lock)) {
+        for (struct dirent *entry; (entry = readdir(entries));) {
+            char path[4400];
+
+            if (!is_our_dead_ticket(folder, entry->d_name))
+                continue;
+            path_of(folder, entry->d_name, path, sizeof path);
+            if (!remove || unlinkat(folder, entry->d_name, 0) == 0)
+                fn(context, path);
+        }
+        unlock(lock);
+    }
+    if (entries)
+        closedir(entries);
+}

@@ -1,74 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_look.c - reading a job: its log by offset, its ranks, the evidence of its failure, its
- * results, and the job itself by nothing but its id.
+ * local_look.c - reading a job: its ranks, the evidence of its failure, its results, and the job
+ * itself by nothing but its id. Its log is read by local_log.c.
  */
 #include "platform/local/local_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
 #include "base/file.h"
 #include "core/state.h"
 #include "platform/local/local_gpu.h"
-
-enum { TAIL_BYTES = 65536 };
-
-/* ---- log -------------------------------------------------------------------------------- */
-
-static int open_log(struct sw_link *link, const struct sw_jobref *job, int replica)
-{
-    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
-    sw_autofree char *path = sw_format("%s/logs/%d.log", folder, replica < 0 ? 0 : replica);
-
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
-                       int64_t offset, char *bytes, size_t size, struct sw_error *err)
-{
-    sw_autofd int fd = open_log(link, job, replica);
-    ssize_t n;
-
-    if (fd < 0)
-        return errno == ENOENT
-                   ? 0
-                   : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
-    do
-        n = pread(fd, bytes, size, offset);
-    while (n < 0 && errno == EINTR);
-    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
-}
-
-int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
-                   struct sw_error *err)
-{
-    sw_autofd int fd = open_log(link, job, replica);
-    struct stat info = { 0 };
-
-    if (fd < 0 ? errno != ENOENT : fstat(fd, &info) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
-    *size = info.st_size;
-    return 0;
-}
-
-static char *log_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
-{
-    sw_autofree char *bytes = sw_alloc(TAIL_BYTES + 1);
-    int64_t size = 0;
-    ssize_t n;
-
-    if (local_log_size(link, job, replica, &size, NULL) < 0 || size == 0)
-        return NULL;
-    n = local_read_log(link, job, replica, size > TAIL_BYTES ? size - TAIL_BYTES : 0, bytes,
-                       TAIL_BYTES, NULL);
-    return n > 0 ? sw_strndup(bytes, (size_t)n) : NULL;
-}
 
 /* ---- ranks, evidence ----------------------------------------------------------------------- */
 
@@ -111,7 +54,7 @@ int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
     out->signal = (int)sw_json_int(record, "signal", 0);
     out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
     out->facts = json_deep_copy(json_object_get(record, "facts"));
-    out->log_tail = log_tail(link, job, out->failed_replica);
+    out->log_tail = local_log_tail(link, job, out->failed_replica);
     return 0;
 }
 

@@ -25,7 +25,7 @@
 #include "base/proc.h"
 #include "platform/local/local_internal.h"
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024 };
+enum { ENVIRON_MAX = 4 * 1024 * 1024, CHILDREN_MAX = 4096 };
 
 void local_processes_done(struct local_processes *all)
 {
@@ -107,6 +107,16 @@ static bool has(const struct local_processes *all, pid_t pid)
     return false;
 }
 
+void local_processes_subtract(struct local_processes *from, const struct local_processes *these)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < from->count; i++)
+        if (!has(these, from->items[i].pid))
+            from->items[kept++] = from->items[i];
+    from->count = kept;
+}
+
 void local_tree_below(pid_t root, struct local_processes *out)
 {
     sw_auto(local_processes) struct local_processes all = { 0 };
@@ -130,12 +140,55 @@ void local_tree_below(pid_t root, struct local_processes *out)
     } while (found > 0);
 }
 
+/* Adds the children of one process: each of its threads has a list of its own. */
+static void add_children(pid_t parent, struct local_processes *all)
+{
+    char path[64], text[4096];
+    DIR *threads;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    threads = opendir(path);
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char *rest = text;
+        int used = 0, pid;
+
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent,
+                 atoi(entry->d_name));
+        if (!read_small(path, text, sizeof text))
+            continue;
+        for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
+            struct local_process one;
+
+            if (read_process(pid, &one) && !is_a_supervisor(pid))
+                add(all, &one);
+        }
+    }
+    if (threads)
+        closedir(threads);
+}
+
+int64_t local_tree_resident(pid_t root)
+{
+    sw_auto(local_processes) struct local_processes all = { 0 };
+    int64_t bytes = 0;
+
+    add_children(root, &all);
+    for (size_t i = 0; i < all.count; i++) {      /* grows while we walk: the next generation */
+        bytes += all.items[i].resident_bytes;
+        add_children(all.items[i].pid, &all);
+    }
+    return bytes;
+}
+
 struct marks {
     char *environment;          /* "SLIPWAY_JOB_DIR=..." */
     json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
 };
 
-static bool has_environment(pid_t pid, const char *mark)
+/* The first variable of a process that begins with `mark`: owned, NULL when there is none. */
+static char *environment_of(pid_t pid, const char *mark)
 {
     char path[64];
     size_t length = 0;
@@ -144,9 +197,25 @@ static bool has_environment(pid_t pid, const char *mark)
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
     for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
-        if (strcmp(at, mark) == 0)
-            return true;
-    return false;
+        if (strncmp(at, mark, strlen(mark)) == 0)
+            return sw_strdup(at);
+    return NULL;
+}
+
+static bool has_environment(pid_t pid, const char *mark)
+{
+    sw_autofree char *found = environment_of(pid, mark);
+
+    return found && strcmp(found, mark) == 0;
+}
+
+static bool is_another_of_ours(pid_t pid)
+{
+    char path[64];
+    struct stat info;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return pid != getpid() && stat(path, &info) == 0 && info.st_uid == geteuid();
 }
 
 static bool writes_to(pid_t pid, int fd, const json_t *pipes)
@@ -168,11 +237,8 @@ static bool writes_to(pid_t pid, int fd, const json_t *pipes)
 static bool carries_mark(void *context, pid_t pid)
 {
     const struct marks *marks = context;
-    char path[64];
-    struct stat info;
 
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (pid == getpid() || stat(path, &info) < 0 || info.st_uid != geteuid())
+    if (!is_another_of_ours(pid))
         return false;
     return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
            writes_to(pid, 2, marks->pipes);
@@ -186,6 +252,28 @@ void local_tree_marked(const char *folder, struct local_processes *out)
 
     *out = (struct local_processes){ 0 };
     scan(out, carries_mark, &marks);
+}
+
+static bool is_of_this_user(void *context, pid_t pid)
+{
+    (void)context;
+    return is_another_of_ours(pid);
+}
+
+void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
+                                                         const char *folder), void *context)
+{
+    static const char name[] = "SLIPWAY_JOB_DIR=";
+    sw_autofree char *mark = sw_format("%s%s/", name, root);
+    sw_auto(local_processes) struct local_processes all = { 0 };
+
+    scan(&all, is_of_this_user, NULL);
+    for (size_t i = 0; i < all.count; i++) {
+        sw_autofree char *found = environment_of(all.items[i].pid, mark);
+
+        if (found)
+            fn(context, all.items[i].pid, found + strlen(name));
+    }
 }
 
 void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,

@@ -41,6 +41,7 @@ static void say(struct sw_sighting *seen, const json_t *record)
     seen->ended_ms = sw_json_int(record, "ended_ms", 0);
     if (pid > 0)
         snprintf(seen->remote_id, sizeof seen->remote_id, "%lld", (long long)pid);
+    seen->live = json_incref(json_object_get(record, "live"));
     local_host_name(seen->node);
 }
 
@@ -143,6 +144,8 @@ static void look(struct sw_link *link, struct sw_sighting *seen)
         say(seen, record);
     else
         look_at_the_abandoned(seen, folder);
+    seen->last_output_ms =
+        local_last_output_ms(folder, (int)json_array_size(json_object_get(record, "replicas")));
 }
 
 int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,

@@ -101,6 +101,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->time_ms = sw_json_int(sup->launch, "time_ms", 0);
     sup->disk_wait_ms = sw_json_int(sup->launch, "disk_wait_ms", 60000);
     sup->cpus = json_number_value(json_object_get(sup->launch, "cpus"));
+    sup_guard_load(sup);
     sup->end.failed_replica = -1;
     sup->facts = json_object();
     if (sup->nodes < 1 || sup->nodes > LOCAL_REPLICAS_MAX || sup->gpus < 0 ||
@@ -145,7 +146,7 @@ static int open_descriptors(struct sup *sup, struct sw_error *err)
 static void set_limits(struct sup *sup)
 {
     int64_t memory = sw_json_int(sup->launch, "memory_bytes", 0);
-    sw_autofree char *name = sw_format("slipway-%s-%d", sup->job_id, sup->attempt);
+    sw_autofree char *name = sw_format(LOCAL_CGROUP_PREFIX "%s-%d", sup->job_id, sup->attempt);
 
     sup_limits_open(&sup->limits, NULL, NULL, name, memory * sup->nodes, sup->cpus * sup->nodes);
     if (memory > 0)
@@ -230,7 +231,7 @@ static void release(struct sup *sup)
     json_decref(sup->launch);
 }
 
-int main(int argc, char **argv)
+int supervisor_main(int argc, char **argv)
 {
     struct sup sup = { .folder = argc > 1 ? argv[1] : NULL };
     int lock, result;

@@ -25,6 +25,7 @@ struct sup_log {
     struct sw_buf waiting;            /* redacted, not yet on disk */
     int64_t written;                  /* bytes in the file */
     int64_t indexed_ms;
+    bool index_torn;                  /* its last line is not whole */
     int64_t lost;                     /* bytes we had to give up */
     int blocked_errno;                /* 0: the disk takes what we give it */
     int64_t blocked_since_ms;
@@ -49,6 +50,7 @@ struct sup_limits {
 void sup_limits_open(struct sup_limits *limits, const char *hierarchy, const char *own,
                      const char *name, int64_t memory_bytes, double cpus);
 void sup_limits_join(const struct sup_limits *limits);           /* in the child */
+int64_t sup_limits_memory(const struct sup_limits *limits);      /* in use; -1: no cgroup */
 int64_t sup_limits_oom_kills(const struct sup_limits *limits);
 void sup_limits_kill(const struct sup_limits *limits);           /* everything in the cgroup */
 void sup_limits_close(struct sup_limits *limits, json_t *facts);
@@ -75,6 +77,25 @@ struct sup_end {                      /* how it ends; the first decision stays *
     int exit_code, signal, failed_replica;
 };
 
+struct sup_live {                     /* supervisor_live.c */
+    struct gpu_meter *meter;          /* NULL: no GPUs */
+    json_t *shown;                    /* what the status says now */
+    int64_t next_at, every_ms;        /* monotonic */
+};
+
+struct sup_guard {                    /* supervisor_guard.c */
+    int64_t no_output_ms, idle_gpu_ms;    /* 0: not asked for */
+    bool stop;
+    int64_t output_at, busy_at;       /* monotonic */
+    const char *warned;               /* which one; NULL: none */
+};
+
+struct sup_said {                     /* the state of the status record */
+    enum sw_state state;
+    char reason[48];
+    char message[256];
+};
+
 struct sup {
     const char *folder;
     json_t *launch;                   /* launch.json */
@@ -93,14 +114,18 @@ struct sup {
     pid_t helper;                     /* prepare or collect; 0: none runs */
     int helper_status;
     bool cancel_asked;
+    int64_t cancel_at;                /* monotonic */
     bool commands_run;                /* the time limit counts, memory is watched */
 
     int64_t started_ms;               /* wall clock; 0: nothing of the job was started */
     int64_t time_limit_at;            /* monotonic; 0: none */
     int64_t sample_at;                /* monotonic */
-    int64_t oom_kills_before;
+    int64_t commands_began_us, oom_kills_before;      /* supervisor_facts.c */
     int master_port;
     json_t *facts;
+    struct sup_live live;
+    struct sup_guard guard;
+    struct sup_said said;
     struct sup_end end;
 };
 
@@ -119,7 +144,33 @@ int sup_free_port(void);
 
 /* supervisor_life.c: from the first record to the last word. */
 void sup_live(struct sup *sup);
-void sup_write_status(const struct sup *sup, enum sw_state state, const char *reason,
+void sup_write_status(struct sup *sup, enum sw_state state, const char *reason,
                       const char *message);
+void sup_repeat_status(const struct sup *sup);     /* the same state, with what is new */
+
+/* supervisor_live.c: what the job uses, while its commands run. */
+void sup_live_begin(struct sup *sup);
+void sup_live_look(struct sup *sup, int64_t now);
+void sup_live_end(struct sup *sup);
+
+/* supervisor_facts.c: what else was seen. */
+void sup_facts_begin(struct sup *sup);
+void sup_facts_gather(struct sup *sup);
+
+/* supervisor_xid.c: "xid" among the facts. */
+void sup_find_xids(const struct sup *sup);
+int sup_xid_of(const char *record, int64_t since_us, const char addresses[][32], int count);
+
+/* supervisor_guard.c: a job that stands still. */
+void sup_guard_load(struct sup *sup);
+void sup_guard_begin(struct sup *sup);
+void sup_guard_output(struct sup *sup);                       /* there was some */
+void sup_guard_gpus(struct sup *sup, int64_t now);            /* their load was read */
+void sup_guard_check(struct sup *sup, int64_t now);
+int64_t sup_guard_next(const struct sup *sup);                /* monotonic; 0: nothing to expect */
+int64_t sup_guard_patience(const struct sup *sup, int64_t every_ms);
+
+/* The program `slipway-supervisor`; main() is in src/program. */
+int supervisor_main(int argc, char **argv);
 
 #endif

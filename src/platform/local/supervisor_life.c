@@ -29,6 +29,7 @@ enum {
     ENDING_LOOK_MS = 50,
     UNKILLABLE_MS = 60000,         /* a process stuck in the kernel: said, then left behind */
     EXIT_RETRY_MS = 1000,
+    COLLECT_AT_LEAST_MS = 5000,    /* for the outputs of a canceled job that used up its grace */
     RESERVE_BYTES = 32768,
 };
 
@@ -63,17 +64,26 @@ static json_t *replicas_json(const struct sup *sup)
     return all;
 }
 
-void sup_write_status(const struct sup *sup, enum sw_state state, const char *reason,
-                      const char *message)
+void sup_repeat_status(const struct sup *sup)
 {
     sw_auto(json) json_t *record = sw_json_object(
-        SW_STR("state", sw_state_name(state)), SW_STR("reason", reason),
-        SW_STR("message", message), SW_INT("pid", getpid()),
+        SW_STR("state", sw_state_name(sup->said.state)), SW_STR("reason", sup->said.reason),
+        SW_STR("message", sup->said.message), SW_INT("pid", getpid()),
         SW_INT("started_ms", sup->started_ms), SW_SUB("replicas", replicas_json(sup)),
-        SW_SUB_COPY("facts", sup->facts));
+        SW_SUB_COPY("facts", sup->facts),
+        SW_SUB("live", sup->live.shown ? json_incref(sup->live.shown) : NULL));
 
     /* A full disk may refuse it: then the older one stands, and the exit record will tell. */
     local_record_write(sup->folder, LOCAL_STATUS, record, NULL);
+}
+
+void sup_write_status(struct sup *sup, enum sw_state state, const char *reason,
+                      const char *message)
+{
+    sup->said.state = state;
+    snprintf(sup->said.reason, sizeof sup->said.reason, "%s", reason);
+    snprintf(sup->said.message, sizeof sup->said.message, "%s", message);
+    sup_repeat_status(sup);
 }
 
 static void write_exit(struct sup *sup)
@@ -151,27 +161,40 @@ static void wait_for_gpus(struct sup *sup)
         share_out(sup);
 }
 
+/* Everything of the job but us: what is below us and, when `slipway exec` was used, what it left
+ * elsewhere. That search reads the environment of many processes: only where there is reason. */
+static void find_all(const struct sup *sup, struct local_processes *below,
+                     struct local_processes *guests)
+{
+    local_tree_below(getpid(), below);
+    if (local_has(sup->folder, LOCAL_GUESTS)) {
+        local_tree_marked(sup->folder, guests);
+        local_processes_subtract(guests, below);
+    }
+}
+
 /* The runners are spared at first: they end by themselves when their command does, and then
  * tell how it ended. */
 static void signal_tree(struct sup *sup, int signal, bool spare_runners)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 };
+    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
     pid_t spare[LOCAL_REPLICAS_MAX];
     size_t count = 0;
 
     for (int i = 0; spare_runners && i < sup->nodes; i++)
         if (sup->replicas[i].pid && !sup->replicas[i].ended)
             spare[count++] = sup->replicas[i].pid;
-    local_tree_below(getpid(), &below);
+    find_all(sup, &below, &guests);
     local_tree_signal(&below, signal, spare, count);
+    local_tree_signal(&guests, signal, spare, count);
 }
 
-static bool anything_left(void)
+static bool anything_left(const struct sup *sup)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 };
+    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
 
-    local_tree_below(getpid(), &below);
-    return below.count > 0;
+    find_all(sup, &below, &guests);
+    return below.count > 0 || guests.count > 0;
 }
 
 static void end_everything(struct sup *sup)
@@ -179,12 +202,12 @@ static void end_everything(struct sup *sup)
     int64_t begun = sw_monotonic_ms(), kill_at = begun + sup->grace_ms;
     bool killing = false;
 
-    if (!anything_left() && sup_all_ended(sup))
+    if (!anything_left(sup) && sup_all_ended(sup))
         return;
     if (!sup_all_ended(sup))
         sup_write_status(sup, SW_RUNNING, "ending", sup->end.message);
     signal_tree(sup, SIGTERM, true);
-    while (anything_left() || !sup_all_ended(sup)) {
+    while (anything_left(sup) || !sup_all_ended(sup)) {
         int64_t now = sw_monotonic_ms();
 
         if (now >= kill_at) {
@@ -201,38 +224,79 @@ static void end_everything(struct sup *sup)
     }
 }
 
-/* Run the runner in another mode and wait for it; what it says goes into rank 0's log. */
-static void run_helper(struct sup *sup, const char *mode, const char *reason, bool even_decided)
+/* What the runner said when it failed; an owned text. */
+static char *helper_message(const struct sup *sup, const char *mode)
 {
     sw_autofree char *name = sw_format("report-%s.json", mode);
-    sw_auto(json) json_t *report = NULL;
-    const char *message;
+    sw_auto(json) json_t *report = local_record_read(sup->folder, name);
+    const char *message = sw_json_str(report, "message");
 
-    if (sup_start_helper(sup, mode) < 0) {
+    return sw_strdup(message ? message : "the runner failed");
+}
+
+/* Inputs and config, by the runner; what it says goes into rank 0's log. */
+static void prepare(struct sup *sup)
+{
+    if (sup_start_helper(sup, "prepare") < 0) {
         sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner");
         return;
     }
-    while (sup->helper && !sup->cancel_asked && (even_decided || !sup->end.decided))
+    while (sup->helper && !sup->end.decided)
         sup_turn(sup, 0);
-    if (sup->helper && even_decided) {
-        sup->end.decided = false;
-        sup_decide(sup, SW_CANCELED, "canceled", 130, "canceled while its results were copied");
-        end_everything(sup);
+    if (!sup->helper && sup->helper_status != 0) {
+        sw_autofree char *message = helper_message(sup, "prepare");
+
+        sup_decide(sup, SW_ERROR, "prepare", 74, "%s", message);
     }
-    if (sup->helper || sup->helper_status == 0 || sup->end.state == SW_CANCELED)
-        return;
-    report = local_record_read(sup->folder, name);
-    message = sw_json_str(report, "message");
-    if (even_decided && sup->end.state == SW_COMPLETE)
+}
+
+static void outputs_failed(struct sup *sup, const char *message)
+{
+    json_object_set_new(sup->facts, "outputs_incomplete", json_true());
+    if (sup->end.state == SW_COMPLETE)
         sup->end.decided = false;        /* results that did not arrive are a failure, too */
-    sup_decide(sup, SW_ERROR, reason, 74, "%s", message ? message : "the runner failed");
+    if (sup->end.state == SW_CANCELED)
+        snprintf(sup->end.message, sizeof sup->end.message,
+                 "canceled; its outputs are not complete: %s", message);
+    sup_decide(sup, SW_ERROR, "outputs", 74, "%s", message);
+}
+
+static int64_t collect_until(const struct sup *sup, int64_t begun)
+{
+    int64_t grace = sup->cancel_at + sup->grace_ms, least = begun + COLLECT_AT_LEAST_MS;
+
+    return !sup->cancel_asked ? 0 : grace > least ? grace : least;
+}
+
+/* Outputs to where they belong, however the job ended. Once cancel was asked there is what is left
+ * of the grace for it, as somebody waits. */
+static void collect(struct sup *sup)
+{
+    int64_t begun = sw_monotonic_ms(), until;
+
+    if (sup_start_helper(sup, "collect") < 0) {
+        outputs_failed(sup, "cannot start the runner");
+        return;
+    }
+    while (sup->helper && ((until = collect_until(sup, begun)) == 0 || sw_monotonic_ms() < until))
+        sup_turn(sup, until);
+    if (sup->helper) {
+        sup->end.decided = false;
+        sup_decide(sup, SW_CANCELED, "canceled", 130, "%s", "");
+        end_everything(sup);
+        outputs_failed(sup, "there was no time to copy them");
+    } else if (sup->helper_status != 0) {
+        sw_autofree char *message = helper_message(sup, "collect");
+
+        outputs_failed(sup, message);
+    }
 }
 
 static void run_commands(struct sup *sup)
 {
     sup->master_port = sup_free_port();
     sup->started_ms = sw_now_ms();
-    sup->oom_kills_before = sup_host_oom_kills();
+    sup_facts_begin(sup);
     sup->commands_run = true;
     if (sup->time_ms > 0)
         sup->time_limit_at = sw_monotonic_ms() + sup->time_ms;
@@ -240,6 +304,8 @@ static void run_commands(struct sup *sup)
         if (sup_start_replica(sup, rank) < 0)
             break;
     sup_write_status(sup, SW_RUNNING, "", "");
+    sup_live_begin(sup);
+    sup_guard_begin(sup);
     while (!sup->end.decided && !sup_all_ended(sup))
         sup_turn(sup, 0);
     if (!sup->end.decided)
@@ -263,19 +329,6 @@ static void finish_logs(struct sup *sup)
                (long long)lost);
 }
 
-static void gather_facts(struct sup *sup)
-{
-    int64_t oom = sup_host_oom_kills() - sup->oom_kills_before, peak = sup->limits.peak_bytes;
-
-    for (int i = 0; i < sup->nodes; i++)
-        if (sup->replicas[i].peak_bytes > peak)
-            peak = sup->replicas[i].peak_bytes;
-    json_object_set_new(sup->facts, "peak_memory_bytes", json_integer(peak));
-    if (sup->started_ms && oom > 0)
-        json_object_set_new(sup->facts, "host_oom_kills", json_integer(oom));
-    sup_limits_close(&sup->limits, sup->facts);
-}
-
 void sup_live(struct sup *sup)
 {
     make_reserve(sup);
@@ -284,15 +337,14 @@ void sup_live(struct sup *sup)
     if (!sup->end.decided)
         wait_for_gpus(sup);
     if (!sup->end.decided && sw_json_bool(sup->launch, "prepare", false))
-        run_helper(sup, "prepare", "prepare", false);
+        prepare(sup);
     if (!sup->end.decided)
         run_commands(sup);
     end_everything(sup);
     sup->commands_run = false;
-    if (sup->started_ms && sup->end.state != SW_CANCELED &&
-        sw_json_bool(sup->launch, "collect", false))
-        run_helper(sup, "collect", "outputs", true);
-    gather_facts(sup);
+    if (sup->started_ms && sw_json_bool(sup->launch, "collect", false))
+        collect(sup);
+    sup_facts_gather(sup);
     finish_logs(sup);
     gpu_lease_free(sup->lease);
     sup->lease = NULL;

@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "platform/local/local_internal.h"
 
 enum { CPU_PERIOD_US = 100000, REMOVE_TRIES = 50 };
 
@@ -49,19 +49,6 @@ static bool lists(const char *words, const char *word)
         if ((at == words || at[-1] == ' ') && strchr(" \n", at[length]))
             return true;
     return false;
-}
-
-/* Our own place in the unified hierarchy: the line "0::/path" of /proc/self/cgroup. */
-static char *own_cgroup(void)
-{
-    sw_autofree char *text = sw_file_read("/proc/self/cgroup", 65536, NULL, NULL);
-    char *line = !text ? NULL : sw_text_starts(text, "0::") ? text : strstr(text, "\n0::");
-
-    if (!line)
-        return NULL;
-    line = strstr(line, "0::") + 3;
-    line[strcspn(line, "\n")] = '\0';
-    return sw_strdup(line);
 }
 
 /* May children of this cgroup be limited by `controller`? Asks for it when they may not yet. */
@@ -113,7 +100,7 @@ static bool set_limits(const char *cgroup, int64_t memory_bytes, double cpus)
 void sup_limits_open(struct sup_limits *limits, const char *hierarchy, const char *own,
                      const char *name, int64_t memory_bytes, double cpus)
 {
-    sw_autofree char *found = own ? NULL : own_cgroup();
+    sw_autofree char *found = own ? NULL : local_cgroup_of(getpid());
     const char *place = own ? own : found;
     sw_autofree char *here = NULL, *beside = NULL;
 
@@ -150,6 +137,22 @@ static int64_t number_after(const char *text, const char *key)
         line = line ? line + 1 : NULL;
     }
     return 0;
+}
+
+/* As `kubectl top` counts: what could be given back at once does not count as used. */
+int64_t sup_limits_memory(const struct sup_limits *limits)
+{
+    sw_autofree char *current = NULL, *more = NULL;
+    int64_t used;
+
+    if (!limits->cgroup || limits->memory_bytes <= 0)
+        return -1;
+    current = get(limits->cgroup, "memory.current");
+    more = get(limits->cgroup, "memory.stat");
+    if (!current)
+        return -1;
+    used = strtoll(current, NULL, 10) - (more ? number_after(more, "inactive_file") : 0);
+    return used > 0 ? used : 0;
 }
 
 int64_t sup_limits_oom_kills(const struct sup_limits *limits)

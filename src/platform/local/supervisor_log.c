@@ -6,8 +6,9 @@
  * make the job wait at its pipe; supervisor_loop.c ends the job when that lasts. Nothing is ever
  * dropped in silence: what had to be given up is counted and said in the exit record.
  *
- * logs/<rank>.idx holds lines "offset time_ms", at most one a second, for questions like
- * "since when".
+ * logs/<rank>.idx holds lines "offset time_ms", one for each moment in which something is written
+ * (local_log.c reads them). A line is written before its bytes, and times never go back, even
+ * when the clock does.
  */
 #include "platform/local/supervisor.h"
 
@@ -18,8 +19,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "platform/local/local_internal.h"
 
-enum { PIECE = 65536, INDEX_EVERY_MS = 1000 };
+enum { PIECE = 65536 };
 
 int sup_log_open(struct sup_log *log, const char *folder, int rank,
                  const struct sw_secrets *secrets)
@@ -46,12 +48,13 @@ static void note_time(struct sup_log *log)
     char line[64];
     int length;
 
-    if (now - log->indexed_ms < INDEX_EVERY_MS)
+    if (now - log->indexed_ms < LOCAL_INDEX_EVERY_MS)
         return;
     log->indexed_ms = now;
-    length = snprintf(line, sizeof line, "%lld %lld\n", (long long)log->written, (long long)now);
-    if (write(log->index, line, (size_t)length) < 0)
-        return;            /* the index is a convenience; the log itself says what is wrong */
+    length = snprintf(line, sizeof line, "%s%lld %lld\n", log->index_torn ? "\n" : "",
+                      (long long)log->written, (long long)now);
+    /* The index is a convenience: without room it has gaps, and the log itself says why. */
+    log->index_torn = write(log->index, line, (size_t)length) != length;
 }
 
 /* Write what waits; true: all of it is out. */

@@ -4,7 +4,7 @@
  *
  * Nothing is looked at on a timer unless nothing else can tell: signals come through a
  * signalfd, the cancel flag through inotify, output through its pipes. Only memory without a
- * cgroup is sampled.
+ * cgroup is sampled, and what people like to see of a running job (supervisor_live.c).
  */
 #include "platform/local/supervisor.h"
 
@@ -129,6 +129,8 @@ static void reap(struct sup *sup)
 
 static void cancel(struct sup *sup)
 {
+    if (!sup->cancel_asked)
+        sup->cancel_at = sw_monotonic_ms();
     sup->cancel_asked = true;
     sup_decide(sup, SW_CANCELED, "canceled", 130, "%s",
                sup->started_ms ? "canceled" : "canceled before it started");
@@ -209,6 +211,10 @@ static int timeout_of(const struct sup *sup, int64_t until, int64_t now)
         sooner(&until, sup->time_limit_at);
         if (sup->limits.sample)
             sooner(&until, sup->sample_at);
+        if (!sup->end.decided) {
+            sooner(&until, sup->live.next_at);
+            sooner(&until, sup_guard_next(sup));
+        }
     }
     for (int i = 0; i < sup->nodes; i++)
         if (sup->replicas[i].log.blocked_errno)
@@ -239,8 +245,9 @@ void sup_turn(struct sup *sup, int64_t until_ms)
         errno != EINTR)
         sw_sleep_ms(10);
     for (int i = 0; i < sup->nodes; i++)
-        if (fds[FIXED_FDS + i].revents || sup->replicas[i].log.blocked_errno)
-            sup_log_move(&sup->replicas[i].log);
+        if ((fds[FIXED_FDS + i].revents || sup->replicas[i].log.blocked_errno) &&
+            sup_log_move(&sup->replicas[i].log))
+            sup_guard_output(sup);
     if (fds[0].revents)
         read_signals(sup);
     if (fds[1].revents)
@@ -249,4 +256,6 @@ void sup_turn(struct sup *sup, int64_t until_ms)
     check_time(sup, now);
     check_memory(sup, now);
     check_disk(sup, now);
+    sup_live_look(sup, now);
+    sup_guard_check(sup, now);
 }

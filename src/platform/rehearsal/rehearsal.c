@@ -31,7 +31,8 @@ static const struct sw_option rehearsal_options[] = {
               "signal, oom, lost, node-lost, preempted, image-error, vanished" },
     { "api", SW_TEXT, .env = "SLIPWAY_REHEARSAL_API",
       .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
-              "empty-list, not-found-then-found" },
+              "empty-list, not-found-then-found, cut-every 3 calls, rotate-log 4KiB, "
+              "clock-back 1h" },
     { 0 }
 };
 
@@ -39,7 +40,7 @@ struct sw_link {
     char *server;                     /* the folder that stands for the other side */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;
-    atomic_llong calls, submits, polls;
+    atomic_llong calls, submits, polls, new_files;
 };
 
 static struct sw_link *rehearsal_open(const struct sw_place_config *config, struct sw_error *err)
@@ -91,9 +92,14 @@ static int call(struct sw_link *link, const struct rehearsal_faults *faults, con
 {
     if (faults->slow_ms > 0)
         sw_sleep_ms(faults->slow_ms);
-    if (faults->down_calls > 0 &&
-        calls_before(link, &link->calls, id, "calls") < faults->down_calls)
-        return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
+    if (faults->down_calls > 0 || faults->cut_every > 0) {
+        int64_t before = calls_before(link, &link->calls, id, "calls");
+
+        if (before < faults->down_calls ||
+            (faults->cut_every > 0 && (before + 1) % faults->cut_every == 0))
+            return sw_fail(err, SW_E_UNREACHABLE,
+                           "the rehearsal's API is down, as its script says");
+    }
     return 0;
 }
 
@@ -256,8 +262,16 @@ static int view_ask(struct sw_link *link, const struct sw_jobref *ref, struct vi
     return call_for_job(link, ref->id, view->job.api, err);
 }
 
-static void describe(const struct view *view, struct sw_sighting *seen)
+/* A server whose clock was set back tells times before the job was even sent. */
+static int64_t by_its_clock(const struct rehearsal_faults *faults, int64_t at_ms)
 {
+    return at_ms > faults->clock_back_ms ? at_ms - faults->clock_back_ms : at_ms;
+}
+
+static void describe(const struct sw_link *link, const struct view *view,
+                     struct sw_sighting *seen)
+{
+    struct rehearsal_faults faults = faults_of(link, view->job.api);
     struct rehearsal_scene scene;
 
     rehearsal_scene_at(&view->script, &view->run, &scene);
@@ -267,8 +281,8 @@ static void describe(const struct view *view, struct sw_sighting *seen)
     snprintf(seen->message, sizeof seen->message, "%s", scene.message);
     seen->exit_code = scene.exit_code;
     seen->signal = scene.signal;
-    seen->started_ms = scene.started_ms;
-    seen->ended_ms = scene.ended_ms;
+    seen->started_ms = by_its_clock(&faults, scene.started_ms);
+    seen->ended_ms = by_its_clock(&faults, scene.ended_ms);
     seen->failed_replica = scene.failed_rank;
     snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
     if (scene.started_ms)
@@ -302,7 +316,7 @@ static int look(struct sw_link *link, struct sw_sighting *seen, bool hidden, str
     if (hidden || job_hides(link, &faults, seen->job.id))
         seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
-        describe(&view, seen);
+        describe(link, &view, seen);
     return 0;
 }
 
@@ -325,15 +339,33 @@ static int rehearsal_poll(struct sw_link *link, struct sw_sighting *jobs, size_t
     return 0;
 }
 
+/* A log in several files: a read ends with its file, and mostly the next file is not there yet when
+ * somebody asks for it first. How much may be read from `offset` now? */
+static size_t before_rotation(struct sw_link *link, const struct rehearsal_faults *faults,
+                              int64_t offset, size_t size)
+{
+    int64_t inside = faults->rotate_bytes > 0 ? offset % faults->rotate_bytes : -1;
+
+    if (inside < 0)
+        return size;
+    if (inside == 0 && offset > 0 && atomic_fetch_add(&link->new_files, 1) % 3 != 2)
+        return 0;
+    return (int64_t)size > faults->rotate_bytes - inside ? (size_t)(faults->rotate_bytes - inside)
+                                                         : size;
+}
+
 static ssize_t rehearsal_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                                   int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    struct rehearsal_faults faults;
 
     if (view_ask(link, job, &view, err) < 0)
         return -1;
     if (replica < 0 || replica >= view.job.nodes)
         return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
+    faults = faults_of(link, view.job.api);
+    size = before_rotation(link, &faults, offset, size);
     return (ssize_t)rehearsal_log_read(&view.script, &view.run, offset, bytes, size);
 }
 
@@ -347,6 +379,32 @@ static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *j
     if (replica < 0 || replica >= view.job.nodes)
         return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
     *size = rehearsal_log_size(&view.script, &view.run);
+    return 0;
+}
+
+/* Times come with the bytes: no call of their own, so no fault either. */
+static int rehearsal_log_time_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 int64_t offset, int64_t *at_ms, int64_t *until,
+                                 struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;
+    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+        return -1;
+    rehearsal_log_time(&view.script, &view.run, offset, at_ms, until);
+    return 0;
+}
+
+static int rehearsal_log_since_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                  int64_t at_ms, int64_t *offset, struct sw_error *err)
+{
+    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+
+    (void)replica;
+    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+        return -1;
+    *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
     return 0;
 }
 
@@ -394,7 +452,7 @@ static int rehearsal_evidence(struct sw_link *link, const struct sw_jobref *job,
 
     if (view_ask(link, job, &view, err) < 0)
         return -1;
-    describe(&view, &seen);
+    describe(link, &view, &seen);
     out->state = seen.state;
     memcpy(out->reason, seen.reason, sizeof out->reason);
     memcpy(out->message, seen.message, sizeof out->message);
@@ -512,6 +570,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,
     .adopt      = rehearsal_adopt,

@@ -93,6 +93,12 @@ struct rehearsal_scene {
 void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
                         struct rehearsal_scene *out);
 int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run);
+/* The first byte written at or after a time; when a byte was written (0: it is not there yet), and
+ * the first one that may have another time. */
+int64_t rehearsal_log_since(const struct rehearsal_script *script,
+                            const struct rehearsal_run *run, int64_t at_ms);
+void rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        int64_t offset, int64_t *at_ms, int64_t *until);
 /* Bytes of the log from `offset`: as many as there are, at most `size`. */
 size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
                           int64_t offset, char *bytes, size_t size);
@@ -104,6 +110,9 @@ struct rehearsal_faults {
     int64_t down_calls;            /* so many first calls find nobody */
     int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
     int64_t unseen_calls;          /* so many first polls do not show the job */
+    int64_t cut_every;             /* each call with a number divisible by it finds nobody */
+    int64_t rotate_bytes;          /* the log lies in files of that size; 0: in one */
+    int64_t clock_back_ms;         /* the server's clock is that late */
 };
 
 int rehearsal_faults_parse(const char *text, struct rehearsal_faults *out, struct sw_error *err);

@@ -316,3 +316,41 @@ size_t rehearsal_log_read(const struct rehearsal_script *script, const struct re
 
     return offset < 0 ? 0 : walk_log(script, run, offset, bytes, size, &total);
 }
+
+int64_t rehearsal_log_since(const struct rehearsal_script *script,
+                            const struct rehearsal_run *run, int64_t at_ms)
+{
+    struct rehearsal_run before = *run;
+
+    /* What was there a moment earlier is exactly what was not written since. */
+    if (at_ms <= run->now_ms)
+        before.now_ms = at_ms - 1;
+    return before.now_ms < run->submitted_ms ? 0 : rehearsal_log_size(script, &before);
+}
+
+void rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                        int64_t offset, int64_t *at_ms, int64_t *until)
+{
+    struct course course = plot(script, run);
+    int64_t last = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
+    int64_t at = run->submitted_ms, begins = 0;
+
+    *at_ms = 0;
+    *until = offset;
+    for (size_t i = 0; i < script->count && at <= last; i++) {
+        const struct rehearsal_step *step = &script->steps[i];
+        struct passage passage = passage_of(step, at, last);
+        int64_t ends = begins + passage.lines * passage.width;
+
+        if (offset >= begins && offset < ends) {
+            int64_t line = (offset - begins) / passage.width;
+            bool line_by_line = step->kind == REHEARSE_EPOCHS && step->length_ms > 0;
+
+            *at_ms = line_by_line ? at + (line + 1) * step->length_ms : at;
+            *until = line_by_line ? begins + (line + 1) * passage.width : ends;
+            return;
+        }
+        begins = ends;
+        at = later(at, step_ms(step));
+    }
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvml.c - a stand-in for libnvidia-ml.so.1: as many GPUs as SIM_GPUS says, alternately
- * "NVIDIA H100 80GB HBM3" and "NVIDIA A100-SXM4-80GB" when SIM_GPU_MIX is set.
+ * "NVIDIA H100 80GB HBM3" and "NVIDIA A100-SXM4-80GB" when SIM_GPU_MIX is set. Their load is the
+ * number in the file that SIM_GPU_LOAD_FILE names.
  *
  * Refuses what the real library refuses: calls before init, bad handles, short buffers.
  */
@@ -102,6 +103,14 @@ int nvmlDeviceGetMemoryInfo(void *device, unsigned long long memory[3])
 
 int nvmlDeviceGetUtilizationRates(void *device, unsigned int rates[2])
 {
+    const char *path = getenv("SIM_GPU_LOAD_FILE");
+    FILE *file = path ? fopen(path, "re") : NULL;
+
     rates[0] = rates[1] = 0;
+    if (file) {
+        if (fscanf(file, "%u", &rates[0]) != 1)
+            rates[0] = 0;
+        fclose(file);
+    }
     return check(device);
 }

@@ -65,9 +65,10 @@ static int submit(struct sw_session *session, const char *name, const char *scri
     return result;
 }
 
-static int count_bytes(void *context, int replica, const char *bytes, size_t length)
+static int count_bytes(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
 {
     (void)replica;
+    (void)at_ms;
     (void)bytes;
     *(size_t *)context += length;
     return 0;

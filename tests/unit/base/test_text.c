@@ -97,6 +97,26 @@ static void columns_count_characters(void **state)
     assert_int_equal(sw_text_columns(""), 0);
     assert_int_equal(sw_text_columns("abc"), 3);
     assert_int_equal(sw_text_columns("\xc3\xa9t\xc3\xa9"), 3);
+    assert_int_equal(sw_text_columns("\xe8\xa8\x93" "e\xcc\x81"), 3);
+}
+
+static void a_text_is_cut_to_columns_not_bytes(void **state)
+{
+    static const struct { const char *text; size_t width; const char *fits; } cases[] = {
+        { "abc", 3, "abc" },
+        { "abcd", 3, "ab\xe2\x80\xa6" },
+        { "\xe8\xa8\x93\xe7\xb7\xb4", 4, "\xe8\xa8\x93\xe7\xb7\xb4" },
+        { "\xe8\xa8\x93\xe7\xb7\xb4", 3, "\xe8\xa8\x93\xe2\x80\xa6" },
+        { "\xe8\xa8\x93\xe7\xb7\xb4", 2, "\xe2\x80\xa6" },
+        { "abc", 0, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_autofree char *fits = sw_text_fit(cases[i].text, cases[i].width);
+
+        assert_string_equal(fits, cases[i].fits);
+    }
 }
 
 int main(void)
@@ -107,6 +127,7 @@ int main(void)
         cmocka_unit_test(a_terminal_obeys_nothing_from_a_log),
         cmocka_unit_test(the_nearest_spelling_is_offered_and_nothing_far_away),
         cmocka_unit_test(columns_count_characters),
+        cmocka_unit_test(a_text_is_cut_to_columns_not_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

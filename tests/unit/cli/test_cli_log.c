@@ -14,10 +14,12 @@
 
 struct piece {
     int rank;
+    int64_t at_ms;
     const char *bytes;
     size_t length;
 };
-#define PIECE(rank, text) { rank, text, sizeof(text) - 1 }
+#define PIECE(rank, text) { rank, 0, text, sizeof(text) - 1 }
+#define PIECE_AT(rank, at_ms, text) { rank, at_ms, text, sizeof(text) - 1 }
 
 /* What stdout got from these pieces; the log's own stdout is put back afterwards. */
 static size_t written(struct cli_log *log, const struct piece *pieces, size_t count, char *out,
@@ -30,7 +32,7 @@ static size_t written(struct cli_log *log, const struct piece *pieces, size_t co
     assert_int_equal(pipe(ends), 0);
     dup2(ends[1], STDOUT_FILENO);
     for (size_t i = 0; i < count; i++)
-        cli_log_write(log, pieces[i].rank, pieces[i].bytes, pieces[i].length);
+        cli_log_write(log, pieces[i].rank, pieces[i].at_ms, pieces[i].bytes, pieces[i].length);
     cli_log_end(log);
     dup2(saved, STDOUT_FILENO);
     close(ends[1]);
@@ -90,6 +92,20 @@ static void several_ranks_sign_their_lines(void **state)
     assert_string_equal(got, "0| a\n0| b\n1| c\n1| no end\n0| d\n");
 }
 
+static void each_line_tells_when_it_was_written(void **state)
+{
+    static const struct piece pieces[] = { PIECE_AT(0, 1779403854123, "a\nb"),
+                                           PIECE_AT(0, 1779403855000, "c\n"), PIECE(0, "d\n") };
+    struct cli_log log = { .timestamps = true, .last_rank = -1 };
+    char got[256];
+    size_t length = written(&log, pieces, SW_COUNT(pieces), got, sizeof got - 1);
+
+    (void)state;
+    got[length] = '\0';
+    assert_string_equal(got, "2026-05-21T22:50:54.123Z a\n2026-05-21T22:50:54.123Z bc\n"
+                             "-                        d\n");
+}
+
 static void a_reader_that_left_is_noticed(void **state)
 {
     sw_autofd int saved = dup(STDOUT_FILENO);
@@ -102,7 +118,7 @@ static void a_reader_that_left_is_noticed(void **state)
     assert_int_equal(pipe(ends), 0);
     close(ends[0]);
     dup2(ends[1], STDOUT_FILENO);
-    rc = cli_log_write(&log, 0, "x", 1);
+    rc = cli_log_write(&log, 0, 0, "x", 1);
     dup2(saved, STDOUT_FILENO);
     close(ends[1]);
     assert_int_equal(rc, 1);
@@ -118,6 +134,7 @@ int main(void)
         cmocka_unit_test(on_a_terminal_control_sequences_are_shown_not_obeyed),
         cmocka_unit_test(a_character_cut_in_two_pieces_arrives_whole),
         cmocka_unit_test(several_ranks_sign_their_lines),
+        cmocka_unit_test(each_line_tells_when_it_was_written),
         cmocka_unit_test(a_reader_that_left_is_noticed),
     };
 

@@ -28,7 +28,92 @@ static const struct {
     { "signal", 139, 11, "ERR_PROGRAM", "user" },
     { "signal", 137, 9, "ERR_PROGRAM", "unknown" },
     { "a word of the future", 5, 0, "ERR_PROGRAM", "unknown" },
+    { "node-lost", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
+    { "evicted", 137, 9, "ERR_INFRA", "preempted" },
+    { "image-error", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "image" },
+    { "image-auth", SW_NO_EXIT_CODE, 0, "ERR_PROGRAM", "image" },
+    { "quota", 1, 0, "ERR_PROGRAM", "storage" },
+    { "inputs", 74, 0, "ERR_PROGRAM", "user" },
+    { "outputs", 74, 0, "ERR_PROGRAM", "storage" },
+    { "exit", 124, 0, "ERR_PROGRAM", "time" },
+    { "exit", 2, 0, "ERR_PROGRAM", "unknown" },
+    { "exit", 139, 0, "ERR_PROGRAM", "user" },        /* a shell's way to say signal 11 */
+    { "exit", 137, 0, "ERR_PROGRAM", "unknown" },
+    { "signal", 135, 7, "ERR_PROGRAM", "memory" },
+    { "signal", 134, 6, "ERR_PROGRAM", "user" },
+    { "signal", 143, 15, "ERR_PROGRAM", "unknown" },
+    { "signal", 130, 2, "ERR_PROGRAM", "user" },
+    { "signal", 132, 4, "ERR_PROGRAM", "user" },
+    { "signal", 152, 24, "ERR_PROGRAM", "time" },
+    { "signal", 153, 25, "ERR_PROGRAM", "storage" },
+    { "", SW_NO_EXIT_CODE, 0, "ERR_PROGRAM", "unknown" },
 };
+
+static const struct {
+    const char *facts;
+    int signal;
+    const char *rule, *cause;
+} fact_cases[] = {
+    { "{\"oom_kills\": 1}", 9, "fact-oom", "memory" },
+    { "{\"oom_kills\": 0}", 9, "signal-kill", "unknown" },
+    { "{\"host_oom_kills\": 2}", 9, "fact-host-oom", "memory" },
+    { "{\"host_oom_kills\": 2}", 0, "", "unknown" },
+    { "{\"xid\": 79}", 6, "fact-xid-hardware", "gpu" },
+    { "{\"xid\": [31, 79]}", 6, "fact-xid-hardware", "gpu" },
+    { "{\"xid\": [31, 999]}", 6, "fact-xid-program", "user" },
+    { "{\"xid\": 999}", 6, "signal-abrt", "user" },
+    { "{\"xid\": [\"x\", null, 1e99]}", 6, "signal-abrt", "user" },
+    { "{\"ecc_uncorrected\": 3}", 0, "fact-ecc", "gpu" },
+    { "{\"gpu_lost\": \"GPU-1234\"}", 0, "fact-gpu-lost", "gpu" },
+    { "{\"driver_mismatch\": \"11.4 < 12.4\"}", 0, "fact-driver", "gpu" },
+    { "{\"disk_full\": \"/results\"}", 0, "fact-disk", "storage" },
+    { "{\"quota_exceeded\": true}", 0, "fact-quota", "storage" },
+    { "{\"shm_full\": true}", 7, "fact-shm", "memory" },
+    { "{\"peer_unreachable\": [\"n2\", \"n3\"]}", 0, "fact-peer", "network" },
+    { "{\"peer_unreachable\": []}", 0, "", "unknown" },
+    { "{\"store_unreachable\": \"s3\"}", 0, "fact-store", "network" },
+    { "{\"node_down\": \"n2\"}", 0, "fact-node", "node" },
+    { "{\"preempt_notice\": true}", 15, "fact-preempted", "preempted" },
+    { "{\"preempt_notice\": false}", 15, "signal-term", "unknown" },
+    { "{\"input_missing\": \"s3://b/k\"}", 0, "fact-input", "user" },
+    { "{\"credential_refused\": \"NGC_KEY\"}", 0, "fact-credential", "user" },
+    { "{\"something_else\": 1}", 0, "", "unknown" },
+    { "[1]", 0, "", "unknown" },
+};
+
+static void a_fact_tells_the_cause_before_any_log_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(fact_cases); i++) {
+        struct sw_evidence evidence = { .state = SW_ERROR, .exit_code = 1, .reason = "exit",
+                                        .signal = fact_cases[i].signal, .failed_replica = -1 };
+        sw_auto(json) json_t *verdict = NULL;
+
+        evidence.facts = json_loads(fact_cases[i].facts, 0, NULL);
+        verdict = sw_diagnose(&evidence);
+        if (strcmp(sw_json_str(verdict, "rule"), fact_cases[i].rule) != 0)
+            fail_msg("%s: rule '%s'", fact_cases[i].facts, sw_json_str(verdict, "rule"));
+        assert_string_equal(sw_json_str(verdict, "cause"), fact_cases[i].cause);
+        sw_evidence_done(&evidence);
+    }
+}
+
+static void a_fact_beats_the_log_and_a_reason_beats_the_fact(void **state)
+{
+    struct sw_evidence evidence = { .state = SW_ERROR, .exit_code = 1, .reason = "exit",
+                                    .failed_replica = -1 };
+    sw_auto(json) json_t *by_fact = NULL, *by_reason = NULL;
+
+    (void)state;
+    evidence.facts = json_pack("{si}", "xid", 79);
+    evidence.log_tail = sw_strdup("KeyError: 'x'\n");
+    by_fact = sw_diagnose(&evidence);
+    assert_string_equal(sw_json_str(by_fact, "cause"), "gpu");
+    strcpy(evidence.reason, "time");
+    by_reason = sw_diagnose(&evidence);
+    assert_string_equal(sw_json_str(by_reason, "cause"), "time");
+    sw_evidence_done(&evidence);
+}
 
 static void every_failure_has_a_class_a_cause_and_a_suggestion(void **state)
 {
@@ -62,6 +147,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_failure_has_a_class_a_cause_and_a_suggestion),
+        cmocka_unit_test(a_fact_tells_the_cause_before_any_log_does),
+        cmocka_unit_test(a_fact_beats_the_log_and_a_reason_beats_the_fact),
         cmocka_unit_test(a_job_that_did_not_fail_has_no_verdict),
     };
 

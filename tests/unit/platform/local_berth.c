@@ -76,6 +76,7 @@ int berth_close(void **state)
     sw_platform_local.close(here->link);
     sw_plan_free(here->plan);
     sw_secrets_free(here->secrets);
+    json_decref(here->seen.live);
     free(here);
     return left ? -1 : 0;
 }
@@ -113,6 +114,7 @@ struct sw_jobref berth_ref(const char *id)
 
 struct sw_sighting *berth_look(struct berth *here, const char *id)
 {
+    json_decref(here->seen.live);
     here->seen = (struct sw_sighting){ .job = berth_ref(id), .exit_code = SW_NO_EXIT_CODE,
                                        .failed_replica = -1 };
     assert_int_equal(sw_platform_local.poll(here->link, &here->seen, 1, NULL), 0);

@@ -55,7 +55,7 @@ static const struct { const char *job, *message; } mistakes[] = {
                              "mpi, ray (did you mean 'torchrun'?)" },
     { "retry: {on: [node, bug]}\n",
       "job.yaml:1:20: retry.on[1]: 'bug' is not one of node, gpu, network, preempted, image, "
-      "memory, time, storage" },
+      "memory, time, storage, user, unknown" },
     /* what a type cannot say */
     { "command: '  '\n", "job.yaml:1:1: command: '  ' is not a command" },
     { "secrets: [HF-TOKEN]\n", "job.yaml:1:11: secrets: 'HF-TOKEN' is not the name of an "

@@ -110,6 +110,37 @@ static void an_older_file_cannot_be_opened_for_reading_only(void **state)
     assert_says("older Slipway");
 }
 
+/* A file as version 0.1 left it: one job at work, one event nobody needs to hear of again. */
+static void a_file_of_the_first_version_goes_on(void **state)
+{
+    struct harbour *here = *state;
+    struct store_setup first = store_setup_default();
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    sw_store_close(sw_take(here->store));
+    assert_ok(sw_remove_tree(here->dir, &here->err));
+    first.step_count = 1;
+    here->store = store_open_as(here->dir, false, &first, &here->err);
+    assert_non_null(here->store);
+    assert_int_equal(sqlite3_exec(here->store->db,
+        "INSERT INTO jobs (id, name, platform, phase, state, created_ms, updated_ms)"
+        " VALUES ('job-aaaaaaaa', 'n', 'local', 'active', 'Running', 1, 1);"
+        "INSERT INTO documents (job, plan) VALUES (1, '{\"hooks\":{\"on_status\":\"true\"}}');"
+        "INSERT INTO attempts (job, number, state, signal, started_ms, ended_ms)"
+        " VALUES (1, 1, 'Running', 0, 0, 0);"
+        "INSERT INTO events (job, at_ms, kind) VALUES (1, 1, 'state')", NULL, NULL, NULL),
+        SQLITE_OK);
+    reopen(here);
+    assert_int_equal(number(here, "PRAGMA user_version"), store_migration_count);
+    assert_int_equal(number(here, "SELECT value FROM marks WHERE name = 'heard'"), 1);
+    saw(here, ID, SW_COMPLETE);
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &job, &here->err));
+    assert_int_equal(job.state, SW_COMPLETE);
+    assert_int_equal(job.not_before_ms, 0);
+    assert_null(job.avoid);
+    assert_null(job.progress);
+}
+
 /* ---- many openers at once ------------------------------------------------------------------- */
 
 enum { OPENERS = 12 };
@@ -181,6 +212,7 @@ int main(void)
         HARBOUR_TEST(an_older_file_is_brought_up_to_date_and_a_copy_is_kept),
         HARBOUR_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
         HARBOUR_TEST(a_step_that_fails_leaves_the_old_version),
+        HARBOUR_TEST(a_file_of_the_first_version_goes_on),
         HARBOUR_TEST(an_older_file_cannot_be_opened_for_reading_only),
         HARBOUR_TEST(many_may_make_the_store_at_once),
         HARBOUR_TEST(many_may_bring_it_up_to_date_at_once),

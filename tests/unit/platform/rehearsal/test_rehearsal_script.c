@@ -137,14 +137,21 @@ static void faults_are_understood(void **state)
     assert_int_equal(faults.unseen_calls, 2);
     assert_int_equal(rehearsal_faults_parse("not-found-then-found", &faults, NULL), 0);
     assert_int_equal(faults.unseen_calls, 1);
+    assert_int_equal(rehearsal_faults_parse("rotate-log 4KiB, clock-back 1h", &faults, NULL), 0);
+    assert_int_equal(faults.rotate_bytes, 4096);
+    assert_int_equal(faults.clock_back_ms, 3600000);
+    assert_int_equal(rehearsal_faults_parse("cut-every 3 calls", &faults, NULL), 0);
+    assert_int_equal(faults.cut_every, 3);
     assert_int_equal(rehearsal_faults_parse("up", &faults, NULL), 0);
     assert_int_equal(faults.down_calls, 0);
 }
 
 static void unknown_faults_are_refused(void **state)
 {
-    static const char *const texts[] = { "donw", "slow", "slow 2h", "down 3", "down x calls",
-                                         "up now" };
+    static const char *const texts[] = {
+        "donw", "slow", "slow 2h", "down 3", "down x calls", "up now", "rotate-log",
+        "rotate-log 1", "clock-back", "clock-back soon",
+    };
     struct rehearsal_faults faults;
 
     (void)state;

@@ -236,6 +236,31 @@ static void any_byte_of_a_huge_log_is_found_at_once(void **state)
     assert_int_equal(rehearsal_log_read(&script, &run, 64000000000LL, bytes, sizeof bytes), 0);
 }
 
+static void the_times_of_a_log_fit_its_pieces_and_its_since(void **state)
+{
+    sw_auto(rehearsal_script) struct rehearsal_script script = { 0 };
+    struct rehearsal_run run = { .submitted_ms = BEGIN, .now_ms = BEGIN + 60000 };
+    int64_t offset = 0, before = 0, size;
+
+    (void)state;
+    assert_int_equal(rehearsal_script_parse("log 3 lines, running 2s, epochs 5 every 700ms, log end, "
+                                            "running 1s, exit 0", 1, &script, NULL), 0);
+    size = rehearsal_log_size(&script, &run);
+    while (offset < size) {
+        int64_t at_ms = 0, until = 0;
+
+        rehearsal_log_time(&script, &run, offset, &at_ms, &until);
+        assert_true(until > offset && until <= size && at_ms >= before);
+        assert_true(rehearsal_log_since(&script, &run, at_ms) <= offset);
+        assert_true(rehearsal_log_since(&script, &run, at_ms + 1) >= until);
+        before = at_ms;
+        offset = until;
+    }
+    assert_int_equal(offset, size);
+    assert_int_equal(rehearsal_log_since(&script, &run, 0), 0);
+    assert_int_equal(rehearsal_log_since(&script, &run, run.now_ms + 1), size);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_log_grows_with_the_clock_and_never_changes),
         cmocka_unit_test(a_canceled_job_writes_no_more),
         cmocka_unit_test(any_byte_of_a_huge_log_is_found_at_once),
+        cmocka_unit_test(the_times_of_a_log_fit_its_pieces_and_its_since),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

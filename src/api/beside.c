@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * beside.c - what people do about a job: try it again, run something beside it, sweep up.
+ */
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
+                          struct sw_error *err)
+{
+    sw_auto(json) json_t *avoid = json_is_array(row->avoid) ? json_deep_copy(row->avoid)
+                                                            : json_array();
+
+    if (sw_text_empty(row->node))
+        return sw_fail(err, SW_E_NOT_FOUND, "nobody knows on which node job '%s' failed", row->id);
+    json_array_append_new(avoid, sw_json_text(row->node));
+    return sw_store_avoid(session->store, row->id, avoid, err);
+}
+
+/* The row becomes "submitting" without an owner; the refresh claims it and sends it, like every
+ * retry. Dying in between leaves it to the next one who looks. */
+int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
+             struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(json) json_t *unreachable = json_array();
+
+    if (api_refresh(session, &id, 1, NULL, err) < 0 ||
+        sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return -1;
+    if (row.phase != SW_PHASE_OVER) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(row.state));
+        return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);
+    }
+    if (avoid_node && avoid_its_node(session, &row, err) < 0)
+        return -1;
+    if (sw_store_next_attempt(session->store, id, row.attempt, "tried again by hand", attempt,
+                              err) < 0)
+        return -1;
+    if (api_refresh(session, &id, 1, unreachable, err) < 0)
+        return -1;
+    if (json_array_size(unreachable) > 0)
+        api_warn(session, "the platform did not answer; the attempt is sent when it does and "
+                          "somebody looks");
+    return 0;
+}
+
+int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
+            const char *const *argv, int *exit_status, struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+    sw_autofree char **words = NULL;
+
+    if (argc < 1)
+        return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
+        return -1;
+    if (!job.platform->exec)
+        return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
+                       "%s", job.platform->name);
+    if (job.row.state != SW_RUNNING)
+        return sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id,
+                       sw_state_name(job.row.state));
+    if (replica < 0 || replica >= sw_json_int(job.row.plan, "nodes", 1))
+        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d", id, replica);
+    words = sw_alloc(((size_t)argc + 1) * sizeof *words);
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    return job.platform->exec(job.link, &job.ref, replica, words, exit_status, err);
+}
+
+/* ---- gc ------------------------------------------------------------------------------------- */
+
+static bool is_known(void *context, const char *id)
+{
+    struct sw_session *session = context;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
+
+    /* Only a store that certainly has no such job makes a leftover. */
+    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0 ||
+           why.code != SW_E_NOT_FOUND;
+}
+
+static void sweep_platform(struct sw_session *session, const struct sw_platform *platform,
+                           bool remove, json_t *rows)
+{
+    struct sw_error why = { 0 };
+    struct sw_link *link = api_link(session, platform, session->profile, &why);
+    sw_auto(json) json_t *found = link ? platform->leftovers(link, is_known, session, remove, &why)
+                                       : NULL;
+    json_t *leftover;
+    size_t i;
+
+    if (!found) {
+        sw_autofree char *text = sw_format("%s was not looked at: %s", platform->name,
+                                           why.message);
+
+        api_warn(session, text);
+        return;
+    }
+    json_array_foreach(found, i, leftover) {
+        json_object_set_new(leftover, "platform", json_string(platform->name));
+        if (!json_object_get(leftover, "removed"))
+            json_object_set_new(leftover, "removed", json_boolean(remove));
+        json_array_append(rows, leftover);
+    }
+}
+
+static int add_expired(void *context, const struct sw_job *row)
+{
+    json_array_append_new(context, sw_json_object(
+        SW_STR("what", "a job past its keep time"),
+        SW_STR("where", row->results_dir ? row->results_dir : ""), SW_STR("job", row->id),
+        SW_STR("platform", row->platform), SW_BOOL("removed", false)));
+    return 0;
+}
+
+static int sweep_jobs(struct sw_session *session, bool remove, json_t *rows, struct sw_error *err)
+{
+    sw_auto(json) json_t *expired = json_array();
+    json_t *row;
+    size_t i;
+
+    if (sw_store_expired(session->store, sw_now_ms(), 1000, add_expired, expired, err) < 0)
+        return -1;
+    json_array_foreach(expired, i, row) {
+        struct sw_error why = { 0 };
+
+        if (remove && sw_remove(session, sw_json_str(row, "job"), false, &why) == 0)
+            json_object_set_new(row, "removed", json_true());
+        else if (remove)
+            api_warn(session, why.message);
+        json_array_append(rows, row);
+    }
+    return 0;
+}
+
+char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err)
+{
+    sw_auto(json) json_t *rows = json_array();
+    const struct sw_platform *platform;
+
+    if (sweep_jobs(session, remove, rows, err) < 0)
+        return NULL;
+    for (size_t i = 0; (platform = sw_platform_at(i)); i++)
+        if (platform->leftovers)
+            sweep_platform(session, platform, remove, rows);
+    return api_text(sw_take(rows));
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report.c - a bundle for a bug report: enough to understand, nothing to regret.
+ *
+ * Every text goes through the redactor, which knows the values of the job's secrets, of the
+ * platforms' credentials, and of every variable that sounds like one. Values of `env` are left
+ * out; their names stay. The texts are written into a folder and packed by tar(1): every system
+ * that runs Slipway has it, and a bug report is no reason to load a library into every program.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#include "api/api_internal.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/secret.h"
+#include "base/text.h"
+
+extern char **environ;
+
+enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024 };
+
+struct report {
+    struct sw_session *session;
+    struct sw_redactor *redactor;
+    char *folder;
+};
+
+/* ---- what must not be told --------------------------------------------------------------------- */
+
+static bool sounds_secret(const char *name)
+{
+    static const char *const words[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY",
+                                         "CREDENTIAL", "WEBHOOK", "AUTH" };
+
+    for (size_t i = 0; i < SW_COUNT(words); i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+static struct sw_redactor *redactor_for(const json_t *plan)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    const struct sw_platform *platform;
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "secrets"), i, name)
+        sw_secrets_add_env(secrets, json_string_value(name), NULL);
+    for (i = 0; (platform = sw_platform_at(i)); i++)
+        for (const struct sw_credential *each = platform->credentials; each && each->name; each++)
+            sw_secrets_add_env(secrets, each->name, NULL);
+    for (char **entry = environ; entry && *entry; entry++) {
+        sw_autofree char *variable = sw_strndup(*entry, strcspn(*entry, "="));
+
+        if (sounds_secret(variable))
+            sw_secrets_add_env(secrets, variable, NULL);
+    }
+    return sw_redactor_new(secrets);
+}
+
+static json_t *harmless_plan(const json_t *plan)
+{
+    json_t *copy = json_deep_copy(plan);
+    json_t *env = json_object_get(copy, "env"), *notify = json_object_get(copy, "notify"), *value;
+    const char *name;
+
+    json_object_foreach(env, name, value)
+        json_object_set_new(env, name, json_string("[left out]"));
+    if (json_object_get(notify, "webhook"))
+        json_object_set_new(notify, "webhook", json_string("[left out]"));
+    return copy;
+}
+
+/* ---- the texts --------------------------------------------------------------------------------- */
+
+static int add_text(struct report *report, const char *name, const char *text, size_t length,
+                    struct sw_error *err)
+{
+    sw_autofree char *path = sw_path_join(report->folder, name);
+    sw_auto(sw_buf) struct sw_buf clean = SW_BUF_INIT;
+
+    sw_redactor_feed(report->redactor, text, length, &clean);
+    sw_redactor_flush(report->redactor, &clean);
+    return sw_file_write(path, sw_buf_text(&clean), clean.length, 0600, err);
+}
+
+/* Takes over `text` (JSON), which may be NULL: then `why` is the text. */
+static int add_json(struct report *report, const char *name, char *text,
+                    const struct sw_error *why, struct sw_error *err)
+{
+    sw_autofree char *owned = text;
+    sw_auto(json) json_t *document = text ? sw_json_parse(text, strlen(text), name, NULL) : NULL;
+    sw_autofree char *pretty = document ? sw_json_dump_pretty(document) : sw_strdup(why->message);
+
+    return add_text(report, name, pretty, strlen(pretty), err);
+}
+
+static int add_about(struct report *report, struct sw_error *err)
+{
+    struct utsname system = { 0 };
+    sw_autofree char *text = NULL;
+    char now[40];
+
+    uname(&system);
+    sw_time_format(sw_now_ms(), now);
+    text = sw_format("slipway %s\nsystem %s %s %s\ntime %s\n", sw_version(), system.sysname,
+                     system.release, system.machine, now);
+    return add_text(report, "about.txt", text, strlen(text), err);
+}
+
+static int keep_log(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
+{
+    struct sw_buf *log = context;
+
+    (void)replica, (void)at_ms;
+    sw_buf_add_bytes(log, bytes, length);
+    return log->length > LOG_MOST;
+}
+
+static int add_log(struct report *report, const char *id, struct sw_error *err)
+{
+    const struct sw_log_options options = { .size = sizeof options, .replica = -1,
+                                            .tail_lines = LOG_LINES };
+    sw_auto(sw_buf) struct sw_buf log = SW_BUF_INIT;
+
+    sw_logs(report->session, id, &options, keep_log, &log, NULL);
+    return add_text(report, "log.txt", sw_buf_text(&log), log.length, err);
+}
+
+static int add_job(struct report *report, const char *id, const json_t *plan, struct sw_error *err)
+{
+    struct sw_session *session = report->session;
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *harmless = harmless_plan(plan);
+
+    if (add_json(report, "status.json", sw_status(session, id, SW_LOOK_STORED, &why), &why,
+                 err) < 0 ||
+        add_json(report, "events.json", sw_events(session, id, 0, &why), &why, err) < 0 ||
+        add_json(report, "why.json", sw_why(session, id, &why), &why, err) < 0 ||
+        add_json(report, "replicas.json", sw_replicas(session, id, &why), &why, err) < 0 ||
+        add_json(report, "plan.json", harmless ? sw_json_dump(harmless) : sw_strdup("null"), &why,
+                 err) < 0)
+        return -1;
+    return add_log(report, id, err);
+}
+
+/* ---- the bundle -------------------------------------------------------------------------------- */
+
+static int pack(const char *folder, const char *path, struct sw_error *err)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        execlp("tar", "tar", "-cf", path, "-C", folder, ".", (char *)NULL);
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {
+        sw_fail(err, SW_E_UNSUPPORTED, "cannot run tar to pack the report");
+        return sw_hint(err, "install tar");
+    }
+    return status == 0 ? 0 : sw_fail(err, SW_E_IO, "tar could not write '%s'", path);
+}
+
+static int write_all(struct report *report, const char *id, const json_t *plan, const char *path,
+                     struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (add_about(report, err) < 0 ||
+        add_json(report, "doctor.json", sw_doctor(report->session, &why), &why, err) < 0 ||
+        add_json(report, "platforms.json", sw_platforms(report->session, NULL, &why), &why,
+                 err) < 0 ||
+        (id && add_job(report, id, plan, err) < 0))
+        return -1;
+    return pack(report->folder, path, err);
+}
+
+int sw_report(struct sw_session *session, const char *id, const char *path, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_autofree char *where = sw_path_absolute(path, NULL);
+    sw_autofree char *folder = sw_format("%s.XXXXXX", where);
+    sw_auto(sw_redactor) struct sw_redactor *redactor = NULL;
+    struct report report = { .session = session, .folder = folder };
+    int result;
+
+    if (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+        return -1;
+    if (!mkdtemp(folder))
+        return sw_fail_errno(err, SW_E_IO, "cannot make a folder beside '%s'", where);
+    redactor = redactor_for(row.plan);
+    report.redactor = redactor;
+    result = write_all(&report, id, row.plan, where, err);
+    sw_remove_tree(folder, NULL);
+    return result;
+}

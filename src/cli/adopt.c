@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * adopt.c - `slipway adopt ID|URI...`: take over jobs that this store never saw.
+ *
+ * A job's URI is PLATFORM://PROFILE/ID. The profile says which of several places of that platform
+ * is meant and may be empty: local:///train-k3v9q2xa. As the id is unique everywhere, it may also
+ * stand alone behind the slashes: rehearsal://train-k3v9q2xa.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+struct adopt_options {
+    const char *platform;
+};
+
+static const struct cli_flag adopt_flags[] = {
+    { "platform", 'p', "NAME", "where it runs; a URI says it itself", cli_apply_text,
+      offsetof(struct adopt_options, platform) },
+    { 0 }
+};
+
+/* A job's address taken apart; owned. */
+struct address {
+    char *platform, *profile, *id;
+};
+
+static void address_auto(struct address *address)
+{
+    free(address->platform);
+    free(address->profile);
+    free(address->id);
+}
+
+static int read_address(const char *text, const char *platform, struct address *out,
+                        struct sw_error *err)
+{
+    const char *place = strstr(text, "://"), *id;
+
+    if (!place) {
+        out->platform = sw_strdup(platform);
+        out->id = sw_strdup(text);
+    } else {
+        id = strrchr(place + 3, '/');
+        out->platform = sw_strndup(text, (size_t)(place - text));
+        if (id && id > place + 3)
+            out->profile = sw_strndup(place + 3, (size_t)(id - place - 3));
+        out->id = sw_strdup(id ? id + 1 : place + 3);
+    }
+    if (sw_text_empty(out->platform)) {
+        sw_fail(err, SW_E_USAGE, "where does '%s' run?", text);
+        return sw_hint(err, "name the platform: slipway adopt %s -p local", text);
+    }
+    if (sw_text_empty(out->id))
+        return sw_fail(err, SW_E_USAGE, "'%s' names no job: PLATFORM://PROFILE/ID", text);
+    if (platform && !sw_text_same(platform, out->platform))
+        return sw_fail(err, SW_E_USAGE, "'%s' is a job of %s, not of %s", text, out->platform,
+                       platform);
+    return 0;
+}
+
+/* A session belongs to one profile: another one needs another session. */
+static int choose_profile(struct cli *cli, const struct address *address, struct sw_error *err)
+{
+    if (address->profile && !sw_text_same(cli->profile, address->profile)) {
+        if (cli->session) {
+            sw_fail(err, SW_E_USAGE, "'%s' belongs to another profile than the jobs before it",
+                    address->id);
+            return sw_hint(err, "adopt it with a command of its own");
+        }
+        cli->profile = address->profile;
+    }
+    return cli_session(cli, err) ? 0 : -1;
+}
+
+static int adopt_one(struct cli *cli, const struct address *address, struct sw_error *err)
+{
+    sw_auto(json) json_t *job = NULL;
+
+    if (choose_profile(cli, address, err) < 0)
+        return -1;
+    if (sw_adopt(cli->session, address->platform, address->id, err) < 0)
+        return sw_wrap(err, "cannot adopt '%s'", address->id);
+    job = cli_document(sw_status(cli->session, address->id, SW_LOOK_REFRESH, NULL), NULL);
+    cli_say_job(cli, address->id, "adopted from %s: %s", address->platform,
+                sw_state_name(cli_job_state(job)));
+    printf("%s\n", address->id);
+    return 0;
+}
+
+static int adopt_run(struct cli *cli, const void *given, const struct cli_args *args,
+                     struct sw_error *err)
+{
+    const struct adopt_options *options = given;
+
+    for (size_t i = 0; i < args->word_count; i++) {
+        __attribute__((cleanup(address_auto))) struct address address = { 0 };
+        const char *profile = cli->profile;
+        int rc = read_address(args->words[i], options->platform, &address, err);
+
+        if (rc == 0)
+            rc = adopt_one(cli, &address, err);
+        cli->profile = profile;
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const struct command command_adopt = {
+    .name = "adopt",
+    .args = "ID|URI...",
+    .summary = "take over jobs that this store never saw",
+    .description =
+        "You get the job into this store as if it had been submitted from here: status, logs, "
+        "cancel and results work. It is found on its platform by its id alone, from any machine "
+        "with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "
+        "(local:///ID) or left out (rehearsal://ID). A job that is already known stays as it "
+        "is.",
+    .example = "slipway adopt train-k3v9q2xa -p local\nslipway adopt local:///train-k3v9q2xa",
+    .flags = adopt_flags,
+    .options_size = sizeof(struct adopt_options),
+    .min_args = 1,
+    .max_args = CLI_MANY,
+    .run = adopt_run,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_follow.h - a log being followed: its bytes on stdout, news and progress on stderr.
+ */
+#ifndef SW_CLI_FOLLOW_H
+#define SW_CLI_FOLLOW_H
+
+#include "cli/cli.h"
+#include "cli/cli_log.h"
+
+struct cli_follow {
+    struct cli *cli;
+    const char *id;
+    struct cli_log log;
+    struct cli_live live;               /* the status line, on a terminal */
+    int64_t begun_ms, next_look_ms;     /* monotonic */
+    int64_t every_ms, next_words_ms;    /* a line of words instead, when there is no terminal */
+    char *told;                         /* the last news, so that nothing is said twice */
+    bool tells_start;                   /* "running" is news, not only after "waiting" */
+    bool silent;                        /* a log that is only read: nothing but its bytes */
+    bool log_begun;
+};
+
+/* How often words are said without a terminal; --status-every. */
+#define CLI_STATUS_EVERY_MS 300000
+#define CLI_STATUS_EVERY_HELP \
+    "without a terminal, say how it goes this often (default: 5m; 0: never)"
+
+/* `rank` as in cli_log_init(). `every_ms` 0: never say anything regularly. */
+void cli_follow_init(struct cli_follow *follow, struct cli *cli, const char *id, int rank,
+                     int64_t every_ms);
+/* Callbacks for sw_logs() and sw_wait(): the context is a struct cli_follow. They stop when
+ * Ctrl-C was counted. */
+sw_log_fn cli_follow_bytes;
+int cli_follow_idle(void *follow);
+/* The log is over: what was held back is written, the status line goes. May be called twice. */
+void cli_follow_end(struct cli_follow *follow);
+void cli_follow_done(struct cli_follow *follow);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gc.c - `slipway gc`: what we left behind somewhere, and its removal.
+ *
+ * Without --yes nothing is ever touched, and there is no question either: what is listed is for
+ * reading, and a script that forgets the flag does no harm.
+ */
+#include "base/table.h"
+#include "cli/cli.h"
+
+struct gc_options {
+    bool yes;
+};
+
+static const struct cli_flag gc_flags[] = {
+    { "yes", 'y', NULL, "remove what is listed", cli_apply_bool,
+      offsetof(struct gc_options, yes) },
+    { 0 }
+};
+
+static const struct sw_column columns[] = {
+    { "PLATFORM", .drop = 1 }, { "WHAT" }, { "JOB", .drop = 2 }, { "WHERE", .least = 20 },
+    { "REMOVED" },
+};
+
+static size_t print_table(const struct cli *cli, const json_t *list)
+{
+    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const json_t *each;
+    size_t i, removed = 0;
+
+    json_array_foreach(list, i, each) {
+        bool gone = sw_json_bool(each, "removed", false);
+
+        removed += gone;
+        sw_table_cell(table, sw_json_str(each, "platform"), NULL);
+        sw_table_cell(table, sw_json_str(each, "what"), NULL);
+        sw_table_cell(table, sw_json_str(each, "job"), NULL);
+        sw_table_cell(table, sw_json_str(each, "where"), NULL);
+        sw_table_cell(table, gone ? "yes" : "no", gone ? "32" : NULL);
+    }
+    sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
+    cli_print(sw_buf_text(&out));
+    return removed;
+}
+
+static int gc_run(struct cli *cli, const void *given, const struct cli_args *args,
+                  struct sw_error *err)
+{
+    const struct gc_options *options = given;
+    sw_auto(json) json_t *list = NULL;
+    size_t count, removed;
+
+    (void)args;
+    if (!cli_session(cli, err))
+        return -1;
+    list = cli_document(sw_gc(cli->session, options->yes, err), err);
+    if (!list)
+        return -1;
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, list, err);
+    count = json_array_size(list);
+    if (count == 0) {
+        cli_say(cli, "nothing is left over");
+        return 0;
+    }
+    removed = print_table(cli, list);
+    if (!options->yes)
+        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what is listed");
+    else if (removed < count)
+        cli_warn(cli, "%zu of %zu could not be removed", count - removed, count);
+    return 0;
+}
+
+const struct command command_gc = {
+    .name = "gc",
+    .args = "",
+    .summary = "list what jobs left behind, and remove it",
+    .description =
+        "You get a list of leftovers on all platforms: things that carry our mark and belong to "
+        "no job that this store knows as alive. What is not provably ours is not listed. "
+        "Nothing is removed without --yes. To forget finished jobs that are still remembered, "
+        "use 'slipway rm'.",
+    .example = "slipway gc\nslipway gc --yes",
+    .flags = gc_flags,
+    .shared = { cli_output_document },
+    .options_size = sizeof(struct gc_options),
+    .run = gc_run,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report.c - `slipway report [JOB]`: what a bug report needs, without secrets.
+ */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "cli/cli.h"
+
+struct report_options {
+    const char *path;
+};
+
+static const struct cli_flag report_flags[] = {
+    { "file", 'O', "FILE", "where to write it (default: slipway-report[-JOB].tar here)",
+      cli_apply_text, offsetof(struct report_options, path) },
+    { 0 }
+};
+
+static int report_run(struct cli *cli, const void *given, const struct cli_args *args,
+                      struct sw_error *err)
+{
+    const struct report_options *options = given;
+    sw_autofree char *id = NULL, *path = NULL;
+
+    if (!cli_session(cli, err))
+        return -1;
+    if (args->word_count && !(id = cli_select_one(cli, args->words[0], err)))
+        return -1;
+    path = options->path ? sw_strdup(options->path)
+                         : sw_format("slipway-report%s%s.tar", id ? "-" : "", id ? id : "");
+    if (!options->path && sw_file_exists(path)) {
+        sw_fail(err, SW_E_CONFLICT, "%s exists already", path);
+        return sw_hint(err, "remove it, or choose another name with -O");
+    }
+    if (sw_report(cli->session, id, path, err) < 0)
+        return sw_wrap(err, "cannot write the report");
+    printf("%s\n", path);
+    cli_say(cli, "values of secrets are left out; read it before you send it: tar -xOf %s | less",
+            path);
+    return 0;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .args = "[JOB]",
+    .summary = "write a redacted bundle for a bug report",
+    .description =
+        "You get one .tar file of plain texts: version, doctor's findings, and about the job its "
+        "plan, status, events, what 'why' says and the end of its log. Values of secrets are "
+        "redacted. Nothing is sent anywhere: read it, then attach it to your report.",
+    .example = "slipway report last\nslipway report -O /tmp/report.tar",
+    .flags = report_flags,
+    .options_size = sizeof(struct report_options),
+    .max_args = 1,
+    .run = report_run,
+};

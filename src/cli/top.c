@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * top.c - `slipway top`: all jobs on one screen, with the log of the selected one.
+ *
+ * This file is the loop: a key or news, then a frame. It never waits for a platform (top_feed.c)
+ * and never composes text (top_draw.c).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/top_internal.h"
+
+#define REDRAW_MS 1000          /* ages grow by themselves */
+
+struct top {
+    struct cli *cli;
+    struct top_feed feed;
+    struct top_view view;
+    json_t *document;           /* what the frame shows; the list must not change under a key */
+    char id[SW_ID_SIZE];        /* the selected job: it stays selected when the list moves */
+    bool quit;
+};
+
+static const json_t *job_at(const struct top *top, size_t index)
+{
+    return json_array_get(json_object_get(top->document, "jobs"), index);
+}
+
+static size_t count_jobs(const struct top *top)
+{
+    return json_array_size(json_object_get(top->document, "jobs"));
+}
+
+static void select_job(struct top *top, size_t index)
+{
+    const char *id;
+
+    if (index >= count_jobs(top))
+        return;
+    top->view.selected = index;
+    id = sw_json_str(job_at(top, index), "id");
+    if (sw_text_same(id, top->id))
+        return;
+    snprintf(top->id, sizeof top->id, "%s", id ? id : "");
+    top->view.follow = true;
+    top_feed_select(&top->feed, top->id);
+}
+
+/* New jobs come first in the list: find the selected one where it is now. */
+static void take_news(struct top *top)
+{
+    json_t *news = top_feed_document(&top->feed);
+    size_t at = 0;
+
+    json_decref(top->document);
+    top->document = news;
+    for (size_t i = 0; i < count_jobs(top); i++)
+        if (sw_text_same(sw_json_str(job_at(top, i), "id"), top->id))
+            at = i;
+    select_job(top, at);
+}
+
+static void drain(int fd)
+{
+    char bytes[256];
+
+    while (read(fd, bytes, sizeof bytes) > 0)
+        ;
+}
+
+static void show(struct top *top)
+{
+    sw_auto(sw_buf) struct sw_buf frame = SW_BUF_INIT;
+    size_t columns, rows;
+
+    cli_screen_size(STDOUT_FILENO, &columns, &rows);
+    pthread_mutex_lock(&top->feed.lock);
+    top_draw(&frame, top->document, &top->feed.log, &top->view, top->feed.note, columns, rows,
+             top->cli->screen.out_color);
+    pthread_mutex_unlock(&top->feed.lock);
+    cli_full_draw(&frame);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------- */
+
+static void ask_cancel(struct top *top)
+{
+    const json_t *job = job_at(top, top->view.selected);
+
+    if (!job)
+        return;
+    if (!sw_state_is_final(cli_job_state(job))) {
+        snprintf(top->view.question, sizeof top->view.question, "cancel %s? [y/N]", top->id);
+        return;
+    }
+    pthread_mutex_lock(&top->feed.lock);
+    snprintf(top->feed.note, sizeof top->feed.note, "%s is over already", top->id);
+    pthread_mutex_unlock(&top->feed.lock);
+}
+
+static void answer_question(struct top *top, int key)
+{
+    top->view.question[0] = '\0';
+    if (key == 'y' || key == 'Y')
+        top_feed_cancel(&top->feed, top->id);
+}
+
+static void scroll(struct top *top, int lines)
+{
+    top->view.follow = false;
+    if (lines > 0)
+        top->view.scrolled += (size_t)lines;
+    else
+        top->view.scrolled -= top->view.scrolled < (size_t)-lines ? top->view.scrolled
+                                                                  : (size_t)-lines;
+}
+
+static void press(struct top *top, int key)
+{
+    size_t at = top->view.selected, last = count_jobs(top) ? count_jobs(top) - 1 : 0;
+
+    switch (key) {
+    case 'q': case CLI_KEY_QUIT:        top->quit = true; break;
+    case 'k': case CLI_KEY_UP:          select_job(top, at ? at - 1 : 0); break;
+    case 'j': case CLI_KEY_DOWN:        select_job(top, at < last ? at + 1 : last); break;
+    case 'g': case CLI_KEY_HOME:        select_job(top, 0); break;
+    case 'G': case CLI_KEY_END:         select_job(top, last); break;
+    case CLI_KEY_PAGE_UP:               scroll(top, 10); break;
+    case CLI_KEY_PAGE_DOWN:             scroll(top, -10); break;
+    case 'f':                           top->view.follow = true; break;
+    case 'l':                           top->view.large_log = !top->view.large_log; break;
+    case 'c':                           ask_cancel(top); break;
+    case '?': case 'h':                 top->view.help = true; break;
+    default:                            break;
+    }
+}
+
+/* A question and the help take the next key for themselves. */
+static void on_key(struct top *top, int key)
+{
+    if (key == CLI_KEY_NONE)
+        return;
+    pthread_mutex_lock(&top->feed.lock);
+    top->feed.note[0] = '\0';
+    pthread_mutex_unlock(&top->feed.lock);
+    if (key == CLI_KEY_QUIT)
+        top->quit = true;
+    else if (top->view.question[0])
+        answer_question(top, key);
+    else if (top->view.help)
+        top->view.help = false;
+    else
+        press(top, key);
+}
+
+static void loop(struct top *top)
+{
+    while (!top->quit) {
+        int key;
+
+        take_news(top);
+        show(top);
+        key = cli_full_key(top->feed.wake[0], REDRAW_MS);
+        drain(top->feed.wake[0]);
+        on_key(top, key);
+    }
+}
+
+static int top_run(struct cli *cli, const void *given, const struct cli_args *args,
+                   struct sw_error *err)
+{
+    struct top top = { .cli = cli, .view = { .follow = true } };
+    int rc;
+
+    (void)given, (void)args;
+    if (!cli->screen.out_terminal || !cli->screen.moves) {
+        sw_fail(err, SW_E_USAGE, "top needs a terminal");
+        return sw_hint(err, "'slipway watch' writes one line per change, 'slipway ps' a list");
+    }
+    if (!cli_session(cli, err))
+        return -1;
+    rc = top_feed_start(&top.feed, cli, err);
+    if (rc == 0)
+        rc = cli_full_enter(err);
+    cli->quiet = true;                  /* a warning in the middle of the screen helps nobody */
+    if (rc == 0)
+        loop(&top);
+    cli_full_leave();
+    json_decref(top.document);
+    if (!top_feed_end(&top.feed))
+        _exit(rc == 0 ? 0 : sw_code_exit_status(SW_E_IO));      /* a thread hangs, we do not */
+    return rc;
+}
+
+const struct command command_top = {
+    .name = "top",
+    .args = "",
+    .summary = "see all jobs on one screen, with a log",
+    .description =
+        "You get a full screen that keeps itself up to date: the jobs with state, age, progress "
+        "and GPU use where it is known, and below it the log of the selected one. The arrow keys "
+        "(or j and k) select, c cancels after a question, l gives the log more room, f follows "
+        "it again after scrolling with PgUp and PgDn, ? lists the keys, q leaves; the jobs go "
+        "on. It needs a terminal of any size, and works over ssh.",
+    .example = "slipway top",
+    .run = top_run,
+};

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * why.c - `slipway why JOB...`: why it failed, or what it waits for, and what to do.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+#define INDENT 2
+
+struct why_options {
+    const char *label;
+};
+
+static const struct cli_flag why_flags[] = {
+    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
+      offsetof(struct why_options, label) },
+    { 0 }
+};
+
+/* Text from elsewhere, folded under its label. */
+static void add_part(struct sw_buf *out, const char *label, const char *text, size_t width)
+{
+    sw_autofree char *clean = NULL;
+    sw_auto(sw_buf) struct sw_buf folded = SW_BUF_INIT;
+    size_t indent = INDENT + 10;
+
+    if (sw_text_empty(text))
+        return;
+    clean = sw_text_printable(text, strlen(text));
+    cli_wrap(&folded, clean, indent, width ? width - 1 : 1000);
+    sw_buf_addf(out, "%*s%-10s%s", INDENT, "", label, sw_buf_text(&folded) + indent);
+}
+
+/* An evidence line is a text, or an object that tells where it was found. */
+static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
+{
+    const json_t *line;
+    size_t i;
+
+    json_array_foreach(lines, i, line) {
+        const char *text = json_is_string(line) ? json_string_value(line)
+                                                : sw_json_str(line, "text");
+        sw_autofree char *clean = NULL, *cut = NULL;
+
+        if (!text)
+            text = sw_json_str(line, "line");
+        if (sw_text_empty(text))
+            continue;
+        clean = sw_text_printable(text, strcspn(text, "\n"));
+        cut = sw_text_fit(clean, width > INDENT + 12 ? width - INDENT - 12 : 1000);
+        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", i ? "" : "evidence", cut);
+    }
+}
+
+static void add_retry(struct sw_buf *out, const json_t *retry, size_t width)
+{
+    const char *text = json_is_string(retry) ? json_string_value(retry)
+                                             : sw_json_str(retry, "message");
+
+    add_part(out, "retry", text, width);
+}
+
+static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *why)
+{
+    enum sw_state state = cli_state_called(sw_json_str(why, "status"));
+    const char *headline = sw_json_str(why, "headline");
+    sw_autofree char *clean = sw_text_printable(headline ? headline : "",
+                                                headline ? strcspn(headline, "\n") : 0);
+    size_t width = cli->screen.width;
+
+    if (cli->screen.out_color)
+        sw_buf_addf(out, "\033[1m%s\033[0m  \033[%sm%s\033[0m", sw_json_str(why, "id"),
+                    cli_state_style(state), sw_state_name(state));
+    else
+        sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
+    sw_buf_addf(out, ": %s\n", clean);
+    add_evidence(out, json_object_get(why, "evidence"), width);
+    add_part(out, "cause", sw_json_str(why, "cause"), width);
+    add_part(out, "advice", sw_json_str(why, "suggestion"), width);
+    add_retry(out, json_object_get(why, "retry"), width);
+}
+
+static int print_cards(const struct cli *cli, const json_t *all)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const json_t *why;
+    size_t i;
+
+    json_array_foreach(all, i, why) {
+        if (i)
+            sw_buf_add_char(&out, '\n');
+        add_card(&out, cli, why);
+    }
+    cli_print(sw_buf_text(&out));
+    return 0;
+}
+
+static int explain(struct cli *cli, const char *id, const void *all, struct sw_error *err)
+{
+    json_t *why = cli_document(sw_why(cli->session, id, err), err);
+
+    if (!why)
+        return sw_wrap(err, "cannot explain '%s'", id);
+    json_array_append_new((json_t *)all, why);
+    return 0;
+}
+
+static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_error *err)
+{
+    sw_auto(json) json_t *document = NULL;
+
+    if (cli->format == CLI_TABLE)
+        return print_cards(cli, all);
+    if (one)
+        return cli_document_print(cli, json_array_get(all, 0), err);
+    document = sw_json_object(SW_INT("version", 1), SW_SUB("jobs", json_deep_copy(all)));
+    return cli_document_print(cli, document, err);
+}
+
+static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
+                   struct sw_error *err)
+{
+    const struct why_options *options = given;
+    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *all = json_array();
+    bool one = args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]);
+    int rc;
+
+    if (!ids)
+        return -1;
+    rc = cli_each(cli, ids, explain, all, err);
+    if (json_array_size(all) && print_all(cli, all, one, err) < 0)
+        return -1;
+    return rc;
+}
+
+const struct command command_why = {
+    .name = "why",
+    .args = "JOB...",
+    .summary = "tell why a job failed or waits, and what to do",
+    .description =
+        "You get the answer in one line, then the evidence it rests on (exit code, what the "
+        "platform said, lines of the log), the cause and what to do about it; for a job that "
+        "waits, what it waits for; for one that is tried again, when. A failure that nothing "
+        "explains is called unknown. With -o json one named job is one object; several are "
+        "{\"version\", \"jobs\"}.",
+    .example = "slipway why last\nslipway why failed -o json",
+    .flags = why_flags,
+    .shared = { cli_output_document },
+    .options_size = sizeof(struct why_options),
+    .max_args = CLI_MANY,
+    .run = why_run,
+};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diagnose.c - the order of the questions, and the verdict as a document.
+ *
+ * Nothing is decided here but the order (diagnose.h); the answers are tables: rules.c (what the
+ * platform states), facts.c (what was seen), user_rules.c and log_rules.c (what the log says).
+ *
+ * Pure: no I/O.
+ */
+#include "diagnose/diagnose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "core/sighting.h"
+#include "diagnose/diagnose_internal.h"
+
+enum { LAST_WORDS = 4 };     /* lines shown when nothing explains the failure */
+
+static const struct diag_ruling unknown = {
+    "", DIAG_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
+};
+
+void diag_show_line(json_t *lines, const char *text, size_t length)
+{
+    size_t cut = length < DIAG_LINE_BYTES ? length : DIAG_LINE_BYTES;
+    sw_autofree char *clean = sw_text_printable(text, cut);
+    size_t clean_length = strlen(clean);
+
+    if (clean_length > DIAG_EVIDENCE_BYTES) {
+        size_t keep = DIAG_EVIDENCE_BYTES - 3;
+
+        while (keep > 0 && ((unsigned char)clean[keep] & 0xc0) == 0x80)
+            keep--;                                    /* not in the middle of a character */
+        strcpy(clean + keep, "...");
+    }
+    for (char *at = clean; *at; at++) {
+        if (*at == '\n' || *at == '\r' || *at == '\t')
+            *at = ' ';
+    }
+    json_array_insert_new(lines, 0, sw_json_text(clean));
+}
+
+/* ---- the log ------------------------------------------------------------------------------ */
+
+/* Where the last `n` lines that say something begin. */
+static size_t first_of_last(const struct diag_log *log, size_t n)
+{
+    size_t i = log->count;
+
+    while (i > 0 && n > 0)
+        n -= !log->lines[--i].noise;
+    return i;
+}
+
+static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *log, json_t *lines)
+{
+    size_t from = first_of_last(log, diag_reach_lines(rule->reach)), found = 0;
+
+    for (size_t i = log->count; i-- > from && found < DIAG_EVIDENCE_LINES;) {
+        if (!diag_log_rule_fits(rule, &log->lines[i]))
+            continue;
+        diag_show_line(lines, log->lines[i].text, log->lines[i].length);
+        found++;
+    }
+    return found > 0;
+}
+
+static const struct diag_ruling *judge_log(const struct diag_log *log, const json_t *facts,
+                                           json_t *lines)
+{
+    for (size_t i = 0; i < diag_log_rule_count; i++) {
+        const struct diag_log_rule *rule = &diag_log_rules[i];
+
+        if (rule->if_zero && sw_json_int(facts, rule->if_zero, -1) != 0)
+            continue;
+        if (show_fits(rule, log, lines))
+            return &rule->ruling;
+    }
+    return NULL;
+}
+
+/* For a person who has to find out: how the traceback ended, or the last words. */
+static void show_last_words(const struct diag_log *log, json_t *lines)
+{
+    size_t shown = 0;
+
+    for (size_t i = log->count; i-- > 0 && shown == 0;) {
+        if (log->lines[i].exception) {
+            diag_show_line(lines, log->lines[i].text, log->lines[i].length);
+            shown++;
+        }
+    }
+    for (size_t i = log->count; i-- > 0 && shown < LAST_WORDS;) {
+        if (log->lines[i].noise)
+            continue;
+        diag_show_line(lines, log->lines[i].text, log->lines[i].length);
+        shown++;
+    }
+}
+
+static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t *user_rules,
+                                json_t *lines)
+{
+    sw_auto(diag_log) struct diag_log log = { 0 };
+    const struct diag_ruling *ruling = diag_judge_reason(evidence);
+    struct diag_ruling of_user;
+    size_t own_lines;
+
+    if (!ruling)
+        ruling = diag_judge_facts(evidence, lines);
+    if (ruling)
+        return *ruling;
+    diag_log_read(&log, evidence->log_tail);
+    own_lines = log.count;
+    diag_log_add(&log, evidence->message);
+    if (diag_judge_user(user_rules, &log, &of_user, lines))
+        return of_user;
+    ruling = judge_log(&log, evidence->facts, lines);
+    if (ruling)
+        return *ruling;
+    log.count = own_lines;                /* the message is evidence already */
+    show_last_words(&log, lines);
+    ruling = diag_judge_symptom(evidence);
+    return ruling ? *ruling : unknown;
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static json_t *platform_lines(const struct sw_evidence *evidence, const char *cause)
+{
+    json_t *lines = json_array();
+    int64_t peak = sw_json_int(evidence->facts, "peak_memory_bytes", 0);
+
+    if (evidence->message[0])
+        diag_show_line(lines, evidence->message, strlen(evidence->message));
+    if (evidence->signal)
+        json_array_append_new(lines, json_sprintf("killed by signal %d", evidence->signal));
+    else if (evidence->exit_code != SW_NO_EXIT_CODE)
+        json_array_append_new(lines, json_sprintf("exit code %d", evidence->exit_code));
+    if (evidence->failed_replica >= 0)
+        json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
+                                                  evidence->failed_replica));
+    if (peak > 0 && strcmp(cause, "memory") == 0) {
+        char size[32];
+
+        sw_size_format(peak, size);
+        json_array_append_new(lines, json_sprintf("its memory reached %s", size));
+    }
+    return lines;
+}
+
+static void name_event(const struct sw_evidence *evidence, char *event, size_t size)
+{
+    if (evidence->signal)
+        snprintf(event, size, "signal-%d", evidence->signal);
+    else if (sw_text_same(evidence->reason, "exit"))
+        snprintf(event, size, "exit-%d", evidence->exit_code);
+    else
+        snprintf(event, size, "%s", evidence->reason);
+}
+
+json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_rules)
+{
+    sw_auto(json) json_t *seen = json_array();
+    struct diag_ruling ruling;
+    json_t *lines;
+    char event[64];
+
+    if (evidence->state != SW_ERROR)
+        return NULL;
+    ruling = judge(evidence, user_rules, seen);
+    lines = platform_lines(evidence, ruling.cause);
+    json_array_extend(lines, seen);
+    name_event(evidence, event, sizeof event);
+    return sw_json_object(
+        SW_STR("err_class", ruling.err_class),
+        SW_STR("cause", ruling.cause),
+        SW_STR("rule", ruling.name),
+        SW_STR("suggestion", ruling.suggestion),
+        SW_SUB("evidence", lines),
+        SW_SUB("job_failure_by_node_event",
+               json_pack("[o]", sw_json_object(SW_STR("node_event_name", event),
+                                               SW_STR("message", evidence->message)))),
+        SW_SUB("log_streams", json_array()));
+}
+
+json_t *sw_diagnose(const struct sw_evidence *evidence)
+{
+    return sw_diagnose_with(evidence, NULL);
+}

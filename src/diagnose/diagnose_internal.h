@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diagnose_internal.h - what the files of diagnose/ share: lines, patterns, rules, rulings.
+ */
+#ifndef SW_DIAGNOSE_DIAGNOSE_INTERNAL_H
+#define SW_DIAGNOSE_DIAGNOSE_INTERNAL_H
+
+#include "diagnose/diagnose.h"
+
+#include "base/buf.h"
+
+#define DIAG_PROGRAM "ERR_PROGRAM"
+#define DIAG_INFRA   "ERR_INFRA"
+
+enum {
+    DIAG_TAIL_BYTES = 64 * 1024,    /* how much of the log's end is looked at */
+    DIAG_LINE_BYTES = 4 * 1024,     /* what is longer is cut */
+    DIAG_LINES = 2000,
+    DIAG_EVIDENCE_BYTES = 300,
+    DIAG_EVIDENCE_LINES = 3,
+};
+
+/* What a rule says once it applies. Texts live as long as the rules do. */
+struct diag_ruling {
+    const char *name, *err_class, *cause, *suggestion;
+};
+
+/* ---- log_lines.c: the tail of a log, cut into lines ---------------------------------- */
+
+struct diag_line {
+    const char *text;       /* without the labels that launchers and clocks put in front */
+    size_t length;
+    int rank;               /* from a "[rank3]:" label; -1: none */
+    bool noise;             /* never a sign of failure, whatever words are in it */
+    bool exception;         /* ends the last Python traceback, or one that it was caused by */
+};
+
+struct diag_log {
+    struct diag_line *lines;    /* blank ones are left out; the newest is the last */
+    size_t count;
+};
+
+/* Borrows `tail`. */
+void diag_log_read(struct diag_log *log, const char *tail);
+void diag_log_add(struct diag_log *log, const char *line);    /* after the newest; borrowed */
+void diag_log_done(struct diag_log *log);
+static inline void diag_log_auto(struct diag_log *log) { diag_log_done(log); }
+
+/* ---- pattern.c ------------------------------------------------------------------------ */
+
+/* `*` is any run of bytes, `#` one or more digits, `^` in front and `$` at the end mean the
+ * line's ends; the rest is itself. Time is bounded by length of pattern times line. */
+bool diag_pattern_match(const char *pattern, const char *text, size_t length);
+
+/* ---- log_rules.c: the table of patterns ------------------------------------------------ */
+
+/* How near to the end of the log a line must stand to count as the reason for the end. */
+enum diag_reach {
+    DIAG_ANYWHERE,       /* hardware does not recover: whole tail */
+    DIAG_NEAR_END,
+    DIAG_AT_END,
+    DIAG_EXCEPTION,      /* only where a Python traceback ends */
+};
+
+enum { DIAG_PATTERNS = 12 };
+
+struct diag_log_rule {
+    struct diag_ruling ruling;
+    enum diag_reach reach;
+    const char *patterns[DIAG_PATTERNS];
+    bool (*also)(const struct diag_line *line);    /* a further condition; NULL: none */
+    const char *if_zero;                           /* only when this fact is given and 0 */
+};
+
+extern const struct diag_log_rule diag_log_rules[];
+extern const size_t diag_log_rule_count;
+
+bool diag_log_rule_fits(const struct diag_log_rule *rule, const struct diag_line *line);
+
+/* How many lines from the end a rule looks at. */
+size_t diag_reach_lines(enum diag_reach reach);
+
+/* ---- facts.c --------------------------------------------------------------------------- */
+
+bool diag_fact_set(const json_t *facts, const char *name);
+/* What the runner saw; appends the fact to `lines`. NULL: nothing that tells a cause. */
+const struct diag_ruling *diag_judge_facts(const struct sw_evidence *evidence, json_t *lines);
+
+/* ---- xid.c ----------------------------------------------------------------------------- */
+
+enum diag_xid { DIAG_XID_UNKNOWN, DIAG_XID_HARDWARE, DIAG_XID_PROGRAM };
+enum diag_xid diag_xid_kind(int64_t code, const char **meaning);   /* meaning: static */
+bool diag_line_is_hardware_xid(const struct diag_line *line);
+bool diag_line_is_program_xid(const struct diag_line *line);
+
+/* ---- rules.c: causes and symptoms a platform states -------------------------------------- */
+
+const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence);
+const struct diag_ruling *diag_judge_symptom(const struct sw_evidence *evidence);
+int diag_signal_of(const struct sw_evidence *evidence);     /* 128+N counts as N; 0: none */
+
+/* ---- user_rules.c ------------------------------------------------------------------------ */
+
+/* The first of the user's rules that fits a line; the lines go to `lines`. */
+bool diag_judge_user(const json_t *user_rules, const struct diag_log *log,
+                     struct diag_ruling *ruling, json_t *lines);
+
+/* ---- retry.c ----------------------------------------------------------------------------- */
+
+void diag_list_causes(struct sw_buf *out);             /* "memory, user, ..." */
+const char *diag_class_of_cause(const char *cause);    /* NULL: no such cause */
+
+/* ---- diagnose.c -------------------------------------------------------------------------- */
+
+/* Put a text in front of those in `lines`: one line, harmless, cut. */
+void diag_show_line(json_t *lines, const char *text, size_t length);
+
+#endif

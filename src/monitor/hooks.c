@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks.c - which hooks hear of an event, and who runs them.
+ *
+ * The watcher runs no command itself: it starts slipway-hook in a session of its own, and that
+ * claims the notice before it acts. So killing the watcher at any instant loses nothing (the
+ * notice is still due) and doubles nothing (of several helpers one wins the claim). See
+ * docs/internals/hooks.md.
+ */
+#include "monitor/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+enum {
+    EVENTS_AT_ONCE = 256,
+    PAGES_AT_ONCE = 16,            /* so that a refresh is not held up by a flood */
+    HELPERS_AT_ONCE = 16,
+};
+
+/* What happened, in the words of `notify.on`, and the hook that has it in its name. */
+static const struct happening {
+    const char *kind;
+    const char *state;             /* of a "state" event; NULL: any */
+    const char *word;
+    const char *hook;              /* NULL: none but notify */
+} happenings[] = {
+    { "state",   "Complete", "complete", "on_complete" },
+    { "state",   "Error",    "error",    "on_error" },
+    { "state",   "Canceled", "canceled", "on_canceled" },
+    { "state",   NULL,       "status",   "on_status" },
+    { "attempt", NULL,       "retry",    NULL },
+    { "attempt", NULL,       "status",   "on_status" },
+    { "epoch",   NULL,       "epoch",    "on_epoch_milestone" },
+    { "guard",   NULL,       "guard",    NULL },
+};
+
+static const char *const default_words[] = { "complete", "error", "canceled" };
+
+static bool notify_wants(const json_t *notify, const char *word)
+{
+    const json_t *on = json_object_get(notify, "on");
+    json_t *listed;
+    size_t i;
+
+    for (i = 0; !json_is_array(on) && i < SW_COUNT(default_words); i++)
+        if (strcmp(default_words[i], word) == 0)
+            return true;
+    json_array_foreach(on, i, listed)
+        if (sw_text_same(json_string_value(listed), word))
+            return true;
+    return false;
+}
+
+static void add_once(json_t *hooks, const char *name)
+{
+    json_t *known;
+    size_t i;
+
+    json_array_foreach(hooks, i, known)
+        if (strcmp(json_string_value(known), name) == 0)
+            return;
+    json_array_append_new(hooks, json_string(name));
+}
+
+static bool happened(const struct happening *happening, const char *kind, const json_t *data)
+{
+    const char *state = sw_json_str(data, "state");
+
+    if (strcmp(happening->kind, kind) != 0)
+        return false;
+    /* A new reason or message for the same state is no change of state. */
+    if (strcmp(kind, "state") == 0 && sw_text_same(state, sw_json_str(data, "was")))
+        return false;
+    return !happening->state || sw_text_same(happening->state, state);
+}
+
+void sw_hooks_for(const json_t *plan, const char *kind, const json_t *data, json_t *hooks)
+{
+    const json_t *commands = json_object_get(plan, "hooks");
+    const json_t *notify = json_object_get(plan, "notify");
+
+    for (size_t i = 0; i < SW_COUNT(happenings); i++) {
+        const struct happening *happening = &happenings[i];
+
+        if (!happened(happening, kind, data))
+            continue;
+        if (happening->hook && sw_json_str(commands, happening->hook))
+            add_once(hooks, happening->hook);
+        if (!notify_wants(notify, happening->word))
+            continue;
+        if (sw_json_str(notify, "command"))
+            add_once(hooks, "notify.command");
+        if (sw_json_str(notify, "webhook"))
+            add_once(hooks, "notify.webhook");
+    }
+}
+
+static void look_up(void *context, const struct sw_job *job, int64_t event_seq, const char *kind,
+                    const json_t *data, json_t *hooks)
+{
+    (void)context, (void)event_seq;
+    sw_hooks_for(job->plan, kind, data, hooks);
+}
+
+/* ---- somebody to run it ----------------------------------------------------------------------- */
+
+struct starting {
+    char *program, *dir;
+    int result;
+    struct sw_error err;
+};
+
+/* In the child: nothing but system calls, since the caller may have threads. */
+static void become_helper(const char *program, char *const argv[])
+{
+    int nothing = open("/dev/null", O_RDWR);
+    sigset_t none;
+
+    setsid();
+    if (fork() != 0)
+        _exit(0);
+    if (nothing >= 0) {
+        dup2(nothing, 0);
+        dup2(nothing, 1);
+        dup2(nothing, 2);
+    }
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execv(program, argv);
+    _exit(127);
+}
+
+static int start_helper(void *context, int64_t event_seq, const char *hook)
+{
+    struct starting *starting = context;
+    sw_autofree char *event = sw_format("%lld", (long long)event_seq);
+    char *argv[] = { (char *)"slipway-hook", starting->dir, event, (char *)hook, NULL };
+    pid_t child;
+
+    if (!starting->program)
+        starting->program = sw_helper_path("slipway-hook", &starting->err);
+    if (!starting->program) {
+        starting->result = -1;
+        return 1;
+    }
+    child = fork();
+    if (child == 0)
+        become_helper(starting->program, argv);
+    if (child < 0) {
+        starting->result = sw_fail_errno(&starting->err, SW_E_IO, "cannot start a hook");
+        return 1;
+    }
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return 0;
+}
+
+int sw_hooks_run(struct sw_store *store, struct sw_error *err)
+{
+    const char *path = sw_store_path(store), *slash = strrchr(path, '/');
+    struct starting starting = {
+        .dir = slash ? sw_strndup(path, (size_t)(slash - path)) : sw_strdup("."),
+    };
+    bool found = true;
+    int result = 0;
+
+    for (int page = 0; result == 0 && found && page < PAGES_AT_ONCE; page++)
+        result = sw_store_due(store, EVENTS_AT_ONCE, look_up, NULL, &found, err);
+    if (result == 0)
+        result = sw_store_notices(store, HELPERS_AT_ONCE, start_helper, &starting, err);
+    if (result == 0 && starting.result < 0) {
+        result = -1;
+        if (err)
+            *err = starting.err;
+    }
+    free(starting.program);
+    free(starting.dir);
+    return result;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * look.c - ask one platform about its jobs, and what the answers mean for the store.
+ *
+ * Four answers need thought:
+ *   - "no such job" once may be a lie (a cache, a restarting server). The first time only the
+ *     reason becomes "missing"; if it is still so some seconds later, the job is lost.
+ *   - A row still "submitting" whose submitter is alive is left alone. If the submitter is dead,
+ *     one refresher claims the row and asks the platform: found -> adopted, absent -> nothing was
+ *     started, and the row says so. A later attempt is sent instead (resend.c).
+ *   - A failure that is to be retried never becomes a final state. If only our own judgement says
+ *     that the job is gone, it is canceled first: two attempts at once would write to the same
+ *     results.
+ *   - A cancel that was asked for but never confirmed (the client died) is carried out again.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "diagnose/diagnose.h"
+#include "monitor/monitor_internal.h"
+#include "monitor/retry.h"
+
+enum {
+    SLICE = 1024,                      /* rows in memory at a time */
+    MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
+    CANCEL_AGAIN_MS = 30000,           /* how old an unconfirmed cancel must be to be repeated */
+    FOREIGN_SUBMIT_MS = 5 * 60 * 1000, /* a submitter we cannot see (other machine, reboot) */
+    AVOID_MOST = 32,                   /* nodes to keep away from */
+};
+
+struct view {                          /* one row, what was seen of it, and what follows */
+    struct sw_job job;
+    json_t *verdict;
+    bool judged;                       /* the end is our own judgement, not the platform's word */
+    bool send;                         /* the attempt is due, and nothing of it is there */
+};
+
+struct slice {
+    const struct question *question;
+    struct sw_store *store;
+    struct sw_link *link;
+    struct view *views;
+    struct sw_sighting *seen;          /* beside the views: poll wants them in a row */
+    size_t count;
+    int64_t now_ms;
+};
+
+static void slice_auto(struct slice *slice)
+{
+    for (size_t i = 0; i < slice->count; i++) {
+        json_decref(slice->seen[i].live);
+        json_decref(slice->views[i].verdict);
+        sw_job_done(&slice->views[i].job);
+    }
+    free(slice->views);
+    free(slice->seen);
+}
+
+struct sw_jobref monitor_ref(const struct sw_job *job)
+{
+    return (struct sw_jobref){ .id = job->id, .remote_id = job->remote_id,
+                               .attempt = job->attempt, .details = job->details,
+                               .plan = job->plan };
+}
+
+/* ---- which rows are ours to look at ----------------------------------------------------------- */
+
+static bool submitter_may_live(const struct sw_job *job)
+{
+    struct sw_proc owner;
+
+    if (!job->owner || sw_proc_from_json(job->owner, &owner) < 0)
+        return false;
+    if (sw_proc_same_boot(&owner))
+        return sw_proc_alive(&owner);
+    return sw_now_ms() - job->updated_ms < FOREIGN_SUBMIT_MS;
+}
+
+/* A submitting one only after its submitter died, and a retry only when its time has come. */
+static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, int64_t now_ms)
+{
+    sw_auto(json) json_t *me = NULL;
+    struct sw_proc self;
+    bool won = false;
+
+    if (job->phase != SW_PHASE_SUBMITTING)
+        return job->phase == SW_PHASE_ACTIVE;
+    if (job->not_before_ms > now_ms && !job->canceling)
+        return false;
+    if (submitter_may_live(job) || sw_proc_self(&self) < 0)
+        return false;
+    me = sw_proc_json(&self);
+    return sw_store_claim(store, job->id, job->owner, me, &won, NULL) == 0 && won;
+}
+
+static int load(struct slice *slice, size_t from, struct sw_error *err)
+{
+    const struct question *question = slice->question;
+
+    for (size_t i = from; i < question->count && i < from + SLICE; i++) {
+        sw_auto(sw_job) struct sw_job job = { 0 };
+        struct sw_error why = { 0 };
+
+        if (sw_store_get(slice->store, question->ids[i], SW_COLUMNS_ALL, &job, &why) < 0) {
+            if (why.code == SW_E_NOT_FOUND)       /* removed meanwhile */
+                continue;
+            if (err)
+                *err = why;
+            return -1;
+        }
+        if (!ours_to_look_at(slice->store, &job, slice->now_ms))
+            continue;
+        slice->views[slice->count].job = job;
+        job = (struct sw_job){ 0 };
+        slice->seen[slice->count] = (struct sw_sighting){
+            .job = monitor_ref(&slice->views[slice->count].job),
+            .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
+        };
+        slice->count++;
+    }
+    return 0;
+}
+
+/* We claimed these rows to find out, and did not: let the next one try. */
+static void release_claims(const struct slice *slice)
+{
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->views[i].job.phase == SW_PHASE_SUBMITTING &&
+            slice->seen[i].presence == SW_UNSEEN)
+            monitor_let_go(slice->store, slice->views[i].job.id);
+}
+
+/* ---- what an answer means --------------------------------------------------------------------- */
+
+void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+                 const char *message)
+{
+    seen->presence = SW_PRESENT;
+    seen->state = state;
+    seen->exit_code = SW_NO_EXIT_CODE;
+    seen->failed_replica = -1;
+    seen->ended_ms = sw_state_is_final(state) ? sw_now_ms() : 0;
+    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
+    snprintf(seen->message, sizeof seen->message, "%.255s", message);
+}
+
+/* The platform has no such job: what that means depends on how far we were. */
+static void judge_absence(struct view *view, struct sw_sighting *seen, int64_t now_ms)
+{
+    const struct sw_job *job = &view->job;
+
+    if (job->phase == SW_PHASE_SUBMITTING && job->canceling) {
+        monitor_say(seen, SW_CANCELED, "canceled", "canceled before anything was started");
+    } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
+        seen->presence = SW_UNSEEN;
+        view->send = true;
+    } else if (job->phase == SW_PHASE_SUBMITTING) {
+        monitor_say(seen, SW_ERROR, "not-started",
+                    "the submit was interrupted before anything was started");
+    } else if (!sw_text_same(job->reason, "missing")) {
+        monitor_say(seen, job->state, "missing",
+                    "the platform says there is no such job; looking again");
+    } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
+        monitor_say(seen, SW_ERROR, "lost", "the platform no longer knows this job");
+        view->judged = true;
+    } else {
+        seen->presence = SW_UNSEEN;
+    }
+}
+
+/* A claimed row whose job exists after all: remember what submit could not. */
+static int take_over(const struct slice *slice, const struct sw_job *job, struct sw_error *err)
+{
+    const struct sw_platform *platform = slice->question->platform;
+    struct sw_receipt receipt = { 0 };
+    json_t *plan = NULL;
+    int result;
+
+    if (platform->adopt && platform->adopt(slice->link, job->id, &plan, &receipt, NULL) < 0)
+        receipt = (struct sw_receipt){ 0 };
+    result = sw_store_submitted(slice->store, job->id, receipt.remote_id, receipt.details,
+                                receipt.results_dir ? receipt.results_dir : job->results_dir, err);
+    json_decref(plan);
+    json_decref(receipt.details);
+    free(receipt.results_dir);
+    return result;
+}
+
+static json_t *verdict_of(const struct slice *slice, const struct sw_sighting *seen)
+{
+    const struct sw_platform *platform = slice->question->platform;
+    struct sw_evidence evidence = { 0 };
+    json_t *verdict;
+
+    if (seen->state != SW_ERROR || seen->presence != SW_PRESENT)
+        return NULL;
+    if (!platform->evidence || platform->evidence(slice->link, &seen->job, &evidence, NULL) < 0) {
+        sw_evidence_done(&evidence);
+        evidence = (struct sw_evidence){ 0 };
+    }
+    /* The sighting is what the store will say; evidence may only add to it. */
+    evidence.state = seen->state;
+    memcpy(evidence.reason, seen->reason, sizeof evidence.reason);
+    memcpy(evidence.message, seen->message, sizeof evidence.message);
+    evidence.exit_code = seen->exit_code;
+    evidence.signal = seen->signal;
+    evidence.failed_replica = seen->failed_replica;
+    verdict = sw_diagnose(&evidence);
+    sw_evidence_done(&evidence);
+    return verdict;
+}
+
+static void cancel_again(const struct slice *slice, const struct sw_job *job,
+                         const struct sw_sighting *seen)
+{
+    if (job->canceling && seen->presence == SW_PRESENT && !sw_state_is_final(seen->state) &&
+        slice->now_ms - job->updated_ms >= CANCEL_AGAIN_MS)
+        slice->question->platform->cancel(slice->link, &seen->job, NULL);
+}
+
+/* ---- retry ------------------------------------------------------------------------------------ */
+
+/* Where the next attempt should not go: where earlier ones failed, and now this one. */
+static json_t *nodes_to_avoid(const struct sw_job *job, const struct sw_sighting *failed)
+{
+    const char *node = *failed->node ? failed->node : job->node;
+    json_t *avoid = json_is_array(job->avoid) ? json_deep_copy(job->avoid) : json_array();
+    json_t *known;
+    size_t i;
+
+    json_array_foreach(avoid, i, known)
+        if (sw_text_same(json_string_value(known), node))
+            return avoid;
+    if (!sw_text_empty(node))
+        json_array_append_new(avoid, sw_json_text(node));
+    if (json_array_size(avoid) > AVOID_MOST)
+        json_array_remove(avoid, 0);
+    return avoid;
+}
+
+/* Try a failed job again, where its rules say so. What was retried is taken out of the sightings:
+ * it is not an end. */
+static int retry_or_end(const struct slice *slice, size_t index, struct sw_error *err)
+{
+    struct sw_sighting *seen = &slice->seen[index];
+    const struct view *view = &slice->views[index];
+    sw_auto(json) json_t *avoid = NULL;
+    struct sw_retry retry;
+    bool won = false;
+
+    if (seen->presence != SW_PRESENT || seen->state != SW_ERROR || view->job.canceling ||
+        (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
+        return 0;
+    sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
+                    sw_retry_jitter(view->job.id, view->job.attempt), &retry);
+    if (!retry.again)
+        return 0;
+    if (view->judged && slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
+        seen->presence = SW_UNSEEN;          /* not certain yet that nothing runs: look again */
+        return 0;
+    }
+    avoid = retry.avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
+    if (sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry.wait_ms, avoid,
+                       retry.why, slice->now_ms, &won, err) < 0)
+        return -1;
+    seen->presence = SW_UNSEEN;
+    return 0;
+}
+
+/* ---- one slice -------------------------------------------------------------------------------- */
+
+static int judge(struct slice *slice, struct sw_error *err)
+{
+    for (size_t i = 0; i < slice->count; i++) {
+        struct view *view = &slice->views[i];
+        struct sw_sighting *seen = &slice->seen[i];
+
+        if (seen->presence == SW_ABSENT)
+            judge_absence(view, seen, slice->now_ms);
+        else if (seen->presence == SW_PRESENT && view->job.phase == SW_PHASE_SUBMITTING &&
+                 take_over(slice, &view->job, err) < 0)
+            return -1;
+        cancel_again(slice, &view->job, seen);
+        view->verdict = verdict_of(slice, seen);
+        if (retry_or_end(slice, i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int write_down(const struct slice *slice, struct sw_error *err)
+{
+    sw_autofree json_t **verdicts = sw_alloc(slice->count * sizeof *verdicts);
+
+    for (size_t i = 0; i < slice->count; i++)
+        verdicts[i] = slice->views[i].verdict;
+    return sw_store_saw_many(slice->store, slice->seen, slice->count, verdicts, slice->now_ms,
+                             NULL, err);
+}
+
+/* Somebody who only waits must not miss a milestone for others. */
+static bool wants_progress(const struct question *question, const struct sw_job *job)
+{
+    return question->progress ||
+           sw_json_str(json_object_get(job->plan, "hooks"), "on_epoch_milestone");
+}
+
+/* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
+static int follow_up(const struct slice *slice, struct sw_error *err)
+{
+    const struct sw_platform *platform = slice->question->platform;
+
+    for (size_t i = 0; i < slice->count; i++) {
+        struct view *view = &slice->views[i];
+        const struct sw_sighting *seen = &slice->seen[i];
+
+        if (view->send && monitor_send_again(slice->store, platform, slice->link, view->job.id,
+                                             err) < 0)
+            return -1;
+        if (seen->presence != SW_PRESENT)
+            continue;
+        if (seen->state == SW_RUNNING)
+            monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
+        if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
+            monitor_read_progress(slice->store, platform, slice->link, &view->job, seen);
+    }
+    return 0;
+}
+
+static void note_unreachable(json_t *unreachable, const char *platform, const struct sw_error *why)
+{
+    if (unreachable)
+        json_array_append_new(unreachable, sw_json_object(SW_STR("platform", platform),
+                                                          SW_STR("message", why->message)));
+}
+
+/* 1: the platform did not answer, and asking for the rest of its jobs would not help. */
+static int look_at_slice(const struct sw_harbour *harbour, const struct question *question,
+                         struct sw_link *link, size_t from, json_t *unreachable,
+                         struct sw_error *err)
+{
+    __attribute__((cleanup(slice_auto))) struct slice slice = {
+        .question = question, .store = harbour->store, .link = link, .now_ms = sw_now_ms(),
+        .views = sw_alloc(SLICE * sizeof *slice.views), .seen = sw_alloc(SLICE * sizeof *slice.seen),
+    };
+    struct sw_error why = { 0 };
+    int polled;
+
+    if (load(&slice, from, err) < 0)
+        return -1;
+    if (slice.count == 0)
+        return 0;
+    polled = question->platform->poll(link, slice.seen, slice.count, &why);
+    for (size_t i = 0; polled < 0 && i < slice.count; i++)
+        slice.seen[i].presence = SW_UNSEEN;
+    release_claims(&slice);
+    if (polled < 0) {
+        note_unreachable(unreachable, question->platform->name, &why);
+        return 1;
+    }
+    slice.now_ms = sw_now_ms();
+    if (judge(&slice, err) < 0 || write_down(&slice, err) < 0)
+        return -1;
+    return follow_up(&slice, err);
+}
+
+int monitor_look(const struct sw_harbour *harbour, const struct question *question,
+                 json_t *unreachable, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    struct sw_link *link = harbour->link(harbour->context, question->platform, question->profile,
+                                         &why);
+    int result = 0;
+
+    if (!link) {
+        note_unreachable(unreachable, question->platform->name, &why);
+        return 0;
+    }
+    for (size_t from = 0; from < question->count && result == 0; from += SLICE)
+        result = look_at_slice(harbour, question, link, from, unreachable, err);
+    return result < 0 ? -1 : 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * monitor_internal.h - what the files of monitor/ share: one question to one platform, and the
+ * steps by which its answer is worked through.
+ */
+#ifndef SW_MONITOR_INTERNAL_H
+#define SW_MONITOR_INTERNAL_H
+
+#include "monitor/refresh.h"
+
+struct question {                    /* the jobs of one platform and profile, by name */
+    const struct sw_platform *platform;
+    char *profile;                   /* NULL: the platform's own name */
+    char (*ids)[SW_ID_SIZE];
+    size_t count;
+    bool progress;
+};
+
+/* crew.c: ask all these, in parallel; takes over what they own. */
+int monitor_ask_all(const struct sw_harbour *harbour, struct question *questions, size_t count,
+                    int64_t deadline_ms, json_t *unreachable, struct sw_error *err);
+
+/* look.c: ask one, and work through the answers. */
+int monitor_look(const struct sw_harbour *harbour, const struct question *question,
+                 json_t *unreachable, struct sw_error *err);
+
+struct sw_jobref monitor_ref(const struct sw_job *job);
+
+/* A sighting of our own making. */
+void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+                 const char *message);
+
+/* resend.c: the row is claimed by us, and the platform certainly has nothing of this attempt. */
+int monitor_send_again(struct sw_store *store, const struct sw_platform *platform,
+                       struct sw_link *link, const char *id, struct sw_error *err);
+void monitor_let_go(struct sw_store *store, const char *id);
+
+/* progress.c: read on in the log of a running job, and remember how far it is. */
+void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
+                           struct sw_link *link, const struct sw_job *job,
+                           const struct sw_sighting *seen);
+
+/* guard.c: a job that stands still, on platforms that do not watch for it themselves. */
+void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
+                   struct sw_link *link, struct sw_job *job, const struct sw_sighting *seen,
+                   int64_t now_ms);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * progress.c - how far a job's training is, read from its log a piece at a time.
+ *
+ * The store keeps where the last reading ended, so that any watcher goes on from there. A log that
+ * grows faster than it is read is caught up with by a jump to its end: progress wants the newest
+ * line, not every line. Nothing here may fail a refresh; progress is a courtesy.
+ *
+ * The document in the store is core/progress.h's, and beside it "offset", "last_line",
+ * "last_output_ms" and "live".
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/progress.h"
+#include "monitor/monitor_internal.h"
+
+enum {
+    PIECE = 32 * 1024,
+    ROUND = 256 * 1024,            /* bytes per job and look */
+    LINE_SHOWN = 200,
+    MILESTONES_MOST = 100,         /* events for one reading */
+    INTERVAL = 10,                 /* epochs, when the job file does not say */
+};
+
+/* The last line with anything in it, harmless on a terminal; NULL: there is none. */
+static char *last_line(const char *bytes, size_t length)
+{
+    size_t end = length, begin;
+    char *text;
+
+    while (end > 0 && isspace((unsigned char)bytes[end - 1]))
+        end--;
+    if (end == 0)
+        return NULL;
+    begin = end;
+    while (begin > 0 && bytes[begin - 1] != '\n' && bytes[begin - 1] != '\r' &&
+           end - begin < LINE_SHOWN)
+        begin--;
+    while (begin < end && ((unsigned char)bytes[begin] & 0xc0) == 0x80)
+        begin++;                   /* not in the middle of a character */
+    text = sw_text_printable(bytes + begin, end - begin);
+    if (strlen(text) > LINE_SHOWN) {
+        size_t cut = LINE_SHOWN;
+
+        while (cut > 0 && ((unsigned char)text[cut] & 0xc0) == 0x80)
+            cut--;
+        text[cut] = '\0';
+    }
+    return text;
+}
+
+struct reading {
+    const struct sw_platform *platform;
+    struct sw_link *link;
+    struct sw_jobref ref;
+    int replica;
+    int64_t offset;                /* of the next byte to read */
+    struct sw_progress_reader reader;
+    char *line;                    /* the last one; owned */
+};
+
+/* Where to go on: where the last reading ended, or near the end of a log that ran away. */
+static void find_place(struct reading *r)
+{
+    int64_t size = 0;
+
+    if (r->platform->log_size(r->link, &r->ref, r->replica, &size, NULL) == 0 &&
+        (size < r->offset || size - r->offset > ROUND))
+        r->offset = size > ROUND ? size - ROUND : 0;
+}
+
+static void read_on(struct reading *r)
+{
+    sw_autofree char *bytes = sw_alloc(PIECE);
+
+    find_place(r);
+    for (int64_t left = ROUND; left > 0;) {
+        ssize_t n = r->platform->read_log(r->link, &r->ref, r->replica, r->offset, bytes, PIECE,
+                                          NULL);
+        char *line = n > 0 ? last_line(bytes, (size_t)n) : NULL;
+
+        if (n <= 0)
+            break;
+        sw_progress_feed(&r->reader, bytes, (size_t)n, sw_now_ms());
+        if (line) {
+            free(r->line);
+            r->line = line;
+        }
+        r->offset += n;
+        left -= n;
+    }
+}
+
+static json_t *milestones(int64_t before, int64_t now, const json_t *hooks)
+{
+    int64_t every = sw_json_int(hooks, "epoch_milestone_interval", INTERVAL);
+    json_t *list = json_array();
+
+    while (json_array_size(list) < MILESTONES_MOST &&
+           (before = sw_progress_milestone(before, now, every)) >= 0)
+        json_array_append_new(list, json_integer(before));
+    return list;
+}
+
+static json_t *document_of(const struct reading *r, const json_t *known,
+                           const struct sw_sighting *seen)
+{
+    json_t *document = sw_progress_json(&r->reader);
+    json_t *line = r->line ? sw_json_text(r->line)
+                           : json_incref(json_object_get(known, "last_line"));
+
+    if (!document)
+        document = json_object();
+    /* The unfinished line is fed again next time. */
+    json_object_set_new(document, "offset", json_integer(r->offset - r->reader.pending_bytes));
+    if (line)
+        json_object_set_new(document, "last_line", line);
+    if (seen->last_output_ms > 0)
+        json_object_set_new(document, "last_output_ms", json_integer(seen->last_output_ms));
+    if (seen->live)
+        json_object_set(document, "live", seen->live);
+    if (sw_json_int(known, "idle_since_ms", 0) > 0)              /* guard.c's note */
+        json_object_set(document, "idle_since_ms", json_object_get(known, "idle_since_ms"));
+    return document;
+}
+
+void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
+                           struct sw_link *link, const struct sw_job *job,
+                           const struct sw_sighting *seen)
+{
+    struct reading r = {
+        .platform = platform, .link = link, .ref = monitor_ref(job),
+        .replica = seen->failed_replica > 0 ? seen->failed_replica : 0,
+        .offset = sw_json_int(job->progress, "offset", 0),
+        .reader = SW_PROGRESS_READER_INIT,
+    };
+    sw_auto(json) json_t *told = NULL;
+    sw_auto(json) json_t *document = NULL;
+    int64_t before;
+
+    sw_progress_restore(&r.reader, job->progress);
+    before = r.reader.highest_epoch;
+    read_on(&r);
+    if (sw_state_is_final(seen->state))
+        sw_progress_end(&r.reader, sw_now_ms());
+    told = milestones(before, r.reader.highest_epoch, json_object_get(job->plan, "hooks"));
+    document = document_of(&r, job->progress, seen);
+    if (!json_equal(document, job->progress))
+        sw_store_progress(store, job->id, job->attempt, document, told, NULL);
+    sw_progress_reader_done(&r.reader);
+    free(r.line);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * retry.c - is this failure tried again, and when?
+ *
+ * Infrastructure is tried again without being asked; a program's own failure and one that nobody
+ * can explain only when the job file names its cause, since a deterministic error costs the same
+ * hours each time. The pause doubles from the low to the high end of `retry.wait`.
+ *
+ * Pure. Called by look.c with what the rules said about the failure.
+ */
+#include "monitor/retry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "diagnose/diagnose.h"
+
+#define WAIT_LOW_MS  (30 * INT64_C(1000))
+#define WAIT_HIGH_MS (10 * 60 * INT64_C(1000))
+
+static const struct {
+    const char *platform;        /* NULL: everywhere else */
+    int most;
+} default_most[] = {
+    { "slurm", 10 },
+    { NULL, 3 },
+};
+
+static int most_retries(const json_t *retry, const char *platform)
+{
+    size_t i = 0;
+
+    while (default_most[i].platform && !sw_text_same(default_most[i].platform, platform))
+        i++;
+    return (int)sw_json_int(retry, "max", default_most[i].most);
+}
+
+/* "30s" or "30s..10m"; spec/ has checked it, so what cannot be read is an adopted job's. */
+static void wait_range(const char *text, int64_t *low_ms, int64_t *high_ms)
+{
+    const char *dots = text ? strstr(text, "..") : NULL;
+    sw_autofree char *low = dots ? sw_strndup(text, (size_t)(dots - text)) : sw_strdup(text);
+    int64_t first = 0, last = 0;
+
+    *low_ms = WAIT_LOW_MS;
+    *high_ms = WAIT_HIGH_MS;
+    if (!text || sw_duration_parse(low, &first, NULL) < 0 || first < 0)
+        return;
+    *low_ms = *high_ms = first;
+    if (dots && sw_duration_parse(dots + 2, &last, NULL) == 0 && last >= first)
+        *high_ms = last;
+}
+
+static int64_t pause_before(const char *wait, int attempt, unsigned jitter)
+{
+    int64_t low_ms, high_ms, pause_ms, more_ms;
+
+    wait_range(wait, &low_ms, &high_ms);
+    pause_ms = low_ms;
+    for (int i = 1; i < attempt && pause_ms < high_ms; i++)
+        pause_ms = pause_ms > high_ms / 2 ? high_ms : pause_ms * 2;
+    more_ms = pause_ms / 4 / 1000 * jitter;
+    return pause_ms + more_ms > high_ms && high_ms > low_ms ? high_ms : pause_ms + more_ms;
+}
+
+void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_sighting *failed,
+                     const json_t *verdict, unsigned jitter, struct sw_retry *out)
+{
+    const json_t *retry = json_object_get(plan, "retry");
+    const json_t *on = json_object_get(retry, "on");
+    const char *cause = sw_json_str(verdict, "cause");
+    int attempt = failed->job.attempt;
+    char pause[32];
+
+    *out = (struct sw_retry){ .number = attempt, .most = most_retries(retry, platform) };
+    if (failed->state != SW_ERROR) {
+        snprintf(out->why, sizeof out->why, "it did not fail");
+    } else if (!sw_verdict_is_retriable(verdict, on)) {
+        snprintf(out->why, sizeof out->why, "a failure of cause '%.40s' is not tried again%s",
+                 cause ? cause : "unknown", json_is_array(on) ? ": not in retry.on" : "");
+    } else if (out->most == 0) {
+        snprintf(out->why, sizeof out->why, "retries are switched off");
+    } else if (attempt > out->most) {
+        snprintf(out->why, sizeof out->why, "all %d retries are used up", out->most);
+    } else {
+        out->again = true;
+        out->wait_ms = pause_before(sw_json_str(retry, "wait"), attempt, jitter % 1000);
+        out->avoid_node = sw_json_bool(retry, "avoid_bad_nodes", false);
+        sw_duration_format(out->wait_ms / 1000 * 1000, pause);
+        snprintf(out->why, sizeof out->why, "attempt %d failed: %.140s; retry %d of %d in %s",
+                 attempt, *failed->message ? failed->message : failed->reason, out->number,
+                 out->most, pause);
+    }
+}
+
+unsigned sw_retry_jitter(const char *id, int attempt)
+{
+    unsigned hash = 2166136261u ^ (unsigned)attempt;
+
+    for (; *id; id++)
+        hash = (hash ^ (unsigned char)*id) * 16777619u;
+    return (hash >> 8) % 1000;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * retry.h - is this failure tried again, and when? Pure: no clock, no chance, no store.
+ */
+#ifndef SW_MONITOR_RETRY_H
+#define SW_MONITOR_RETRY_H
+
+#include "core/sighting.h"
+
+struct sw_retry {
+    bool again;
+    int64_t wait_ms;         /* from the failure to the next attempt */
+    bool avoid_node;         /* the next attempt keeps away from where this one failed */
+    int number, most;        /* "retry 2 of 3" */
+    char why[256];           /* for people, either way */
+};
+
+/* `plan` and `verdict` as stored (either may be NULL). `jitter` (0 to 999) spreads jobs that failed
+ * together: a quarter of the pause at most is added. */
+void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_sighting *failed,
+                     const json_t *verdict, unsigned jitter, struct sw_retry *out);
+
+/* The same number for the same attempt of the same job, so that two watchers agree. */
+unsigned sw_retry_jitter(const char *id, int attempt);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * local_exec.c - a command beside a running rank, on the caller's terminal.
+ *
+ * It gets what the rank's own command got: the runner's environment (read from the process itself,
+ * since secrets stand nowhere else), the payload's, its folder, CPUs and cgroup. It carries the
+ * job's mark, and a flag in the folder makes the supervisor look for such guests when it ends the
+ * job; we watch for the last word, too, so that nothing begun at that very moment is left behind.
+ */
+#include "platform/local/local_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "core/payload.h"
+
+extern char **environ;
+
+enum { ENVIRON_MAX = 4 * 1024 * 1024, LOOK_EVERY_MS = 500, GUEST_GRACE_MS = 2000 };
+
+struct guest {                         /* what a process beside the rank is started with */
+    char *folder;                      /* the attempt's */
+    pid_t runner;
+    char *inherited;                   /* the runner's environment as /proc gives it */
+    char **environment;                /* vector of owned texts */
+    size_t count;
+    struct sw_payload *payload;
+    char *cgroup;                      /* file to write our pid to; NULL: none */
+    cpu_set_t cpus;
+};
+
+static void guest_auto(struct guest *guest)
+{
+    for (size_t i = 0; i < guest->count; i++)
+        free(guest->environment[i]);
+    free(guest->environment);
+    if (guest->inherited)
+        explicit_bzero(guest->inherited, strlen(guest->inherited));
+    free(guest->inherited);
+    free(guest->folder);
+    free(guest->cgroup);
+    sw_payload_free(guest->payload);
+}
+
+/* ---- the rank ------------------------------------------------------------------------------- */
+
+static int not_running(const char *id, const json_t *status, struct sw_error *err)
+{
+    const char *state = sw_json_str(status, "state"), *message = sw_json_str(status, "message");
+
+    sw_fail(err, SW_E_CONFLICT, "'%s' is not running: it is %s%s%s", id, state ? state : "not here",
+            sw_text_empty(message) ? "" : ", ", message ? message : "");
+    return sw_hint(err, "a command can only run beside a job that runs; see `slipway status %s`",
+                   id);
+}
+
+static bool is_marked(const char *environment, size_t length, const char *folder)
+{
+    sw_autofree char *mark = sw_format("SLIPWAY_JOB_DIR=%s", folder);
+
+    for (const char *at = environment; at < environment + length; at += strlen(at) + 1)
+        if (strcmp(at, mark) == 0)
+            return true;
+    return false;
+}
+
+/* The status may be old and its pid used again: what counts is that this very process carries the
+ * job's mark, and that the supervisor is there. */
+static int find_rank(struct sw_link *link, const struct sw_jobref *job, int replica,
+                     struct guest *guest, struct sw_error *err)
+{
+    sw_auto(json) json_t *over = local_record_read(guest->folder, LOCAL_EXIT);
+    sw_auto(json) json_t *status = local_record_read(guest->folder, LOCAL_STATUS);
+    const json_t *ranks = json_object_get(status, "replicas");
+    const json_t *rank = json_array_get(ranks, (size_t)(replica < 0 ? 0 : replica));
+    sw_autofree char *path = NULL;
+    size_t length = 0;
+
+    (void)link;
+    if (over || !local_lock_held(guest->folder) ||
+        !sw_text_same(sw_json_str(status, "state"), sw_state_name(SW_RUNNING)))
+        return not_running(job->id, over ? over : status, err);
+    if (!rank)
+        return sw_fail(err, SW_E_NOT_FOUND, "'%s' has no rank %d, it has %zu", job->id, replica,
+                       json_array_size(ranks));
+    guest->runner = (pid_t)sw_json_int(rank, "pid", 0);
+    path = sw_format("/proc/%d/environ", (int)guest->runner);
+    guest->inherited = sw_file_read(path, ENVIRON_MAX, &length, NULL);
+    if (!guest->inherited || !is_marked(guest->inherited, length, guest->folder))
+        return sw_fail(err, SW_E_CONFLICT, "rank %d of '%s' is not running (any more)",
+                       replica < 0 ? 0 : replica, job->id);
+    for (const char *at = guest->inherited; at < guest->inherited + length; at += strlen(at) + 1)
+        guest->count++;
+    return 0;
+}
+
+/* ---- environment ---------------------------------------------------------------------------- */
+
+static void set(struct guest *guest, const char *name, const char *value)
+{
+    size_t length = strlen(name), i = 0;
+
+    while (i < guest->count && (strncmp(guest->environment[i], name, length) != 0 ||
+                                guest->environment[i][length] != '='))
+        i++;
+    if (i == guest->count) {
+        guest->environment = sw_realloc_array(guest->environment, ++guest->count + 1,
+                                              sizeof *guest->environment);
+        guest->environment[guest->count] = NULL;
+    } else {
+        free(guest->environment[i]);
+    }
+    guest->environment[i] = sw_format("%s=%s", name, value);
+}
+
+static int make_environment(struct guest *guest, struct sw_error *err)
+{
+    sw_auto(json) json_t *letter = local_record_read(guest->folder, LOCAL_PAYLOAD);
+    const char *at = guest->inherited, *name;
+    json_t *value;
+
+    guest->environment = sw_realloc_array(NULL, guest->count + 1, sizeof *guest->environment);
+    for (size_t i = 0; i < guest->count; i++, at += strlen(at) + 1)
+        guest->environment[i] = sw_strdup(at);
+    guest->environment[guest->count] = NULL;
+    guest->payload = letter ? sw_payload_from_json(letter, err) : NULL;
+    if (!guest->payload)
+        return sw_fail(err, SW_E_IO, "cannot read '%s/%s'", guest->folder, LOCAL_PAYLOAD);
+    json_object_foreach(guest->payload->env, name, value)
+        if (json_is_string(value))
+            set(guest, name, json_string_value(value));
+    if (guest->payload->workdir)
+        set(guest, "PWD", guest->payload->workdir);
+    if (getenv("TERM"))
+        set(guest, "TERM", getenv("TERM"));           /* the terminal is ours, not the job's */
+    return 0;
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+static void find_limits(struct guest *guest)
+{
+    sw_autofree char *cgroup = local_cgroup_of_job(guest->runner);
+
+    if (sched_getaffinity(guest->runner, sizeof guest->cpus, &guest->cpus) < 0)
+        CPU_ZERO(&guest->cpus);
+    if (cgroup)
+        guest->cgroup = sw_path_join(cgroup, "cgroup.procs");
+}
+
+/* ---- the process ---------------------------------------------------------------------------- */
+
+struct start_failure {
+    int error;
+    char what[16];
+};
+
+static void become_guest(const struct guest *guest, char *const argv[], pid_t parent, int failed)
+{
+    struct start_failure why = { 0, "start" };
+    sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
+    sigset_t none;
+
+    sigemptyset(&none);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    if (CPU_COUNT(&guest->cpus) > 0)
+        sched_setaffinity(0, sizeof guest->cpus, &guest->cpus);
+    if (guest->cgroup && (cgroup < 0 || write(cgroup, "0", 1) != 1)) {
+        strcpy(why.what, "limit");
+    } else if (guest->payload->workdir && chdir(guest->payload->workdir) < 0) {
+        strcpy(why.what, "enter");
+    } else {
+        environ = guest->environment;                 /* its PATH finds the program */
+        execvp(argv[0], argv);
+    }
+    why.error = errno;
+    _exit(write(failed, &why, sizeof why) < 0 ? 126 : 127);
+}
+
+static int explain(const struct guest *guest, char *const argv[], const struct start_failure *why,
+                   struct sw_error *err)
+{
+    if (strcmp(why->what, "limit") == 0)
+        return sw_fail(err, SW_E_REFUSED, "cannot join the limits of the job: %s",
+                       strerror(why->error));
+    if (strcmp(why->what, "enter") == 0)
+        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s",
+                       guest->payload->workdir, strerror(why->error));
+    return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", argv[0], strerror(why->error));
+}
+
+static pid_t start(const struct guest *guest, char *const argv[], struct sw_error *err)
+{
+    struct start_failure why;
+    pid_t parent = getpid(), pid;
+    int ends[2];
+    ssize_t n;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+    pid = fork();
+    if (pid == 0)
+        become_guest(guest, argv, parent, ends[1]);
+    close(ends[1]);
+    do
+        n = pid > 0 ? read(ends[0], &why, sizeof why) : -1;
+    while (n < 0 && pid > 0 && errno == EINTR);
+    close(ends[0]);
+    if (pid < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot start a process");
+    if (n != (ssize_t)sizeof why)
+        return pid;
+    waitpid(pid, NULL, 0);
+    return explain(guest, argv, &why, err);
+}
+
+/* Until it ends, or the job does: then it has a moment to end, too. */
+static int stay_with(const struct guest *guest, pid_t pid)
+{
+    sw_autofd int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    sw_autofd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char events[4096] __attribute__((aligned(8)));
+    int64_t kill_at = 0;
+    int status = 0;
+
+    if (watch >= 0)
+        inotify_add_watch(watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        struct pollfd wait[] = { { .fd = process, .events = POLLIN },
+                                 { .fd = watch, .events = POLLIN } };
+
+        if (kill_at && sw_monotonic_ms() >= kill_at) {
+            kill(pid, SIGKILL);
+        } else if (!kill_at && local_has(guest->folder, LOCAL_EXIT)) {
+            kill(pid, SIGTERM);
+            kill_at = sw_monotonic_ms() + GUEST_GRACE_MS;
+        }
+        poll(wait, 2, process < 0 ? 20 : LOOK_EVERY_MS);
+        while (watch >= 0 && read(watch, events, sizeof events) > 0)
+            ;
+    }
+    return status;
+}
+
+/* Ctrl-C is for the command; we share its terminal and must outlive it. */
+static int run_guest(const struct guest *guest, char *const argv[], int *exit_status,
+                     struct sw_error *err)
+{
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
+    pid_t pid;
+    int status;
+
+    sigaction(SIGINT, &ignore, &interrupt);
+    sigaction(SIGQUIT, &ignore, &quit);
+    pid = start(guest, argv, err);
+    status = pid > 0 ? stay_with(guest, pid) : 0;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
+    if (pid < 0)
+        return -1;
+    *exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return 0;
+}
+
+int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err)
+{
+    __attribute__((cleanup(guest_auto))) struct guest guest = { 0 };
+    sw_autofree char *flag = NULL;
+    sw_autofd int fd = -1;
+
+    guest.folder = local_attempt_folder(link, job->id, job->attempt);
+    if (!argv[0])
+        return sw_fail(err, SW_E_USAGE, "no command was given");
+    if (find_rank(link, job, replica, &guest, err) < 0 || make_environment(&guest, err) < 0)
+        return -1;
+    find_limits(&guest);
+    flag = sw_path_join(guest.folder, LOCAL_GUESTS);
+    fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", flag);
+    return run_guest(&guest, argv, exit_status, err);
+}

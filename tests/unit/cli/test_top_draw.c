@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_top_draw.c - a frame of top fits every screen and shows what is selected. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "cli/top_internal.h"
+
+static json_t *document_of(size_t count)
+{
+    json_t *jobs = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *id = sw_format("train-%08zu", i);
+
+        json_array_append_new(jobs, sw_json_object(
+            SW_STR("id", id), SW_STR("status", i % 2 ? "Error" : "Running"),
+            SW_STR("message", "\xe8\xa8\x93\xe7\xb7\xb4 exited with code 3"),
+            SW_STR("last_line", "a line that is long enough to be cut on a narrow screen"),
+            SW_INT("age_ms", 61000)));
+    }
+    return sw_json_object(SW_SUB("jobs", jobs));
+}
+
+static size_t lines_of(const char *text, size_t *widest)
+{
+    size_t lines = 0;
+
+    *widest = 0;
+    for (;;) {
+        size_t length = strcspn(text, "\n");
+        sw_auto(sw_buf) struct sw_buf plain = SW_BUF_INIT;
+
+        for (size_t i = 0; i < length; i++)
+            if (text[i] == '\033')
+                i += strcspn(text + i, "m");
+            else
+                sw_buf_add_char(&plain, text[i]);
+        if (sw_text_columns(sw_buf_text(&plain)) > *widest)
+            *widest = sw_text_columns(sw_buf_text(&plain));
+        lines++;
+        if (!text[length])
+            return lines;
+        text += length + 1;
+    }
+}
+
+static void a_frame_fills_the_screen_exactly_and_never_overflows(void **state)
+{
+    static const struct { size_t columns, rows; } sizes[] = {
+        { 80, 24 }, { 200, 50 }, { 40, 10 }, { 20, 6 }, { 132, 7 },
+    };
+    static struct top_log log;
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        sw_buf_addf(&text, "line %d \xe8\xa8\x93\xe7\xb7\xb4 \033[2J and so on and so on until it is wide\n", i);
+    top_log_add(&log, text.data, text.length);
+    assert_int_equal(log.count, TOP_LOG_LINES);
+    for (size_t i = 0; i < SW_COUNT(sizes); i++)
+        for (size_t jobs = 0; jobs < 60; jobs += 7)
+            for (int mode = 0; mode < 4; mode++) {
+                sw_auto(json) json_t *document = document_of(jobs);
+                sw_auto(sw_buf) struct sw_buf frame = SW_BUF_INIT;
+                struct top_view view = { .selected = jobs, .follow = mode != 2,
+                                         .large_log = mode == 1, .scrolled = 5000,
+                                         .help = mode == 3 };
+                size_t widest;
+
+                top_draw(&frame, document, &log, &view, "", sizes[i].columns, sizes[i].rows,
+                         mode % 2);
+                assert_int_equal(lines_of(sw_buf_text(&frame), &widest), sizes[i].rows);
+                assert_int_equal(widest, sizes[i].columns);
+                assert_null(strstr(sw_buf_text(&frame), "\033[2J"));
+            }
+    top_log_clear(&log);
+}
+
+static void the_selected_job_is_always_in_sight(void **state)
+{
+    static struct top_log log;
+    sw_auto(json) json_t *document = document_of(40);
+
+    (void)state;
+    for (size_t selected = 0; selected < 40; selected++) {
+        sw_auto(sw_buf) struct sw_buf frame = SW_BUF_INIT;
+        struct top_view view = { .selected = selected };
+        sw_autofree char *row = sw_format("\033[7mtrain-%08zu", selected);
+
+        top_draw(&frame, document, &log, &view, "", 80, 24, true);
+        assert_non_null(strstr(sw_buf_text(&frame), row));
+    }
+}
+
+static void a_bar_that_draws_itself_again_shows_its_last_state(void **state)
+{
+    static struct top_log log;
+    static const char text[] = "  1%|#   |\r 50%|##  |\r100%|####|\r\nnext\tcolumn\r\n";
+
+    (void)state;
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        top_log_add(&log, text + i, 1);
+    assert_int_equal(log.count, 2);
+    assert_string_equal(top_log_line(&log, 0), "100%|####|");
+    assert_string_equal(top_log_line(&log, 1), "next    column");
+    top_log_clear(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_fills_the_screen_exactly_and_never_overflows),
+        cmocka_unit_test(the_selected_job_is_always_in_sight),
+        cmocka_unit_test(a_bar_that_draws_itself_again_shows_its_last_state),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

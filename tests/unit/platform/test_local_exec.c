@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_local_exec.c - a command beside a running job: the job's environment, folder and GPUs, its
+ * own exit status, and an end with the job.
+ */
+#include "local_berth.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+static const char *start_sleeper(struct berth *here)
+{
+    const char *id = berth_launch(here, "touch ready; exec sleep 1000");
+    sw_autofree char *ready = sw_path_join(here->folder, "ready");
+
+    berth_wait_file(ready);
+    berth_wait_state(here, id, SW_RUNNING);
+    return id;
+}
+
+static int run_beside(struct berth *here, const char *id, const char *script, struct sw_error *err)
+{
+    struct sw_jobref job = berth_ref(id);
+    char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
+    int status = -1;
+
+    return sw_platform_local.exec(here->link, &job, 0, argv, &status, err) < 0 ? -1 : status;
+}
+
+static char *said(struct berth *here)
+{
+    sw_autofree char *path = sw_path_join(here->folder, "said");
+
+    return sw_file_read(path, 65536, NULL, NULL);
+}
+
+static void it_has_what_the_job_has(void **state)
+{
+    struct berth *here = *state;
+    sw_autofree char *text = NULL, *wanted = NULL;
+    const char *id;
+
+    setenv("SIM_GPUS", "2", 1);
+    setenv("MY_TOKEN", "canary-secret-value", 1);
+    assert_int_equal(sw_secrets_add_env(here->secrets, "MY_TOKEN", NULL), 0);
+    unsetenv("MY_TOKEN");
+    json_array_append_new(here->plan->secrets, json_string("MY_TOKEN"));
+    json_object_set_new(here->plan->env, "COLOUR", json_string("green"));
+    here->plan->gpus = 1;
+    id = start_sleeper(here);
+    assert_int_equal(run_beside(here, id, "echo $COLOUR $MY_TOKEN $SLIPWAY_JOB_ID $NODE_RANK "
+                                "$CUDA_VISIBLE_DEVICES $PWD $(pwd) > said", NULL), 0);
+    text = said(here);
+    wanted = sw_format("green canary-secret-value %s 0 GPU-00000000-0000-0000-0000-000000000000 "
+                       "%s %s\n", id, here->folder, here->folder);
+    assert_string_equal(text, wanted);
+}
+
+static void its_exit_status_is_told(void **state)
+{
+    struct berth *here = *state;
+    const char *id = start_sleeper(here);
+    struct sw_error err = { 0 };
+    struct sw_jobref job = berth_ref(id);
+    char *nothing[] = { (char *)"no-such-program", NULL };
+    int status = 0;
+
+    assert_int_equal(run_beside(here, id, "exit 7", NULL), 7);
+    assert_int_equal(run_beside(here, id, "kill -9 $$", NULL), 137);
+    assert_int_equal(sw_platform_local.exec(here->link, &job, 0, nothing, &status, &err), -1);
+    assert_non_null(strstr(err.message, "no-such-program"));
+}
+
+static void a_job_that_does_not_run_refuses_clearly(void **state)
+{
+    struct berth *here = *state;
+    struct sw_error err = { 0 };
+    struct sw_jobref job;
+    char *argv[] = { (char *)"true", NULL };
+    int status;
+    const char *id = berth_launch(here, "true");
+
+    berth_wait_over(here, id);
+    assert_int_equal(run_beside(here, id, "true", &err), -1);
+    assert_non_null(strstr(err.message, "is not running: it is Complete"));
+    id = start_sleeper(here);
+    job = berth_ref(id);
+    assert_int_equal(sw_platform_local.exec(here->link, &job, 5, argv, &status, &err), -1);
+    assert_non_null(strstr(err.message, "has no rank 5"));
+}
+
+/* The caller is a process of its own, as it is in life. */
+static pid_t run_beside_elsewhere(struct berth *here, const char *id, const char *script)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(run_beside(here, id, script, NULL) & 0xff);
+    return pid;
+}
+
+static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
+{
+    struct berth *here = *state;
+    const char *id = start_sleeper(here);
+    struct sw_jobref job = berth_ref(id);
+    sw_autofree char *there = sw_path_join(here->folder, "there");
+    int64_t deadline = sw_monotonic_ms() + 20000;
+    pid_t caller = run_beside_elsewhere(here, id, "setsid sleep 1000 & touch there; sleep 1000");
+    int status = 0;
+
+    berth_wait_file(there);
+    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(berth_marked(here, id), 0);
+    while (waitpid(caller, &status, WNOHANG) == 0) {
+        if (sw_monotonic_ms() > deadline)
+            fail_msg("exec outlives its job");
+        sw_sleep_ms(5);
+    }
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, berth_open, berth_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIM(it_has_what_the_job_has),
+        CLAIM(its_exit_status_is_told),
+        CLAIM(a_job_that_does_not_run_refuses_clearly),
+        CLAIM(it_ends_with_the_job_and_so_does_what_it_started),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

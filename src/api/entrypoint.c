@@ -10,51 +10,45 @@
 #include "api/api_internal.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "core/runner_image.h"
 #include "plan/entrypoint.h"
 
 enum { RUNNER_MAX = 64 * 1024 * 1024, RUNNERS = 2 };
 
 struct found_runners {
     struct sw_runner_bytes items[RUNNERS];
-    char *bytes[RUNNERS];
     size_t count;
+    char *own;                   /* this build's runner, when there is no other */
 };
 
 static void found_runners_auto(struct found_runners *found)
 {
-    for (size_t i = 0; i < RUNNERS; i++)
-        free(found->bytes[i]);
-}
-
-static int add_runner(struct found_runners *found, const char *program, const char *arch,
-                      struct sw_error *err)
-{
-    sw_autofree char *path = sw_helper_path(program, err);
-    size_t size = 0;
-    char *bytes = path ? sw_file_read(path, RUNNER_MAX, &size, err) : NULL;
-
-    if (!bytes)
-        return -1;
-    found->bytes[found->count] = bytes;
-    found->items[found->count++] = (struct sw_runner_bytes){ arch, bytes, size };
-    return 0;
+    free(found->own);
 }
 
 static int find_runners(struct sw_session *session, struct found_runners *found,
                         struct sw_error *err)
 {
     static const char *const arches[RUNNERS] = { "x86_64", "aarch64" };
+    sw_autofree char *path = NULL;
+    size_t size = 0;
 
     for (size_t i = 0; i < RUNNERS; i++) {
-        sw_autofree char *name = sw_format("slipway-runner-%s", arches[i]);
+        const void *bytes = sw_embedded_runner(arches[i], &size, NULL);
 
-        add_runner(found, name, arches[i], NULL);
+        if (bytes)
+            found->items[found->count++] = (struct sw_runner_bytes){ arches[i], bytes, size };
     }
     if (found->count > 0)
         return 0;
     api_warn(session, "this build has no static runner: the script carries one that needs the "
                       "libraries of this machine ('make static' builds the others)");
-    return add_runner(found, "slipway-runner", NULL, err);
+    path = sw_helper_path("slipway-runner", err);
+    found->own = path ? sw_file_read(path, RUNNER_MAX, &size, err) : NULL;
+    if (!found->own)
+        return -1;
+    found->items[found->count++] = (struct sw_runner_bytes){ NULL, found->own, size };
+    return 0;
 }
 
 /* The code as the job would take it along; *what in words. */

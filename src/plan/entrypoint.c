@@ -165,7 +165,8 @@ static void add_unpack_runner(struct sw_buf *out, const struct sw_runner_bytes *
                     "esac\n}\n");
 }
 
-/* Usage ends with 64: then it can be run from here. */
+/* Usage ends with 64: then it can be run from here. Nothing goes to /dev/null, which a bare image
+ * does not have. */
 static void add_choose_folder(struct sw_buf *out, const struct sw_payload *payload)
 {
     sw_buf_addf(out,
@@ -173,9 +174,9 @@ static void add_choose_folder(struct sw_buf *out, const struct sw_payload *paylo
         "for slipway_try in \"${SLIPWAY_TMP:-}\" \"${TMPDIR:-}\" /tmp /var/tmp /dev/shm .; do\n"
         "    [ -n \"$slipway_try\" ] && [ -d \"$slipway_try\" ] || continue\n"
         "    slipway_dir=$slipway_try/slipway-%s-$$\n"
-        "    mkdir \"$slipway_dir\" 2>/dev/null && slipway_unpack_runner &&\n"
+        "    mkdir \"$slipway_dir\" 2>&- && slipway_unpack_runner &&\n"
         "        chmod 755 \"$slipway_dir/slipway-runner\" && {\n"
-        "        \"$slipway_dir/slipway-runner\" >/dev/null 2>&1\n"
+        "        \"$slipway_dir/slipway-runner\" >&- 2>&-\n"
         "        [ $? -eq 64 ] && break\n"
         "    }\n"
         "    rm -rf \"$slipway_dir\"\n"

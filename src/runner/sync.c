@@ -135,9 +135,11 @@ static int put_text(struct runner *runner, const char *uri, const char *text,
                     struct sw_error *err)
 {
     sw_autofree char *path = runner_local_path(uri);
+    sw_autofree char *folder = path ? runner_folder_of(path) : NULL;
 
-    if (path)
-        return sw_file_write(path, text, strlen(text), 0644, err);
+    if (path)                        /* nothing may have been copied there before */
+        return sw_mkdirs(folder, 0777, err) < 0
+                   ? -1 : sw_file_write(path, text, strlen(text), 0644, err);
     return sw_mover_put_bytes(runner->mover, uri, text, strlen(text), err);
 }
 

@@ -51,12 +51,12 @@ fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 
 static:          ## the released form: one static file for x86_64 and for aarch64, in build-static/
 	@scripts/setup static
-	@static/build
+	@static/compile
 
 dist:            ## dist/slipway-VERSION-linux-ARCH.tar.gz of both, with checksums
 	@scripts/setup static
-	@static/build refresh
-	@static/dist
+	@static/compile refresh
+	@static/pack
 
 install: build   ## install under PREFIX (default /usr/local), below DESTDIR if given
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

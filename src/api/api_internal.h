@@ -35,6 +35,7 @@ struct sw_session {
 
     pthread_mutex_t lock;          /* guards what follows */
     struct sw_profiles *profiles;  /* read when first needed */
+    json_t *rules;                 /* the user's own, read with the profiles */
     struct open_link *links;
     size_t link_count;
 };
@@ -51,6 +52,8 @@ struct sw_request {
 void api_warn(void *session, const char *text);
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
+/* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
+const json_t *api_rules(void *session);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
  * are due. */

@@ -12,7 +12,7 @@
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
 
-static json_t *verdict_for(const struct api_job *job)
+static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
 {
     struct sw_evidence evidence = { 0 };
     json_t *verdict;
@@ -28,7 +28,7 @@ static json_t *verdict_for(const struct api_job *job)
              job->row.reason ? job->row.reason : "");
     snprintf(evidence.message, sizeof evidence.message, "%s",
              job->row.message ? job->row.message : "");
-    verdict = sw_diagnose(&evidence);
+    verdict = sw_diagnose_with(&evidence, api_rules(session));
     sw_evidence_done(&evidence);
     return verdict;
 }
@@ -40,7 +40,7 @@ char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_
 
     if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
         return NULL;
-    verdict = verdict_for(&job);
+    verdict = verdict_for(session, &job);
     return api_text(verdict ? verdict : json_null());
 }
 
@@ -60,6 +60,8 @@ static char *headline_of(const struct sw_job *row, const json_t *verdict, const 
     if (verdict)
         return sw_format("it failed: %s (cause: %s)", message ? message : "nobody said why",
                          cause ? cause : "unknown");
+    if (row->state == SW_COMPLETE)
+        return sw_strdup("it ended well");
     return sw_format("it is %s%s%s", sw_state_name(row->state), message ? ": " : "",
                      message ? message : "");
 }
@@ -93,7 +95,7 @@ char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
 
     if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
         return NULL;
-    verdict = verdict_for(&job);
+    verdict = verdict_for(session, &job);
     waits = sw_explain_waiting(job.row.state, job.row.reason, job.row.message,
                                sw_now_ms() - job.row.updated_ms);
     headline = headline_of(&job.row, verdict, waits);

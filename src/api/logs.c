@@ -200,14 +200,16 @@ static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
     return row.phase == SW_PHASE_OVER;
 }
 
-/* Are there bytes of this replica that the last read did not give (1), or not (0)? */
+/* Are there bytes of this replica that the last read did not give (1), or not (0)? Asked twice,
+ * so that a platform that answers every other call cannot keep us for ever. */
 static int is_behind(struct reading *r, const struct stream *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int64_t size = 0;
 
-    if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
-        return size > s->offset;
+    for (int tries = 0; tries < 2; tries++)
+        if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
+            return size > s->offset;
     r->cut |= why.code == SW_E_UNREACHABLE;
     if (!r->cut || r->options->follow)
         return 0;

@@ -10,6 +10,9 @@
 
 /* A list shows what is known in time; a question about one job is worth waiting for. */
 static const struct sw_refresh_options in_time = { .deadline_ms = API_LIST_DEADLINE_MS };
+/* The cards of named jobs tell how far each is; a list does not read logs. */
+static const struct sw_refresh_options cards = { .deadline_ms = API_LIST_DEADLINE_MS,
+                                                 .progress = true };
 static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
                                                          .progress = true };
 
@@ -46,7 +49,7 @@ char *sw_status_many(struct sw_session *session, const char *const *ids, size_t 
     sw_auto(json) json_t *unreachable = json_array();
 
     if (look == SW_LOOK_REFRESH && count > 0 &&
-        api_refresh_within(session, ids, count, &in_time, unreachable, err) < 0)
+        api_refresh_within(session, ids, count, &cards, unreachable, err) < 0)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         json_t *job = job_document(session, ids[i], err);

@@ -93,10 +93,10 @@ static int add_text(struct report *report, const char *name, const char *text, s
 static int add_json(struct report *report, const char *name, char *text,
                     const struct sw_error *why, struct sw_error *err)
 {
-    sw_autofree char *owned = text;
     sw_auto(json) json_t *document = text ? sw_json_parse(text, strlen(text), name, NULL) : NULL;
     sw_autofree char *pretty = document ? sw_json_dump_pretty(document) : sw_strdup(why->message);
 
+    free(text);
     return add_text(report, name, pretty, strlen(pretty), err);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "diagnose/diagnose.h"
 #include "monitor/hooks.h"
 
 static char *default_state_dir(void)
@@ -75,6 +76,7 @@ static void let_go(void *context)
     }
     free(session->links);
     sw_profiles_free(session->profiles);
+    json_decref(session->rules);
     sw_store_close(session->store);
     sw_crew_free(session->crew);
     pthread_mutex_destroy(&session->lock);
@@ -124,14 +126,23 @@ static int load_once(struct sw_session *session, struct sw_error *err)
     const char *home = getenv("HOME");
     sw_autofree char *here = sw_path_join(session->project_dir, ".env");
     sw_autofree char *tao = sw_path_home(".config/tao/.env");
+    sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
+    sw_auto(json) json_t *rules = NULL;
 
     if (session->profiles)
         return 0;
     if (sw_dotenv_load(here, api_warn, session, err) < 0 ||
         sw_dotenv_load(tao, api_warn, session, err) < 0)
         return -1;
-    session->profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
-    return session->profiles ? 0 : -1;
+    profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
+    if (!profiles)
+        return -1;
+    rules = sw_profiles_rules(profiles);
+    if (sw_rules_check(rules, err) < 0)
+        return sw_wrap(err, "[[rules]] in env.toml or profiles.toml");
+    session->rules = sw_take(rules);
+    session->profiles = sw_take(profiles);
+    return 0;
 }
 
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err)
@@ -197,6 +208,17 @@ struct sw_link *api_link(struct sw_session *session, const struct sw_platform *p
     return link;
 }
 
+const json_t *api_rules(void *context)
+{
+    struct sw_session *session = context;
+    const json_t *rules;
+
+    pthread_mutex_lock(&session->lock);
+    rules = session->rules;
+    pthread_mutex_unlock(&session->lock);
+    return rules;
+}
+
 static struct sw_link *link_for_refresh(void *context, const struct sw_platform *platform,
                                         const char *profile, struct sw_error *err)
 {
@@ -209,7 +231,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
 {
     const struct sw_harbour harbour = {
         .store = session->store, .link = link_for_refresh, .context = session,
-        .crew = session->crew, .hold = hold, .release = let_go,
+        .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
     };
     struct sw_error why = { 0 };
 

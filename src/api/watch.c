@@ -105,9 +105,26 @@ static int one_round(struct watch *watch, int64_t every_ms, struct sw_error *err
     return write_document(watch, unreachable, err);
 }
 
+static int remember(void *context, const struct sw_job *row)
+{
+    json_object_set_new(context, row->id, json_true());
+    return 0;
+}
+
+/* What is not over now is shown at least once, even if the first look ends it. */
+static int begin(struct watch *watch, struct sw_error *err)
+{
+    const struct sw_job_filter active = { .active_only = true };
+
+    return watch->count > 0
+               ? 0 : sw_store_list(watch->session->store, &active, remember, watch->seen, err);
+}
+
 static int go_round(struct watch *watch, int64_t every_ms, int64_t rounds, sw_watch_fn *fn,
                     void *context, struct sw_error *err)
 {
+    if (begin(watch, err) < 0)
+        return -1;
     for (int64_t round = 1;; round++) {
         int64_t begun = sw_monotonic_ms(), left;
 

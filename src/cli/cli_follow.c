@@ -14,6 +14,8 @@
 #include "cli/cli_progress.h"
 
 #define LOOK_EVERY_MS 200       /* into the store only: following asks the platform itself */
+#define READ_EVERY_MS 1000      /* the log is read for progress, for at most READ_MS */
+#define READ_MS       200
 #define PATIENCE_MS   1000
 #define BAR_WIDTH     20
 
@@ -118,6 +120,24 @@ static void draw_line(struct cli_follow *f, const json_t *job)
     cli_live_draw(&f->live, cut);
 }
 
+static int hear_nothing(void *context, const char *document)
+{
+    (void)context, (void)document;
+    return 0;
+}
+
+/* Progress is read out of the log only when somebody is about to see it. */
+static void read_progress(struct cli_follow *f, int64_t now_ms)
+{
+    struct sw_watch_options once = { .size = sizeof once, .rounds = 1, .every_ms = READ_MS };
+    bool say = f->every_ms && now_ms >= f->next_words_ms && !f->cli->screen.err_terminal;
+
+    if (!say && (f->cli->live != &f->live || now_ms < f->next_read_ms))
+        return;
+    f->next_read_ms = now_ms + READ_EVERY_MS;
+    sw_watch(f->cli->session, &f->id, 1, &once, hear_nothing, NULL, NULL);
+}
+
 static void look(struct cli_follow *f)
 {
     int64_t now_ms = sw_monotonic_ms();
@@ -127,6 +147,7 @@ static void look(struct cli_follow *f)
     if (f->cli->quiet || f->silent || now_ms < f->next_look_ms)
         return;
     f->next_look_ms = now_ms + LOOK_EVERY_MS;
+    read_progress(f, now_ms);
     job = cli_document(sw_status(f->cli->session, f->id, SW_LOOK_STORED, NULL), NULL);
     news = job ? news_of(job) : NULL;
     if (!news)

@@ -142,9 +142,21 @@ char *cli_job_outcome(const json_t *job)
     return sw_buf_steal(&out);
 }
 
+/* Something to read, or Ctrl-C. Looked for again and again: one that is pressed just before we
+ * begin to wait interrupts nothing. */
+static bool wait_for_answer(int fd, int interrupts_seen)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+    while (cli_interrupt_count() == interrupts_seen)
+        if (poll(&ready, 1, 100) > 0)
+            return true;
+    return false;
+}
+
 bool cli_confirm(const struct cli *cli, const char *question)
 {
-    int interrupted = cli_interrupt_count();
+    int interrupts_seen = cli_interrupt_count();
     sw_autofd int fd = -1;
     char answer[16] = "";
     ssize_t length = 0;
@@ -155,15 +167,8 @@ bool cli_confirm(const struct cli *cli, const char *question)
     if (fd < 0)
         return true;
     fprintf(stderr, "%s [y/N] ", question);
-    /* A Ctrl-C just before a read would not wake it: so look up now and then. */
-    while (cli_interrupt_count() == interrupted) {
-        struct pollfd typed = { .fd = fd, .events = POLLIN };
-
-        if (poll(&typed, 1, 50) <= 0)
-            continue;
+    if (wait_for_answer(fd, interrupts_seen))
         length = read(fd, answer, sizeof answer - 1);
-        break;
-    }
     if (length <= 0)
         fputs("\n", stderr);
     return length > 0 && (answer[0] == 'y' || answer[0] == 'Y');

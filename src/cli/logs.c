@@ -3,6 +3,7 @@
  * logs.c - `slipway logs JOB`: what a job wrote, and with -f what it goes on to write.
  */
 #include <limits.h>
+#include <stdio.h>
 
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
@@ -100,7 +101,11 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
     if (rc == 0 && options->follow && !follow.log.error)
         rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, err);
     cli_follow_done(&follow);
-    return rc < 0 && cli_interrupt_count() > 0 ? 0 : rc;     /* leaving is not a failure */
+    if (rc == 0 || cli_interrupt_count() == 0)
+        return rc;
+    if (cli->screen.err_terminal)
+        fputc('\n', stderr);                    /* after the "^C" that the terminal shows */
+    return 0;                                   /* leaving is not a failure */
 }
 
 const struct command command_logs = {

@@ -136,22 +136,17 @@ static void add_progress(struct sw_buf *out, const json_t *job)
     add_line(out, "gpu use", gpu);
 }
 
-/* "attempt 2 of this job, not before 05:20:54 UTC" */
+/* "attempt 2, not before 05:20:54 UTC" */
 static void add_retry(struct sw_buf *out, const json_t *job)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
-    const char *at = sw_json_str(job, "not_before");
-    const json_t *avoid = json_object_get(job, "avoid"), *node;
-    size_t i;
+    const char *at = sw_json_str(job, "next_attempt_at");
 
     if (sw_json_int(job, "attempt", 1) < 2)
         return;
     sw_buf_addf(&text, "attempt %lld", (long long)sw_json_int(job, "attempt", 1));
-    if (cli_job_state(job) == SW_PENDING && at && strlen(at) > 19)
+    if (at && strlen(at) > 19)
         sw_buf_addf(&text, ", not before %.8s UTC", at + 11);
-    json_array_foreach(avoid, i, node)
-        if (json_is_string(node))
-            sw_buf_addf(&text, "%s%s", i ? ", " : ", not on ", json_string_value(node));
     add_line(out, "retry", sw_buf_text(&text));
 }
 
@@ -251,8 +246,8 @@ const struct command command_status = {
     .summary = "tell everything known about jobs",
     .description =
         "You get a card per job: its state and why, exit code, times, progress, a time line of "
-        "its attempts, and where its results are. With -o json one named job is one object; several are {\"version\", "
-        "\"jobs\"}. How to name jobs: slipway help selectors.",
+        "its attempts, and where its results are. With -o json one named job is one object; "
+        "several are {\"version\", \"jobs\"}. How to name jobs: slipway help selectors.",
     .example = "slipway status last\nslipway status last -o json",
     .flags = status_flags,
     .shared = { cli_output_jobs },

@@ -55,12 +55,15 @@ static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
     }
 }
 
+/* When it is tried again, or why it is not. */
 static void add_retry(struct sw_buf *out, const json_t *retry, size_t width)
 {
-    const char *text = json_is_string(retry) ? json_string_value(retry)
-                                             : sw_json_str(retry, "message");
+    const char *at = sw_json_str(retry, "at");
+    sw_autofree char *when = NULL;
 
-    add_part(out, "retry", text, width);
+    if (sw_json_bool(retry, "again", false) && at && strlen(at) > 19)
+        when = sw_format("not before %.10s %.8s UTC", at, at + 11);
+    add_part(out, "retry", when ? when : sw_json_str(retry, "why"), width);
 }
 
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *why)

@@ -4,9 +4,10 @@
  *
  * A platform with somebody of ours beside each job (local's supervisor) sees silence and idle GPUs
  * to the second, says so in its sightings, and has `guards` set: this file stays out of its way.
- * Elsewhere all we have is what a poll tells: when the log last grew, and what the GPUs do. Each silence is told once, whoever watches.
- * With `action: stop` the job is canceled, and ends as Canceled with the reason "guard": it did
- * what it was told, so it did not fail, and it must not be retried.
+ * Elsewhere all we have is what a poll tells: when the log last grew, and what the GPUs do. Each
+ * silence is told once, whoever watches. With `action: stop` the job is canceled, and ends as
+ * Canceled with the reason "guard": it did what it was told, so it did not fail, and it must not
+ * be retried.
  */
 #include <stdio.h>
 #include <string.h>

@@ -8,9 +8,9 @@
  *   - A row still "submitting" whose submitter is alive is left alone. If the submitter is dead,
  *     one refresher claims the row and asks the platform: found -> adopted, absent -> nothing was
  *     started, and the row says so. A later attempt is sent instead (resend.c).
- *   - A failure that is to be retried never becomes a final state. If only our own judgement says
- *     that the job is gone, it is canceled first: two attempts at once would write to the same
- *     results.
+ *   - A failure that is to be retried never becomes a final state. What is left of it is canceled
+ *     first: a node that was given up may still be at work, and two attempts at once would write
+ *     to the same results.
  *   - A cancel that was asked for but never confirmed (the client died) is carried out again.
  */
 #include <stdio.h>
@@ -27,6 +27,7 @@ enum {
     SLICE = 1024,                      /* rows in memory at a time */
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CANCEL_AGAIN_MS = 30000,           /* how old an unconfirmed cancel must be to be repeated */
+    CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     FOREIGN_SUBMIT_MS = 5 * 60 * 1000, /* a submitter we cannot see (other machine, reboot) */
     AVOID_MOST = 32,                   /* nodes to keep away from */
 };
@@ -34,7 +35,6 @@ enum {
 struct view {                          /* one row, what was seen of it, and what follows */
     struct sw_job job;
     json_t *verdict;
-    bool judged;                       /* the end is our own judgement, not the platform's word */
     bool send;                         /* the attempt is due, and nothing of it is there */
 };
 
@@ -42,6 +42,7 @@ struct slice {
     const struct question *question;
     struct sw_store *store;
     struct sw_link *link;
+    const json_t *rules;               /* the user's own, for explaining failures */
     struct view *views;
     struct sw_sighting *seen;          /* beside the views: poll wants them in a row */
     size_t count;
@@ -79,6 +80,12 @@ static bool submitter_may_live(const struct sw_job *job)
     return sw_now_ms() - job->updated_ms < FOREIGN_SUBMIT_MS;
 }
 
+/* A clock that was set back since then would make it wait for ever: then it is time now. */
+static bool waits_for_its_time(const struct sw_job *job, int64_t now_ms)
+{
+    return job->not_before_ms > now_ms && now_ms > job->updated_ms - CLOCK_WAS_SET_MS;
+}
+
 /* A submitting one only after its submitter died, and a retry only when its time has come. */
 static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, int64_t now_ms)
 {
@@ -88,7 +95,7 @@ static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, in
 
     if (job->phase != SW_PHASE_SUBMITTING)
         return job->phase == SW_PHASE_ACTIVE;
-    if (job->not_before_ms > now_ms && !job->canceling)
+    if (waits_for_its_time(job, now_ms) && !job->canceling)
         return false;
     if (submitter_may_live(job) || sw_proc_self(&self) < 0)
         return false;
@@ -165,7 +172,6 @@ static void judge_absence(struct view *view, struct sw_sighting *seen, int64_t n
                     "the platform says there is no such job; looking again");
     } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
         monitor_say(seen, SW_ERROR, "lost", "the platform no longer knows this job");
-        view->judged = true;
     } else {
         seen->presence = SW_UNSEEN;
     }
@@ -208,7 +214,7 @@ static json_t *verdict_of(const struct slice *slice, const struct sw_sighting *s
     evidence.exit_code = seen->exit_code;
     evidence.signal = seen->signal;
     evidence.failed_replica = seen->failed_replica;
-    verdict = sw_diagnose(&evidence);
+    verdict = sw_diagnose_with(&evidence, slice->rules);
     sw_evidence_done(&evidence);
     return verdict;
 }
@@ -258,7 +264,7 @@ static int retry_or_end(const struct slice *slice, size_t index, struct sw_error
                     sw_retry_jitter(view->job.id, view->job.attempt), &retry);
     if (!retry.again)
         return 0;
-    if (view->judged && slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
+    if (slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
         seen->presence = SW_UNSEEN;          /* not certain yet that nothing runs: look again */
         return 0;
     }
@@ -344,6 +350,7 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
 {
     __attribute__((cleanup(slice_auto))) struct slice slice = {
         .question = question, .store = harbour->store, .link = link, .now_ms = sw_now_ms(),
+        .rules = harbour->rules ? harbour->rules(harbour->context) : NULL,
         .views = sw_alloc(SLICE * sizeof *slice.views), .seen = sw_alloc(SLICE * sizeof *slice.seen),
     };
     struct sw_error why = { 0 };

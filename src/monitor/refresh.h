@@ -25,6 +25,7 @@ struct sw_harbour {
      * everything named here must stay. */
     void (*hold)(void *context);
     void (*release)(void *context);
+    const json_t *(*rules)(void *context);    /* the user's own rules; asked after link() */
 };
 
 #define SW_REFRESH_PATIENT (-1)      /* deadline: as long as it takes */

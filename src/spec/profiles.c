@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
+#define RULES "rules"
 #define HOME_PROFILES ".config/slipway/profiles.toml"
 
 void sw_profiles_free(struct sw_profiles *profiles)
@@ -23,14 +24,14 @@ void sw_profiles_free(struct sw_profiles *profiles)
     free(profiles);
 }
 
-/* Every top-level entry must be a section, or nobody would ever look at it. */
+/* Every top-level entry must be a section, or nobody would ever look at it; [[rules]] is a list. */
 static int check_sections(const struct sw_document *document, struct sw_error *err)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach(sw_document_value(document), key, value)
-        if (!json_is_object(value)) {
+        if (!json_is_object(value) && !(json_is_array(value) && strcmp(key, RULES) == 0)) {
             sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
             sw_autofree char *shown = spec_shown(key);
             struct sw_place at;
@@ -87,6 +88,19 @@ struct sw_profiles *spec_profiles_parse(const char *text, size_t length, const c
     if (parse_file(profiles, PROJECT, text, length, name, err) < 0)
         return NULL;
     return sw_take(profiles);
+}
+
+json_t *sw_profiles_rules(const struct sw_profiles *profiles)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < FILES; i++) {
+        json_t *rules = (json_t *)profile_section(profiles, i, RULES);
+
+        if (json_is_array(rules))
+            json_array_extend(all, rules);
+    }
+    return all;
 }
 
 const json_t *profile_section(const struct sw_profiles *profiles, size_t which,

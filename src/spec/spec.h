@@ -25,6 +25,9 @@ struct sw_profiles;
 struct sw_profiles *sw_profiles_load(const char *project_dir, const char *home_dir,
                                      struct sw_error *err);
 void sw_profiles_free(struct sw_profiles *profiles);
+/* The user's own rules for explaining failures, [[rules]] of both files, the project's first: an
+ * owned array, empty when there are none. What a rule may say is diagnose/'s business. */
+json_t *sw_profiles_rules(const struct sw_profiles *profiles);
 SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
 struct sw_spec_input {

@@ -14,16 +14,17 @@
 #include "core/state.h"
 
 /* After an end the platform must be asked again, and what it said of the last try is history. A
- * platform that tries again by itself keeps its name for the job. */
+ * platform that tries again by itself keeps its name for the job. A cancel that is being carried out
+ * stops any next attempt; one that is done does not stop its user from trying again. */
 static const char SQL_NEXT_ATTEMPT[] =
     "UPDATE jobs SET"
     "  attempt = attempt + 1, state = 'Pending', reason = 'retry', message = :why,"
     "  remote_id = CASE phase WHEN 'over' THEN NULL ELSE remote_id END,"
     "  phase = CASE phase WHEN 'over' THEN 'submitting' ELSE phase END,"
     "  exit_code = NULL, signal = 0, failed_replica = NULL, node = NULL,"
-    "  err_class = NULL, cause = NULL, suggestion = NULL, progress = NULL,"
+    "  err_class = NULL, cause = NULL, suggestion = NULL, progress = NULL, canceling = 0,"
     "  started_ms = 0, ended_ms = 0, updated_ms = :now, not_before_ms = :not_before"
-    " WHERE seq = :seq AND attempt = :from AND canceling = 0";
+    " WHERE seq = :seq AND attempt = :from AND (canceling = 0 OR phase = 'over')";
 static const char SQL_FORGET_DETAILS[] =
     "UPDATE documents SET details = NULL WHERE job = :seq"
     " AND (SELECT phase FROM jobs WHERE seq = :seq) = 'submitting'";

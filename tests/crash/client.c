@@ -19,7 +19,7 @@ static int submit(struct sw_session *session, char **words, struct sw_error *err
              sw_request_set(request, "command", "true", err) < 0 ||
              sw_request_set(request, words[2], words[3], err) < 0 ||
              sw_request_set(request, "grace", "2s", err) < 0 ||
-             sw_request_set(request, "retry.max", "0", err) < 0 ||
+             sw_request_set(request, "retry.max", "0", err) < 0 ||    /* one attempt, one mark */
              sw_request_set(request, "secrets", "CRASH_SECRET", err) < 0 ||
              sw_submit(session, request, id, err) < 0;
     sw_request_free(request);

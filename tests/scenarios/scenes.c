@@ -61,7 +61,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: scenes SLIPWAY [THREAD]\n");
         return 64;
     }
-    slipway_program = argv[1];
+    slipway_program = realpath(argv[1], NULL);      /* scenes change the folder */
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < SW_COUNT(acts); i++)

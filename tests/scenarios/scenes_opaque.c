@@ -19,7 +19,7 @@ static void thread_34_why_answers_in_one_line_for_a_job_that_waits(void **state)
     job = launch(here, WAITS_IN_QUEUE, 0);
     wait_until(here, job, SW_PENDING);
     said = why(here, job);
-    assert_true(json_is_true(json_object_get(said, "waits")));
+    assert_string_not_equal(text_of(said, "waits"), "");
     assert_true(*text_of(said, "headline") && !strchr(text_of(said, "headline"), '\n'));
     assert_int_equal(slipway(here, &out, "why", job, NULL), 0);
     expect_has(out, "GPU");
@@ -73,7 +73,6 @@ static void thread_37_when_one_rank_dies_the_others_end_within_seconds(void **st
     struct sw_request *made = request_shell(here, "if [ $NODE_RANK = 2 ]; then sleep 0.2; "
                                             "kill -9 $$; fi; sleep 600");
     int64_t begun = sw_monotonic_ms();
-    sw_auto(json) json_t *seen = NULL;
     const char *job;
 
     set(made, "nodes", "4");

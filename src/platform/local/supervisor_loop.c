@@ -179,11 +179,13 @@ static void check_memory(struct sup *sup, int64_t now)
     bytes = local_tree_memory(&below, sup->limits.memory_bytes);
     if (bytes > sup->limits.peak_bytes)
         sup->limits.peak_bytes = bytes;
-    if (bytes <= sup->limits.memory_bytes)
+    if (bytes <= sup->limits.memory_bytes || sup->end.decided)
         return;
     sw_size_format(bytes, used);
     sw_size_format(sup->limits.memory_bytes, limit);
-    sup_decide(sup, SW_ERROR, "memory", 137, "it used %s of memory, its limit is %s", used, limit);
+    sup_decide(sup, SW_ERROR, "memory", 128 + SIGKILL, "it used %s of memory, its limit is %s",
+               used, limit);
+    sup->end.signal = SIGKILL;             /* as the kernel's own killer would have told it */
 }
 
 static void check_disk(struct sup *sup, int64_t now)

@@ -86,6 +86,14 @@ static struct rehearsal_faults faults_of(const struct sw_link *link, const char 
     return faults;
 }
 
+/* One call of `every`, scattered: a regular pattern could fall in step with whoever calls. */
+static bool is_cut(int64_t number, int64_t every)
+{
+    uint64_t mixed = ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
+
+    return every > 0 && (mixed >> 33) % (uint64_t)every == 0;
+}
+
 /* Every call to the server begins here: it may be slow, and it may find nobody. */
 static int call(struct sw_link *link, const struct rehearsal_faults *faults, const char *id,
                 struct sw_error *err)
@@ -95,8 +103,7 @@ static int call(struct sw_link *link, const struct rehearsal_faults *faults, con
     if (faults->down_calls > 0 || faults->cut_every > 0) {
         int64_t before = calls_before(link, &link->calls, id, "calls");
 
-        if (before < faults->down_calls ||
-            (faults->cut_every > 0 && (before + 1) % faults->cut_every == 0))
+        if (before < faults->down_calls || is_cut(before, faults->cut_every))
             return sw_fail(err, SW_E_UNREACHABLE,
                            "the rehearsal's API is down, as its script says");
     }
@@ -140,6 +147,24 @@ static int rehearsal_preflight(struct sw_link *link, const struct sw_plan *plan,
     return api ? rehearsal_faults_parse(api, &faults, err) : 0;
 }
 
+/* Nodes are rehearsal-0, rehearsal-1, ...: as many as are wanted, after the last one to avoid. */
+static int first_node(const json_t *avoid)
+{
+    int first = 0;
+    json_t *name;
+    size_t i;
+
+    json_array_foreach(avoid, i, name) {
+        const char *text = json_string_value(name);
+        int64_t number = text && sw_text_starts(text, "rehearsal-")
+                             ? rehearsal_number(text + strlen("rehearsal-"), 9999) : -1;
+
+        if (number >= first)
+            first = (int)number + 1;
+    }
+    return first;
+}
+
 static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct sw_plan *plan,
                                         int64_t now_ms)
 {
@@ -147,6 +172,7 @@ static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct
         .script = sw_strdup(plan_script(plan)),
         .api = sw_strdup(plan_api(link, plan)),
         .nodes = plan->nodes,
+        .first_node = first_node(plan->avoid),
         .submitted_ms = now_ms,
         .limit_ms = plan->time_ms,
     };
@@ -285,8 +311,9 @@ static void describe(const struct sw_link *link, const struct view *view,
     seen->ended_ms = by_its_clock(&faults, scene.ended_ms);
     seen->failed_replica = scene.failed_rank;
     snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
+    seen->last_output_ms = rehearsal_last_output(&view->script, &view->run);
     if (scene.started_ms)
-        snprintf(seen->node, sizeof seen->node, "rehearsal-0");
+        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", view->job.first_node);
 }
 
 /* Does the server leave the job out of its list this time? The connection's count is for whole
@@ -409,10 +436,10 @@ static int rehearsal_log_since_of(struct sw_link *link, const struct sw_jobref *
 }
 
 /* The rank that failed tells its own story; the others were stopped because of it. */
-static json_t *replica_json(const struct rehearsal_scene *scene, int rank)
+static json_t *replica_json(const struct rehearsal_scene *scene, int first_node, int rank)
 {
     bool bystander = scene->state == SW_ERROR && rank != scene->failed_rank;
-    sw_autofree char *node = sw_format("rehearsal-%d", rank);
+    sw_autofree char *node = sw_format("rehearsal-%d", first_node + rank);
 
     return sw_json_object(
         SW_INT("rank", rank),
@@ -438,7 +465,7 @@ static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *
     rehearsal_scene_at(&view.script, &view.run, &scene);
     replicas = json_array();
     for (int rank = 0; rank < view.job.nodes; rank++)
-        json_array_append_new(replicas, replica_json(&scene, rank));
+        json_array_append_new(replicas, replica_json(&scene, view.job.first_node, rank));
     return replicas;
 }
 

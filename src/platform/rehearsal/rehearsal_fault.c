@@ -4,7 +4,8 @@
  *
  * These are the lies and silences that real platforms were seen to produce: an answer lost after
  * the job was accepted, a list without the job, "not found" and a moment later found, a log that
- * goes quiet when its file is rotated, a clock that was set back. None of them may ever turn a job into Error or make a second one; the contract suite holds us to it.
+ * goes quiet when its file is rotated, a clock that was set back. None of them may ever turn a job
+ * into Error or make a second one; the contract suite holds us to it.
  *
  * Pure: no I/O. Counting the calls is rehearsal.c's business.
  */

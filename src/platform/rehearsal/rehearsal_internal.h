@@ -103,6 +103,10 @@ void rehearsal_log_time(const struct rehearsal_script *script, const struct rehe
 size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
                           int64_t offset, char *bytes, size_t size);
 
+/* When the log last grew; when the job began, if there is no log; 0: not begun. */
+int64_t rehearsal_last_output(const struct rehearsal_script *script,
+                              const struct rehearsal_run *run);
+
 /* ---- faults: rehearsal_fault.c ------------------------------------------------------------ */
 
 struct rehearsal_faults {
@@ -110,7 +114,7 @@ struct rehearsal_faults {
     int64_t down_calls;            /* so many first calls find nobody */
     int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
     int64_t unseen_calls;          /* so many first polls do not show the job */
-    int64_t cut_every;             /* each call with a number divisible by it finds nobody */
+    int64_t cut_every;             /* one of so many calls finds nobody; 0: none */
     int64_t rotate_bytes;          /* the log lies in files of that size; 0: in one */
     int64_t clock_back_ms;         /* the server's clock is that late */
 };
@@ -123,6 +127,7 @@ struct rehearsal_job {             /* one attempt, as the pretended server remem
     char *script;
     char *api;                     /* faults the job itself asked for; may be NULL */
     int nodes;
+    int first_node;                /* number of rank 0's node: the first that is not avoided */
     int64_t submitted_ms, canceled_ms, limit_ms;
 };
 void rehearsal_job_done(struct rehearsal_job *job);

@@ -73,6 +73,7 @@ json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int 
         SW_STR("script", job->script),
         SW_STR_OPT("api", job->api),
         SW_INT("nodes", job->nodes),
+        SW_INT("first_node", job->first_node),
         SW_INT("limit_ms", job->limit_ms));
 }
 
@@ -114,6 +115,7 @@ int rehearsal_job_read(const char *server, const char *id, int attempt, struct r
         .script = sw_strdup(sw_json_str(json, "script")),
         .api = sw_strdup(sw_json_str(json, "api")),
         .nodes = (int)sw_json_int(json, "nodes", 1),
+        .first_node = (int)sw_json_int(json, "first_node", 0),
         .submitted_ms = sw_json_int(json, "submitted_ms", 0),
         .limit_ms = sw_json_int(json, "limit_ms", 0),
         .canceled_ms = read_cancel(server, id, attempt),

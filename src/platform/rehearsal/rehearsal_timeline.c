@@ -128,8 +128,10 @@ static void end_by_itself(struct rehearsal_scene *out, const struct rehearsal_st
     say(out, kind, kind == REHEARSE_NODE_LOST ? ending->rank : number);
     if (kind == REHEARSE_EXIT)
         out->exit_code = number;
-    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY)
+    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY) {
         out->signal = number;
+        out->exit_code = 128 + number;           /* as a shell says it, and as on local */
+    }
     out->vanished = kind == REHEARSE_VANISHED;
     if (kind == REHEARSE_EXIT && number == 0)
         out->state = SW_COMPLETE;
@@ -156,6 +158,7 @@ static void end_scene(struct rehearsal_scene *out, const struct course *course,
     case BY_CANCEL:
         out->state = SW_CANCELED;
         out->reason = "canceled";
+        out->exit_code = 130;
         snprintf(out->message, sizeof out->message, "canceled by its user");
         break;
     }
@@ -353,4 +356,15 @@ void rehearsal_log_time(const struct rehearsal_script *script, const struct rehe
         begins = ends;
         at = later(at, step_ms(step));
     }
+}
+
+int64_t rehearsal_last_output(const struct rehearsal_script *script,
+                              const struct rehearsal_run *run)
+{
+    struct course course = plot(script, run);
+    int64_t size = rehearsal_log_size(script, run), at_ms = 0, until = 0;
+
+    if (size > 0)
+        rehearsal_log_time(script, run, size - 1, &at_ms, &until);
+    return at_ms > 0 ? at_ms : course.started_ms <= run->now_ms ? course.started_ms : 0;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "slipway.h"
@@ -193,6 +194,43 @@ static void a_job_cannot_be_removed_before_it_is_over(void **state)
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 
+/* In env.toml of the project; rehearsal's "log" is what the rule reads. */
+static void a_users_own_rule_explains_a_failure_and_a_bad_one_is_named(void **state)
+{
+    static const char rules[] = "[[rules]]\npattern = 'flux capacitor .* empty'\n"
+                                "cause = 'storage'\nsuggestion = 'refill it'\n";
+    static const char bad[] = "[[rules]]\npattern = '('\ncause = 'storage'\n";
+    struct fixture *here = *state;
+    sw_autofree char *path = sw_path_join(here->dir, "env.toml");
+    struct sw_open_options options = { .size = sizeof options, .state_dir = here->dir,
+                                       .project_dir = here->dir };
+    struct sw_error err = { 0 };
+    sw_auto(json) json_t *why = NULL;
+    char id[SW_ID_SIZE], *text;
+
+    assert_int_equal(sw_file_write(path, rules, strlen(rules), 0600, NULL), 0);
+    assert_int_equal(submit(here->session, "delorean",
+                            "log the flux capacitor is empty, running 10ms, exit 7", id, &err), 0);
+    text = sw_why(here->session, id, &err);
+    for (int i = 0; text && i < 200 && !strstr(text, "refill it"); i++) {
+        sw_text_free(text);
+        sw_sleep_ms(20);
+        text = sw_why(here->session, id, &err);
+    }
+    assert_non_null(text);
+    why = json_loads(text, 0, NULL);
+    assert_string_equal(sw_json_str(why, "suggestion"), "refill it");
+    assert_string_equal(sw_json_str(why, "cause"), "storage");
+    sw_text_free(text);
+
+    assert_int_equal(sw_file_write(path, bad, strlen(bad), 0600, NULL), 0);
+    sw_close(here->session);
+    here->session = sw_open(&options, NULL);
+    assert_int_equal(submit(here->session, "again", "exit 0", id, &err), -1);
+    assert_int_equal(err.code, SW_E_SPEC);
+    assert_non_null(strstr(err.message, "[[rules]]"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +240,9 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(a_job_cannot_be_removed_before_it_is_over, open_fixture,
                                         close_fixture),
+        cmocka_unit_test_setup_teardown(
+            a_users_own_rule_explains_a_failure_and_a_bad_one_is_named, open_fixture,
+            close_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

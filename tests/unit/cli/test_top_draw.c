@@ -60,7 +60,7 @@ static void a_frame_fills_the_screen_exactly_and_never_overflows(void **state)
 
     (void)state;
     for (int i = 0; i < 3000; i++)
-        sw_buf_addf(&text, "line %d \xe8\xa8\x93\xe7\xb7\xb4 \033[2J and so on and so on until it is wide\n", i);
+        sw_buf_addf(&text, "line %d \xe8\xa8\x93\xe7\xb7\xb4 \033[2J and so on until it is wide\n", i);
     top_log_add(&log, text.data, text.length);
     assert_int_equal(log.count, TOP_LOG_LINES);
     for (size_t i = 0; i < SW_COUNT(sizes); i++)

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_retry.c - which failures are tried again, how often, and after how long.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "monitor/retry.h"
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND };
+
+static struct sw_retry decide(const char *retry, const char *platform, int attempt,
+                              const char *err_class, const char *cause, unsigned jitter)
+{
+    sw_auto(json) json_t *rules = retry ? json_loads(retry, 0, NULL) : NULL;
+    sw_auto(json) json_t *plan = json_object();
+    sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", err_class),
+                                                   SW_STR("cause", cause));
+    struct sw_sighting failed = { .job.attempt = attempt, .state = SW_ERROR };
+    struct sw_retry out;
+
+    if (rules)
+        json_object_set(plan, "retry", rules);
+    sw_retry_decide(plan, platform, &failed, verdict, jitter, &out);
+    return out;
+}
+
+static const struct row {
+    const char *retry, *platform;
+    int attempt;
+    const char *err_class, *cause;
+    bool again;
+    int64_t wait_ms;
+} rows[] = {
+    /* by default: infrastructure, three times, ten on Slurm */
+    { NULL, "local", 1, "ERR_INFRA", "node", true, 30 * SECOND },
+    { NULL, "local", 2, "ERR_INFRA", "network", true, 60 * SECOND },
+    { NULL, "local", 3, "ERR_INFRA", "gpu", true, 2 * MINUTE },
+    { NULL, "local", 4, "ERR_INFRA", "gpu", false, 0 },
+    { NULL, "slurm", 10, "ERR_INFRA", "preempted", true, 10 * MINUTE },
+    { NULL, "slurm", 11, "ERR_INFRA", "preempted", false, 0 },
+    { NULL, "local", 1, "ERR_PROGRAM", "image", false, 0 },       /* a misspelt image */
+    { NULL, "local", 1, "ERR_INFRA", "storage", false, 0 },
+    { NULL, "local", 1, "ERR_PROGRAM", "memory", false, 0 },
+    { NULL, "local", 1, "ERR_PROGRAM", "time", false, 0 },
+    { NULL, "local", 1, "ERR_PROGRAM", "user", false, 0 },
+    { NULL, "local", 1, "ERR_PROGRAM", "unknown", false, 0 },
+    /* as the job file says */
+    { "{\"max\": 0}", "local", 1, "ERR_INFRA", "node", false, 0 },
+    { "{\"max\": 1}", "slurm", 2, "ERR_INFRA", "node", false, 0 },
+    { "{\"on\": [\"memory\"]}", "local", 1, "ERR_PROGRAM", "memory", true, 30 * SECOND },
+    { "{\"on\": [\"memory\"]}", "local", 1, "ERR_INFRA", "node", false, 0 },
+    { "{\"on\": [\"unknown\", \"user\"]}", "local", 1, "ERR_PROGRAM", "unknown", true, 30 * SECOND },
+    { "{\"on\": []}", "local", 1, "ERR_INFRA", "node", false, 0 },
+    { "{\"wait\": \"5s\"}", "local", 1, "ERR_INFRA", "node", true, 5 * SECOND },
+    { "{\"wait\": \"5s\"}", "local", 3, "ERR_INFRA", "node", true, 5 * SECOND },
+    { "{\"wait\": \"0s\"}", "local", 1, "ERR_INFRA", "node", true, 0 },
+    { "{\"wait\": \"10s..25s\"}", "local", 2, "ERR_INFRA", "node", true, 20 * SECOND },
+    { "{\"wait\": \"10s..25s\"}", "local", 3, "ERR_INFRA", "node", true, 25 * SECOND },
+    { "{\"wait\": \"10s..25s\", \"max\": 1000}", "local", 900, "ERR_INFRA", "node", true,
+      25 * SECOND },
+};
+
+static void each_failure_is_retried_or_not_as_the_table_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        const struct row *row = &rows[i];
+        struct sw_retry out = decide(row->retry, row->platform, row->attempt, row->err_class,
+                                     row->cause, 0);
+
+        if (out.again != row->again || out.wait_ms != row->wait_ms)
+            fail_msg("row %zu: %s after %lld ms: %s", i, out.again ? "again" : "not again",
+                     (long long)out.wait_ms, out.why);
+        assert_true(strlen(out.why) > 0);
+    }
+}
+
+static void jitter_adds_a_quarter_at_most_and_never_passes_the_high_end(void **state)
+{
+    (void)state;
+    for (unsigned jitter = 0; jitter < 1000; jitter += 37) {
+        int64_t first = decide(NULL, "local", 1, "ERR_INFRA", "node", jitter).wait_ms;
+        int64_t last = decide("{\"max\": 99}", "local", 90, "ERR_INFRA", "node", jitter).wait_ms;
+
+        assert_in_range(first, 30 * SECOND, 37500);
+        assert_int_equal(last, 10 * MINUTE);
+    }
+    assert_int_equal(sw_retry_jitter("job-aaaaaaaa", 2), sw_retry_jitter("job-aaaaaaaa", 2));
+    assert_int_not_equal(sw_retry_jitter("job-aaaaaaaa", 2), sw_retry_jitter("job-aaaaaaab", 2));
+}
+
+static void the_bad_node_is_avoided_when_asked(void **state)
+{
+    (void)state;
+    assert_true(decide("{\"avoid_bad_nodes\": true}", "x", 1, "ERR_INFRA", "node", 0).avoid_node);
+    assert_false(decide(NULL, "x", 1, "ERR_INFRA", "node", 0).avoid_node);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_failure_is_retried_or_not_as_the_table_says),
+        cmocka_unit_test(jitter_adds_a_quarter_at_most_and_never_passes_the_high_end),
+        cmocka_unit_test(the_bad_node_is_avoided_when_asked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -27,7 +27,9 @@
 
 #define SMALL_MAX   (64 * 1024)              /* through memory, one write */
 #define GET_UNIT    (32LL * 1024 * 1024)     /* a larger object comes in ranges of this */
-#define PUT_UNIT    (16LL * 1024 * 1024)     /* a larger file goes in parts of at least this */
+#define PUT_UNIT    (16LL * 1024 * 1024)     /* a larger file goes in parts of at least this ... */
+#define PUT_LARGE   (64LL * 1024 * 1024)     /* ... and of this when there are enough of them */
+#define PUT_PARTS   8
 #define COPY_UNIT   (512LL * 1024 * 1024)    /* a larger object is copied in parts by the server */
 #define LARGE_MOST  12                       /* units under way: each holds a buffer of 256 KiB */
 #define OPEN_MOST   8                        /* large items at once ... */

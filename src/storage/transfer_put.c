@@ -359,17 +359,25 @@ static void begun(struct errand *errand, enum sw_step step, const struct sw_erro
     errand_free(errand);
 }
 
+/* Every part costs the server a file and its flush, so few are better than many; but enough of them
+ * to fill the line, and never more than the storage allows. */
+static int64_t part_size(int64_t size, int most)
+{
+    int64_t mib = 1024 * 1024, part = size / PUT_PARTS;
+
+    part = part < PUT_UNIT ? PUT_UNIT : part > PUT_LARGE ? PUT_LARGE : part;
+    if (part < (size + most - 1) / most)
+        part = (size + most - 1) / most;
+    return (part + mib - 1) / mib * mib;
+}
+
 static void put_parts(struct item *item)
 {
     struct copy *copy = item->copy;
-    const struct sw_storage *storage = copy->to.storage;
-    int64_t most = storage->part_most, mib = 1024 * 1024;
-    int64_t least = (item->object.size + most - 1) / most;
     struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
 
     item_drop_etags(item);                   /* of an upload that was given up */
-    item->unit = (least + mib - 1) / mib * mib;
-    item->unit = item->unit > PUT_UNIT ? item->unit : PUT_UNIT;
+    item->unit = part_size(item->object.size, copy->to.storage->part_most);
     item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
     item->unit_next = item->units_over = 0;
     item->etags = sw_alloc(item->unit_count * sizeof *item->etags);

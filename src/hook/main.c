@@ -48,7 +48,7 @@ int hook_main(int argc, char **argv)
     if (argc != 4)
         return sw_code_exit_status(SW_E_USAGE);
     event = strtoll(argv[2], NULL, 10);
-    store = sw_store_open(argv[1], false, &err);
+    store = sw_store_open_existing(argv[1], &err);
     if (!store || sw_store_notice_claim(store, event, argv[3], &won, &notice, &err) < 0)
         return sw_code_exit_status(err.code);
     if (!won)

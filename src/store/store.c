@@ -79,19 +79,19 @@ static int only_for_us(const char *path, const struct stat *info, bool read_only
 }
 
 /* The folder without links in its name (SQLite refuses any link on the way to the file). */
-static char *prepare_folder(const char *dir, bool read_only, struct sw_error *err)
+static char *prepare_folder(const char *dir, bool read_only, bool make, struct sw_error *err)
 {
     sw_autofree char *real = NULL;
     struct stat info;
 
-    if (!read_only && sw_mkdirs(dir, 0700, err) < 0) {
+    if (make && sw_mkdirs(dir, 0700, err) < 0) {
         if (err)
             err->code = SW_E_STORE;
         sw_wrap(err, "cannot make the job store");
         return NULL;
     }
     real = realpath(dir, NULL);
-    if (!real && errno == ENOENT && read_only) {
+    if (!real && errno == ENOENT && !make) {
         sw_fail(err, SW_E_NOT_FOUND, "there is no job store in '%s' yet", dir);
         return NULL;
     }
@@ -106,15 +106,15 @@ static char *prepare_folder(const char *dir, bool read_only, struct sw_error *er
     return only_for_us(real, &info, read_only, err) < 0 ? NULL : sw_take(real);
 }
 
-static int check_file(const char *path, bool read_only, struct sw_error *err)
+static int check_file(const char *path, bool read_only, bool make, struct sw_error *err)
 {
     struct stat info;
 
     if (lstat(path, &info) < 0) {
         if (errno != ENOENT)
             return cannot_use(err, path);
-        return read_only ? sw_fail(err, SW_E_NOT_FOUND, "there is no job store '%s' yet", path)
-                         : 0;
+        return make ? 0
+                    : sw_fail(err, SW_E_NOT_FOUND, "there is no job store '%s' yet", path);
     }
     if (!S_ISREG(info.st_mode)) {
         sw_fail(err, SW_E_STORE, "the job store '%s' is %s, not a plain file", path,
@@ -180,14 +180,16 @@ static char *uri_of(const char *path, const char *parameters)
     return sw_buf_steal(&out);
 }
 
-static int open_connection(struct sw_store *store, const char *folder, struct sw_error *err)
+static int open_connection(struct sw_store *store, const char *folder, bool make,
+                           struct sw_error *err)
 {
     /* Nobody can write there, so no lock can be taken and none is needed. */
     bool frozen = store->read_only && folder_is_frozen(folder, store->path);
     sw_autofree char *uri = uri_of(store->path, frozen ? "?immutable=1" : "");
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_URI |
                 (store->read_only ? SQLITE_OPEN_READONLY
-                                  : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+                 : make           ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                  : SQLITE_OPEN_READWRITE);
     int code = sqlite3_open_v2(uri, &store->db, flags, NULL);
 
     if (!store->db)
@@ -285,17 +287,18 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
 {
     sw_auto(sw_store) struct sw_store *store = sw_new(struct sw_store);
     sw_autofree char *folder = NULL;
+    bool make = !read_only && !setup->existing;
 
     pthread_mutex_init(&store->mutex, NULL);
     store->read_only = read_only;
     store->doing = "open";
     store->patience_ms = setup->patience_ms;
-    folder = prepare_folder(dir, read_only, err);
+    folder = prepare_folder(dir, read_only, make, err);
     if (!folder)
         return NULL;
     store->path = sw_path_join(folder, "jobs.db");
-    if (check_file(store->path, read_only, err) < 0 ||
-        open_connection(store, folder, err) < 0 ||
+    if (check_file(store->path, read_only, make, err) < 0 ||
+        open_connection(store, folder, make, err) < 0 ||
         make_ready(store, folder, setup, err) < 0)
         return NULL;
     return sw_take(store);
@@ -320,6 +323,14 @@ static void shorten_long_wal(struct sw_store *store)
         return;
     sqlite3_busy_handler(store->db, NULL, NULL);
     sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+}
+
+struct sw_store *sw_store_open_existing(const char *dir, struct sw_error *err)
+{
+    struct store_setup setup = store_setup_default();
+
+    setup.existing = true;
+    return store_open_as(dir, false, &setup, err);
 }
 
 void sw_store_close(struct sw_store *store)

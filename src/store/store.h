@@ -24,6 +24,9 @@ struct sw_store;
  * corrupt file, a file of a newer version, a lock held for more than ten seconds, somebody else's
  * folder: SW_E_STORE with a hint, nothing lost. No store yet and read_only: SW_E_NOT_FOUND. */
 struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
+/* The same for a store that must be there already: a helper that comes late, when its folder is
+ * gone, makes no new one. */
+struct sw_store *sw_store_open_existing(const char *dir, struct sw_error *err);
 void sw_store_close(struct sw_store *store);
 SW_DEFINE_AUTO(sw_store, struct sw_store *, sw_store_close)
 

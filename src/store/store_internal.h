@@ -53,6 +53,7 @@ struct store_setup {                 /* sw_store_open's choices; tests make othe
     size_t step_count;               /* also the version of the file afterwards */
     const char *journal_sql;         /* NULL: by the kind of file system */
     int64_t patience_ms;
+    bool existing;                   /* never make a store: SW_E_NOT_FOUND where there is none */
 };
 
 struct store_setup store_setup_default(void);

@@ -342,6 +342,16 @@ static void a_file_that_may_not_grow_loses_nothing(void **state)
     assert_ok(add_job(here->store, ID, &here->err));      /* and works again with more room */
 }
 
+static void a_helper_that_comes_late_makes_no_new_store(void **state)
+{
+    struct harbour *here = *state;
+    sw_autofree char *gone = sw_path_join(here->dir, "gone");
+
+    assert_null(sw_store_open_existing(gone, &here->err));
+    assert_int_equal(here->err.code, SW_E_NOT_FOUND);
+    assert_false(sw_file_exists(gone));
+}
+
 static int in_a_read_only_folder(struct harbour *here)
 {
     sw_auto(sw_store) struct sw_store *store = NULL;
@@ -447,6 +457,7 @@ int main(void)
         HARBOUR_TEST(an_empty_file_becomes_a_store),
         HARBOUR_TEST(a_full_disk_loses_nothing),
         HARBOUR_TEST(a_file_that_may_not_grow_loses_nothing),
+        HARBOUR_TEST(a_helper_that_comes_late_makes_no_new_store),
         HARBOUR_TEST(a_read_only_folder_is_told_and_can_be_read),
         HARBOUR_TEST(reading_only_makes_and_changes_nothing),
         HARBOUR_TEST(a_lock_held_too_long_has_its_own_message),

@@ -63,13 +63,14 @@ static void say_how_it_went(const struct cli *cli, const json_t *report, bool dr
 {
     char size[32], rate[32], took[32];
     int64_t bytes = sw_json_int(report, "bytes", 0), ms = sw_json_int(report, "elapsed_ms", 0);
+    long long files = sw_json_int(report, "files", 0);
     long long same = sw_json_int(report, "same", 0), removed = sw_json_int(report, "removed", 0);
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
 
     sw_size_format(bytes, size);
     sw_size_format(ms > 0 ? bytes * 1000 / ms : 0, rate);
     cli_duration(ms, took);
-    sw_buf_addf(&line, "%lld files%s copied, %s", (long long)sw_json_int(report, "files", 0),
+    sw_buf_addf(&line, "%lld file%s%s copied, %s", files, files == 1 ? "" : "s",
                 dry_run ? " would be" : "", size);
     if (!dry_run)
         sw_buf_addf(&line, " in %s (%s/s)", took, rate);

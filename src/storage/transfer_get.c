@@ -434,7 +434,7 @@ static void asked(struct errand *errand, enum sw_step step, const struct sw_erro
         sw_object_done(&item->object);
         item->object = found;
         if (unsure && stat(item->path, &info) == 0 && info.st_size == found.size &&
-            found.mtime_ms / 1000 == info.st_mtim.tv_sec)
+            found.mtime_ms == (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000)
             item_over(item, SW_MOVED_SAME);
         else if (item->copy->rules->dry_run)
             item_over(item, SW_MOVED_COPIED);

@@ -16,7 +16,8 @@
 
 #include "base/text.h"
 
-#define READ_SIZE (128 * 1024)
+#define READ_SIZE     (128 * 1024)
+#define CLOSE_SECONDS 2
 
 bool etag_is_md5(const char *etag)
 {
@@ -81,6 +82,20 @@ int file_matches(int fd, int64_t size, enum sw_digest_kind kind, const char *wan
     return sw_text_same_nocase(hex, wanted);
 }
 
+/* Times agree, and that means something. A time in whole seconds says little about a file that we
+ * wrote within those seconds: the object may have been replaced in the same one. */
+static bool same_time(const struct stat *info, const struct sw_object *object)
+{
+    int64_t at_ms = (int64_t)info->st_mtim.tv_sec * 1000 + info->st_mtim.tv_nsec / 1000000;
+
+    if (!object->mtime_ms)
+        return false;
+    if (object->mtime_ms % 1000)
+        return at_ms == object->mtime_ms;
+    return at_ms / 1000 == object->mtime_ms / 1000 &&
+           info->st_ctim.tv_sec > object->mtime_ms / 1000 + CLOSE_SECONDS;
+}
+
 enum item_found same_as_local(const char *path, const struct sw_object *object, bool checksum)
 {
     struct stat info;
@@ -90,7 +105,7 @@ enum item_found same_as_local(const char *path, const struct sw_object *object, 
 
     if (stat(path, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size != object->size)
         return FOUND_NEW;
-    if (!checksum && object->mtime_ms && info.st_mtim.tv_sec == object->mtime_ms / 1000)
+    if (!checksum && same_time(&info, object))
         return FOUND_SAME;
     if (kind == SW_DIGEST_NONE && etag_is_md5(object->etag)) {
         kind = SW_DIGEST_MD5;

@@ -25,5 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     CLAIM((result == 0) == (err.code == SW_OK));
     CLAIM(strlen(plain) <= size);
+    CLAIM(!code || strlen(code) <= size);
     return 0;
 }

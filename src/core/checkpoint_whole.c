@@ -235,7 +235,8 @@ char *sw_checkpoint_newest_complete(const char *const *folders, size_t count, in
         if (sw_file_exists(folders[i]))
             sw_walk(folders[i], consider, &search, NULL);   /* what cannot be read is no answer */
     }
-    qsort(search.items, search.count, sizeof *search.items, newest_first);
+    if (search.count > 0)
+        qsort(search.items, search.count, sizeof *search.items, newest_first);
     for (size_t i = 0; i < search.count; i++) {
         const struct found *one = &search.items[i];
 

@@ -216,7 +216,8 @@ int sw_bundle_select(const struct sw_bundle_rules *rules, struct sw_bundle_list 
 
     if (visit(&s, "", 0) < 0)
         return -1;
-    qsort(out->items, out->count, sizeof *out->items, by_path);
+    if (out->count > 0)
+        qsort(out->items, out->count, sizeof *out->items, by_path);
     if (out->bytes > s.most_bytes) {
         sw_autofree char *what = sw_bundle_describe(out);
 

@@ -9,7 +9,8 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help configure build demo check test bench fuzz install deb portable clean setup
+.PHONY: help configure build demo check test bench bench-storage fuzz static dist install deb
+.PHONY: portable clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -33,19 +34,34 @@ check: build     ## the quick tests: unit, house rules, contract on this machine
 
 test:            ## every test there is, with gcc, clang and sanitizers
 	@scripts/setup test
+	@scripts/setup static
 	@scripts/test-all
 
 bench: build     ## measure start-up, submit, ps and refresh beside their peers
 	@scripts/setup bench
 	@bench/run $(BUILD)
 
+bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
+	@scripts/setup bench
+	@bench/storage $(BUILD)
+
 fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 	@scripts/setup test
 	@scripts/fuzz $(FUZZ_SECONDS)
 
+static:          ## the released form: one static file for x86_64 and for aarch64, in build-static/
+	@scripts/setup static
+	@static/compile
+
+dist:            ## dist/slipway-VERSION-linux-ARCH.tar.gz of both, with checksums
+	@scripts/setup static
+	@static/compile refresh
+	@static/pack
+
 install: build   ## install under PREFIX (default /usr/local), below DESTDIR if given
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@$(LOCKED) env DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@static/ship $(DESTDIR)$(PREFIX)
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb

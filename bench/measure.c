@@ -2,12 +2,12 @@
 /*
  * measure.c - what one command costs: run it many times, print the medians.
  *
- *     measure [-n RUNS] NAME COMMAND [ARGUMENT...]
+ *     measure [-c] [-n RUNS] NAME COMMAND [ARGUMENT...]
  *
  * One line, tab separated: NAME, wall microseconds, CPU microseconds (user + system), largest
  * resident set in KiB, exit status. In C, since a measuring program of 10 MiB would be most of
  * what it measures: a child's resident set begins with its parent's. Medians, since a busy
- * machine makes means meaningless. The first run only warms the caches.
+ * machine makes means meaningless. The first run only warms the caches; with -c (cold) there is none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,15 +89,18 @@ int main(int argc, char **argv)
     static long wall[MOST_RUNS], cpu[MOST_RUNS];
     struct sample sample = { 0 };
     long rss_kib = 0;
-    int runs = 21, option;
+    int runs = 21, option, first = -1;
 
-    while ((option = getopt(argc, argv, "+n:")) == 'n')
-        runs = atoi(optarg);
+    while ((option = getopt(argc, argv, "+cn:")) == 'n' || option == 'c')
+        if (option == 'n')
+            runs = atoi(optarg);
+        else
+            first = 0;
     if (option != -1 || argc - optind < 2 || runs < 1 || runs > MOST_RUNS) {
-        fprintf(stderr, "usage: measure [-n RUNS] NAME COMMAND [ARGUMENT...]\n");
+        fprintf(stderr, "usage: measure [-c] [-n RUNS] NAME COMMAND [ARGUMENT...]\n");
         return 64;
     }
-    for (int i = -1; i < runs; i++) {
+    for (int i = first; i < runs; i++) {
         if (run_once(argv + optind + 1, &sample) < 0)
             return 69;
         if (i < 0)

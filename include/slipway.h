@@ -142,6 +142,12 @@ SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *re
 SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
                      char id[SW_ID_SIZE], struct sw_error *err);
 
+/* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps", "payload",
+ * "code", "script"}; `steps` is for people, `code` says what of it travels (absent without code), and
+ * `script`, when asked for, is a POSIX shell script with everything inside, runner included. */
+SW_API char *sw_entrypoint(struct sw_session *session, const struct sw_request *request,
+                           bool script, struct sw_error *err);
+
 /* ---- look ----------------------------------------------------------------------------- */
 
 enum sw_look {
@@ -272,6 +278,50 @@ SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err)
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 
+/* ---- data ------------------------------------------------------------------------------- */
+
+/* How far a copy is. Totals grow while `listing` is true. */
+struct sw_copy_progress {
+    bool listing;
+    int64_t files_done, files_total;       /* done: copied, found identical or removed */
+    int64_t bytes_done, bytes_total;       /* of what has to be copied */
+    int64_t bytes_per_second;              /* lately */
+    int64_t left_ms;                       /* -1: nobody can tell yet */
+    int requests;                          /* at once, right now */
+};
+/* Called about ten times a second. Non-zero cancels the copy. */
+typedef int sw_copy_progress_fn(void *context, const struct sw_copy_progress *progress);
+
+struct sw_copy_options {
+    size_t size;
+    bool recursive;           /* a tree: a folder, an s3 prefix, a repository */
+    bool force;               /* copy also what is identical */
+    bool checksum;            /* compare contents wherever a digest is known */
+    bool remove_extra;        /* remove from `to` what is not in `from` */
+    bool dry_run;             /* change nothing, list what would happen */
+    const char *const *include;      /* patterns over relative names; none: all */
+    size_t include_count;
+    const char *const *exclude;      /* win over include */
+    size_t exclude_count;
+    int jobs;                 /* requests at once at most; 0: found by measuring */
+};
+
+/* These three need no store: `session` may be NULL.
+ *
+ * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
+ * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
+ * "same","removed","failed","elapsed_ms","to"}, with dry_run also "would": [{"what","name","size"}]. */
+SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
+                     const struct sw_copy_options *options, sw_copy_progress_fn *progress,
+                     void *context, struct sw_error *err);
+
+/* What is at a path or URI: {"version","uri","objects":[{"name","kind","size","modified","etag"}]}.
+ * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
+SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
+                         struct sw_error *err);
+/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. */
+SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
+
 /* Take over a job that this store never saw. */
 SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
                     struct sw_error *err);
@@ -282,7 +332,8 @@ SW_API int sw_adopt(struct sw_session *session, const char *platform, const char
  * `name` NULL: all. */
 SW_API char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err);
 
-/* Does a path exist, as the platform sees it? */
+/* Does a path exist, as the platform sees it? A URI (s3://...) is looked at from here, and so is a
+ * path when `platform` is NULL. */
 SW_API int sw_check_path(struct sw_session *session, const char *platform, const char *path,
                          bool *exists, struct sw_error *err);
 /* Names one level below, as a JSON array. */

@@ -143,23 +143,15 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                      struct sw_error *err)
 {
     sw_autofree char *where = sw_results_dir(session, id, err);
-    const char *path = where;
-    int64_t files = 0, bytes = 0;
+    struct sw_copy_options options = { .size = sizeof options, .recursive = true };
+    char *copied;
 
     if (!where)
         return NULL;
-    if (sw_text_starts(where, "file://"))
-        path = where + strlen("file://");
-    if (*path != '/') {
-        sw_fail(err, SW_E_UNSUPPORTED, "this build cannot fetch results from '%s'", where);
-        return NULL;
-    }
-    if (sw_copy_tree(path, to, &files, &bytes, err) < 0) {
+    copied = sw_copy(session, where, to, &options, NULL, NULL, err);
+    if (!copied)
         sw_wrap(err, "cannot bring home the results of '%s'", id);
-        return NULL;
-    }
-    return api_text(sw_json_object(SW_INT("files", files), SW_INT("bytes", bytes),
-                                   SW_STR("from", where), SW_STR("to", to)));
+    return copied;
 }
 
 /* Write the row of a job that exists already: it goes through the same phases as our own. */

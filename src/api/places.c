@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "api/api_internal.h"
+#include "api/copy.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
@@ -77,12 +78,25 @@ static struct sw_link *link_to(struct sw_session *session, const char *name,
     return *platform ? api_link(session, *platform, session->profile, err) : NULL;
 }
 
+/* A URI, or a path when no platform is asked about: ours to look at. The paths of a cluster's file
+ * system are that platform's, when one is named. */
+static bool is_ours(const char *platform_name, const char *path)
+{
+    if (!platform_name)
+        return true;
+    return strstr(path, "://") && !sw_text_starts(path, "lustre://") &&
+           !sw_text_starts(path, "slurm://");
+}
+
 int sw_check_path(struct sw_session *session, const char *platform_name, const char *path,
                   bool *exists, struct sw_error *err)
 {
     const struct sw_platform *platform;
-    struct sw_link *link = link_to(session, platform_name, &platform, err);
+    struct sw_link *link;
 
+    if (is_ours(platform_name, path))
+        return api_check_uri(path, exists, err);
+    link = link_to(session, platform_name, &platform, err);
     if (!link)
         return -1;
     if (!platform->check_path)
@@ -94,8 +108,11 @@ char *sw_list_path(struct sw_session *session, const char *platform_name, const 
                    struct sw_error *err)
 {
     const struct sw_platform *platform;
-    struct sw_link *link = link_to(session, platform_name, &platform, err);
+    struct sw_link *link;
 
+    if (is_ours(platform_name, path))
+        return api_list_uri(path, err);
+    link = link_to(session, platform_name, &platform, err);
     if (!link)
         return NULL;
     if (!platform->list_path) {
@@ -160,7 +177,9 @@ static void check_helpers(json_t *rows)
         struct sw_error why = { 0 };
         sw_autofree char *path = sw_helper_path(helpers[i], &why);
 
-        finding(rows, helpers[i], path != NULL, path ? path : why.message, why.hint);
+        finding(rows, helpers[i], path != NULL,
+                !path ? why.message : sw_text_same(path, SW_PROC_SELF) ? "inside this program" : path,
+                why.hint);
     }
 }
 

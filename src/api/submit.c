@@ -8,6 +8,7 @@
  * refresh finds out the truth (monitor/refresh.c). See docs/internals/write-ahead-submit.md.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_internal.h"
@@ -80,6 +81,11 @@ static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_e
 
     json_array_foreach(plan->secrets, i, name)
         if (sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
+            return NULL;
+    /* For the runner alone, and only those that are there: data may need none. */
+    json_array_foreach(plan->credentials, i, name)
+        if (!sw_text_empty(getenv(json_string_value(name))) &&
+            sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
             return NULL;
     return sw_take(secrets);
 }

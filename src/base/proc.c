@@ -102,6 +102,13 @@ int sw_proc_signal(const struct sw_proc *proc, int signal)
     return (int)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
 }
 
+static bool helpers_inside;
+
+void sw_helpers_inside(void)
+{
+    helpers_inside = true;
+}
+
 char *sw_helper_path(const char *name, struct sw_error *err)
 {
     const char *asked = getenv("SLIPWAY_LIBEXEC_DIR");
@@ -115,6 +122,8 @@ char *sw_helper_path(const char *name, struct sw_error *err)
         if (access(path, X_OK) == 0)
             return sw_take(path);
     }
+    if (helpers_inside)
+        return sw_strdup(SW_PROC_SELF);
     if (n > 0) {
         program[n] = '\0';
         slash = strrchr(program, '/');

@@ -30,7 +30,14 @@ int sw_proc_from_json(const json_t *json, struct sw_proc *out);
 int sw_proc_signal(const struct sw_proc *proc, int signal);
 
 /* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
- * running program, ../libexec/slipway from it, or where it was installed. */
+ * running program, ../libexec/slipway from it, or where it was installed. Start it with `name` as
+ * its argv[0]: several helpers may live in one file. */
 char *sw_helper_path(const char *name, struct sw_error *err);
+
+/* This program holds all helpers itself: sw_helper_path() answers SW_PROC_SELF from now on. That
+ * is the running image whatever happened to its file since, so that replacing or removing the
+ * program disturbs nothing that it started. */
+#define SW_PROC_SELF "/proc/self/exe"
+void sw_helpers_inside(void);
 
 #endif

@@ -115,4 +115,7 @@ SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
 
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err);
 
+/* The program `slipway`; main() is in src/program. */
+int cli_main(int argc, char **argv);
+
 #endif

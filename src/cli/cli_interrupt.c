@@ -9,6 +9,7 @@
 #include "cli/cli_interrupt.h"
 
 #include <signal.h>
+#include <stddef.h>
 
 #include "base/clock.h"
 

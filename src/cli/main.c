@@ -17,13 +17,15 @@ extern const struct command command_run, command_plan, command_ps, command_statu
     command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
     command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
     command_platforms, command_schema, command_doctor, command_report, command_completion,
-    command_version, command_help, command_complete;
+    command_version, command_help, command_complete, command_cp, command_ls, command_check,
+    command_entrypoint;
 
 const struct command *const cli_commands[] = {
     &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
     &command_logs,      &command_events,  &command_wait,     &command_watch,   &command_top,
     &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
+    &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
     &command_doctor,    &command_report,  &command_completion, &command_version, &command_help,
     NULL,
 };
@@ -221,7 +223,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
     return sw_code_exit_status(err->code);
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
     struct cli cli = { 0 };
     struct sw_error err = { 0 };

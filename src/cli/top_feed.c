@@ -158,8 +158,7 @@ static void wait_ms(struct top_feed *feed, int64_t ms)
     until.tv_sec += ms / 1000;
     pthread_mutex_lock(&feed->lock);
     while (!feed->over &&
-           pthread_cond_clockwait(&feed->changed, &feed->lock, CLOCK_MONOTONIC, &until) !=
-               ETIMEDOUT)
+           pthread_cond_timedwait(&feed->changed, &feed->lock, &until) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&feed->lock);
 }
@@ -263,11 +262,16 @@ static int start_thread(pthread_t *thread, void *(*body)(void *), void *context)
 
 int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
+    pthread_condattr_t steady;         /* a clock that nobody sets back */
+
     *feed = (struct top_feed){ .cli = cli, .wake = { -1, -1 } };
     if (pipe2(feed->wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
     pthread_mutex_init(&feed->lock, NULL);
-    pthread_cond_init(&feed->changed, NULL);
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&feed->changed, &steady);
+    pthread_condattr_destroy(&steady);
     if (start_thread(&feed->watcher, watch_jobs, feed) == 0)
         feed->threads++;
     if (feed->threads == 1 && start_thread(&feed->reader, read_logs, feed) == 0)

@@ -7,6 +7,7 @@
  */
 #include "core/payload.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,24 @@ static const char *const format_words[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
 };
 
+/* Every field but id, format and grace, once: writing, reading and releasing walk this table. */
+static const struct field {
+    const char *key;
+    enum { TEXT, DOCUMENT, FLAG } kind;
+    size_t at;
+} fields[] = {
+#define ROW(name, kind) { #name, kind, offsetof(struct sw_payload, name) }
+    ROW(command, TEXT),       ROW(argv, DOCUMENT),     ROW(filled, FLAG),
+    ROW(workdir, TEXT),       ROW(work_dir, TEXT),     ROW(results_dir, TEXT),
+    ROW(env, DOCUMENT),       ROW(secrets, DOCUMENT),  ROW(credentials, DOCUMENT),
+    ROW(mount, TEXT),         ROW(code, DOCUMENT),     ROW(inputs, DOCUMENT),
+    ROW(outputs, DOCUMENT),   ROW(exclude, DOCUMENT),  ROW(config, DOCUMENT),
+    ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
+    ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
+    ROW(checkpoint, DOCUMENT),
+#undef ROW
+};
+
 struct sw_payload *sw_payload_new(void)
 {
     return sw_new(struct sw_payload);
@@ -23,38 +42,52 @@ struct sw_payload *sw_payload_new(void)
 
 void sw_payload_free(struct sw_payload *payload)
 {
-    if (!payload)
-        return;
-    free(payload->command);
-    free(payload->workdir);
-    free(payload->results_dir);
-    free(payload->config_path);
-    json_decref(payload->argv);
-    json_decref(payload->env);
-    json_decref(payload->secrets);
-    json_decref(payload->inputs);
-    json_decref(payload->outputs);
-    json_decref(payload->config);
+    for (size_t i = 0; payload && i < SW_COUNT(fields); i++) {
+        void *at = (char *)payload + fields[i].at;
+
+        if (fields[i].kind == TEXT)
+            free(*(char **)at);
+        else if (fields[i].kind == DOCUMENT)
+            json_decref(*(json_t **)at);
+    }
     free(payload);
 }
 
 json_t *sw_payload_to_json(const struct sw_payload *payload)
 {
-    return sw_json_object(
-        SW_INT("version", SW_PAYLOAD_VERSION),
-        SW_STR("job_id", payload->job_id),
-        SW_STR_OPT("command", payload->command),
-        SW_SUB_COPY("argv", payload->argv),
-        SW_STR_OPT("workdir", payload->workdir),
-        SW_STR_OPT("results_dir", payload->results_dir),
-        SW_SUB_COPY("env", payload->env),
-        SW_SUB_COPY("secrets", payload->secrets),
-        SW_SUB_COPY("inputs", payload->inputs),
-        SW_SUB_COPY("outputs", payload->outputs),
-        SW_SUB_COPY("config", payload->config),
-        SW_STR_OPT("config_format", payload->config ? format_words[payload->config_format] : NULL),
-        SW_STR_OPT("config_path", payload->config_path),
-        SW_INT("grace_ms", payload->grace_ms));
+    json_t *json = sw_json_object(SW_INT("version", SW_PAYLOAD_VERSION),
+                                  SW_STR("job_id", payload->job_id));
+
+    for (size_t i = 0; i < SW_COUNT(fields); i++) {
+        const void *at = (const char *)payload + fields[i].at;
+
+        if (fields[i].kind == TEXT && *(char *const *)at)
+            json_object_set_new(json, fields[i].key, sw_json_text(*(char *const *)at));
+        else if (fields[i].kind == DOCUMENT && *(json_t *const *)at)
+            json_object_set(json, fields[i].key, *(json_t *const *)at);
+        else if (fields[i].kind == FLAG && *(const bool *)at)
+            json_object_set_new(json, fields[i].key, json_true());
+    }
+    if (payload->config)
+        json_object_set_new(json, "config_format",
+                            json_string(format_words[payload->config_format]));
+    json_object_set_new(json, "grace_ms", json_integer(payload->grace_ms));
+    return json;
+}
+
+static void read_fields(struct sw_payload *payload, const json_t *json)
+{
+    for (size_t i = 0; i < SW_COUNT(fields); i++) {
+        void *at = (char *)payload + fields[i].at;
+        json_t *value = json_object_get(json, fields[i].key);
+
+        if (fields[i].kind == TEXT)
+            *(char **)at = sw_strdup(json_string_value(value));
+        else if (fields[i].kind == FLAG)
+            *(bool *)at = json_is_true(value);
+        else if (value && !json_is_null(value))
+            *(json_t **)at = json_incref(value);
+    }
 }
 
 struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err)
@@ -64,8 +97,8 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     const char *id = sw_json_str(json, "job_id");
     const char *format = sw_json_str(json, "config_format");
 
-    if (version != SW_PAYLOAD_VERSION) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the payload has version %lld, this runner reads version %d",
+    if (version < 1 || version > SW_PAYLOAD_VERSION) {
+        sw_fail(err, SW_E_UNSUPPORTED, "the payload has version %lld, this runner reads up to %d",
                 (long long)version, SW_PAYLOAD_VERSION);
         sw_hint(err, "use the runner that came with the program that submitted the job");
         return NULL;
@@ -75,16 +108,8 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
         return NULL;
     }
     snprintf(payload->job_id, sizeof payload->job_id, "%s", id);
-    payload->command = sw_strdup(sw_json_str(json, "command"));
-    payload->workdir = sw_strdup(sw_json_str(json, "workdir"));
-    payload->results_dir = sw_strdup(sw_json_str(json, "results_dir"));
-    payload->config_path = sw_strdup(sw_json_str(json, "config_path"));
-    payload->argv = json_incref(json_object_get(json, "argv"));
-    payload->env = json_incref(json_object_get(json, "env"));
-    payload->secrets = json_incref(json_object_get(json, "secrets"));
-    payload->inputs = json_incref(json_object_get(json, "inputs"));
-    payload->outputs = json_incref(json_object_get(json, "outputs"));
-    payload->config = json_incref(json_object_get(json, "config"));
+    read_fields(payload, json);
+    payload->filled |= version == 1;          /* its writer filled them in itself */
     payload->grace_ms = sw_json_int(json, "grace_ms", 10000);
     for (size_t i = 0; format && i < SW_COUNT(format_words); i++)
         if (strcmp(format, format_words[i]) == 0)

@@ -8,24 +8,46 @@
 #ifndef SW_CORE_PAYLOAD_H
 #define SW_CORE_PAYLOAD_H
 
+#include <stdbool.h>
+
 #include "base/document.h"
 #include "base/json.h"
 
-#define SW_PAYLOAD_VERSION 1
+#define SW_PAYLOAD_VERSION 2        /* version 1 is read, too: it says less */
 
+/* What is not said here the runner finds out where it is: the folder it may work in and where
+ * results go depend on the environment there (contract §3.3).
+ *
+ * With `config` the command reads a file, with `args` it gets options, with neither it is run as it
+ * is: the modes config, args and passthrough of the contract. */
 struct sw_payload {
     char job_id[SW_ID_SIZE];
     char *command;            /* shell text for /bin/sh -c, or NULL when argv is given */
     json_t *argv;             /* array of texts, or NULL */
+    bool filled;              /* placeholders are filled in already */
     char *workdir;            /* where the command runs; NULL: the place's default */
-    char *results_dir;        /* local folder of the results */
+    char *work_dir;           /* our own folder there (inputs, config); NULL: by the environment */
+    char *results_dir;        /* local folder of the results; NULL: by the environment */
     json_t *env;              /* object name -> text */
     json_t *secrets;          /* array of names the command may see */
-    json_t *inputs;           /* array of {"path": local target, "from": source} */
-    json_t *outputs;          /* array of {"path": local folder, "to": destination or null} */
+    json_t *credentials;      /* array of names that only the runner may see */
+    char *mount;              /* shared cache: s3://b/k is <mount>/b/k; NULL: none */
+    json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
+
+    json_t *inputs;           /* array of {"path": local target, "from": source, "extract"} */
+    json_t *outputs;          /* array of {"path", "to" or null, "every_ms", "exclude"} */
+    json_t *exclude;          /* patterns that hold for all outputs; or NULL */
+
     json_t *config;           /* document to write at config_path, or NULL */
     enum sw_format config_format;
-    char *config_path;        /* where the config is written; NULL without config */
+    char *config_path;        /* where the config is written; NULL: spec.FORMAT in work_dir */
+    bool fetch_uris;          /* every s3:// text in the config is an input, declared or not */
+    json_t *args;             /* object: name -> value, becomes --name 'value'; or NULL */
+    json_t *flags;            /* array of names, become --name; or NULL */
+    json_t *config_inputs;    /* array of {"key", "container_path", "selective",
+                                 "extract_to_parent"}: places of config or args */
+    json_t *config_outputs;   /* array of {"key", "type"} */
+    json_t *checkpoint;       /* {"dir", "resume"}; or NULL */
     int64_t grace_ms;         /* between TERM and KILL */
 };
 

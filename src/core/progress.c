@@ -25,7 +25,7 @@ static double clamp(double part)
  * and may have a part after the dot. */
 static void work_out_fraction(struct sw_progress_reader *reader)
 {
-    struct sw_progress *now = &reader->now;
+    struct sw_training *now = &reader->now;
     double of_steps = now->steps > 0 && now->step >= 0
         ? clamp((double)now->step / (double)now->steps) : -1;
 
@@ -46,7 +46,7 @@ static void work_out_fraction(struct sw_progress_reader *reader)
 
 static void take_epoch(struct sw_progress_reader *reader, const struct sw_progress_line *line)
 {
-    struct sw_progress *now = &reader->now;
+    struct sw_training *now = &reader->now;
 
     if (line->epoch != now->epoch && reader->steps_of_epoch) {
         now->step = -1;                  /* steps of another epoch say nothing about this one */
@@ -69,7 +69,7 @@ static bool take_line(struct sw_progress_reader *reader, const char *text, size_
                       int64_t now_ms)
 {
     struct sw_progress_line line;
-    struct sw_progress *now = &reader->now;
+    struct sw_training *now = &reader->now;
 
     if (!sw_progress_read_line(text, length < MOST_LINE ? length : MOST_LINE, &line))
         return false;

@@ -22,7 +22,7 @@
 
 #include "base/json.h"
 
-struct sw_progress {
+struct sw_training {
     int64_t epoch;          /* as the program counts; -1: not seen */
     int64_t epochs;         /* how many in all; 0: not known */
     int64_t step;           /* -1: not seen */
@@ -34,7 +34,7 @@ struct sw_progress {
 };
 
 struct sw_progress_reader {
-    struct sw_progress now;
+    struct sw_training now;
     int64_t highest_epoch;       /* for milestones: a restart inside one log counts only once */
     char *partial;               /* the line so far; owned, NULL when none */
     size_t partial_length, partial_room;

@@ -19,7 +19,7 @@ static json_t *whole_if(bool known, int64_t value)
 
 json_t *sw_progress_json(const struct sw_progress_reader *reader)
 {
-    const struct sw_progress *now = &reader->now;
+    const struct sw_training *now = &reader->now;
 
     return sw_json_object(
         SW_SUB("epoch", whole_if(now->epoch >= 0, now->epoch)),
@@ -57,7 +57,7 @@ static double real(const json_t *progress, const char *key, double most, double 
 void sw_progress_restore(struct sw_progress_reader *reader, const json_t *progress)
 {
     const json_t *counts = json_object_get(progress, "counts");
-    struct sw_progress *now = &reader->now;
+    struct sw_training *now = &reader->now;
 
     *reader = (struct sw_progress_reader)SW_PROGRESS_READER_INIT;
     now->epoch = whole(progress, "epoch", -1);

@@ -19,4 +19,7 @@ int hook_command(const struct sw_notice *notice, const char *command, char **out
  * address; owned. */
 int hook_webhook(const struct sw_notice *notice, const char *url, char **result);
 
+/* The program `slipway-hook`; main() is in src/program. */
+int hook_main(int argc, char **argv);
+
 #endif

@@ -34,7 +34,7 @@ static int act(const struct sw_notice *notice, const char *hook, char **output)
                                                : hook_command(notice, text, output);
 }
 
-int main(int argc, char **argv)
+int hook_main(int argc, char **argv)
 {
     sw_auto(sw_store) struct sw_store *store = NULL;
     sw_auto(sw_notice) struct sw_notice notice = { 0 };

@@ -119,7 +119,7 @@ struct starting {
 };
 
 /* In the child: nothing but system calls, since the caller may have threads. */
-static void become_helper(char *const argv[])
+static void become_helper(const char *program, char *const argv[])
 {
     int nothing = open("/dev/null", O_RDWR);
     sigset_t none;
@@ -134,7 +134,7 @@ static void become_helper(char *const argv[])
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execv(argv[0], argv);
+    execv(program, argv);
     _exit(127);
 }
 
@@ -142,7 +142,7 @@ static int start_helper(void *context, int64_t event_seq, const char *hook)
 {
     struct starting *starting = context;
     sw_autofree char *event = sw_format("%lld", (long long)event_seq);
-    char *argv[] = { NULL, starting->dir, event, (char *)hook, NULL };
+    char *argv[] = { (char *)"slipway-hook", starting->dir, event, (char *)hook, NULL };
     pid_t child;
 
     if (!starting->program)
@@ -151,10 +151,9 @@ static int start_helper(void *context, int64_t event_seq, const char *hook)
         starting->result = -1;
         return 1;
     }
-    argv[0] = starting->program;
     child = fork();
     if (child == 0)
-        become_helper(argv);
+        become_helper(starting->program, argv);
     if (child < 0) {
         starting->result = sw_fail_errno(&starting->err, SW_E_IO, "cannot start a hook");
         return 1;

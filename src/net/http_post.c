@@ -1,66 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_post.c - one JSON document to one web address, through libcurl.
+ * http_post.c - one JSON document to one web address, waited for no longer than asked.
  *
- * Only slipway-hook is linked with this: loading libcurl costs ten times what `slipway ps` takes
- * (docs/decisions/0008). The answer's body is read and dropped.
+ * For webhooks: the answer's body is read and dropped, and redirects are not followed.
  */
 #include "net/http_post.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include <curl/curl.h>
+#include "base/clock.h"
+#include "base/text.h"
+#include "net/http.h"
 
-static size_t drop(char *bytes, size_t size, size_t count, void *context)
+struct outcome {
+    bool known;
+    int status;
+    enum sw_code failure;
+    char why[512];
+};
+
+static void note_outcome(void *context, struct sw_http_reply *reply)
 {
-    (void)bytes, (void)context;
-    return size * count;
+    struct outcome *outcome = context;
+
+    outcome->known = true;
+    outcome->status = reply->status;
+    outcome->failure = reply->failure;
+    snprintf(outcome->why, sizeof outcome->why, "%s", reply->why);
 }
 
-static enum sw_code code_of(CURLcode code)
+static int wait_for(struct sw_http *http, struct outcome *outcome, int64_t deadline_ms,
+                    struct sw_error *err)
 {
-    switch (code) {
-    case CURLE_OPERATION_TIMEDOUT:
-        return SW_E_TIMEOUT;
-    case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
-        return SW_E_SPEC;
-    default:
-        return SW_E_UNREACHABLE;
+    while (!outcome->known) {
+        int64_t left = deadline_ms - sw_monotonic_ms();
+
+        if (left <= 0) {
+            sw_http_drop(http, outcome);
+            return sw_fail(err, SW_E_TIMEOUT, "no answer in time");
+        }
+        if (sw_http_work(http, left, err) < 0)
+            return -1;
     }
-}
-
-static CURLcode perform(CURL *curl, const char *url, const char *body, int64_t timeout_ms,
-                        struct curl_slist *headers, long *status)
-{
-    CURLcode code;
-
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "slipway");
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, drop);
-    code = curl_easy_perform(curl);
-    if (code == CURLE_OK)
-        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-    return code;
+    if (outcome->status == 0)
+        return sw_fail(err, outcome->failure ? outcome->failure : SW_E_UNREACHABLE, "%s",
+                       outcome->why);
+    return 0;
 }
 
 int sw_http_post_json(const char *url, const char *body, int64_t timeout_ms, long *status,
                       struct sw_error *err)
 {
-    CURL *curl = curl_easy_init();
-    struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    CURLcode code = CURLE_FAILED_INIT;
+    const struct sw_http_options options = { .connections = 1, .connect_ms = timeout_ms,
+                                             .stall_ms = timeout_ms };
+    int64_t deadline_ms = sw_monotonic_ms() + timeout_ms;
+    sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
+    sw_auto(sw_http) struct sw_http *http = NULL;
+    struct outcome outcome = { 0 };
 
-    if (curl && headers)
-        code = perform(curl, url, body, timeout_ms, headers, status);
-    curl_slist_free_all(headers);
-    curl_easy_cleanup(curl);
-    if (code != CURLE_OK)
-        return sw_fail(err, code_of(code), "%s", curl_easy_strerror(code));
+    if (!sw_text_starts(url, "http://") && !sw_text_starts(url, "https://"))
+        return sw_fail(err, SW_E_SPEC, "not an address that begins with http:// or https://");
+    http = sw_http_open(&options, err);
+    if (!http)
+        return -1;
+    strcpy(request.method, "POST");
+    request.url = sw_strdup(url);
+    request.body = body;
+    request.body_length = (int64_t)strlen(body);
+    sw_http_request_header(&request, "Content-Type", "application/json");
+    sw_http_send(http, &request, note_outcome, &outcome);
+    if (wait_for(http, &outcome, deadline_ms, err) < 0)
+        return -1;
+    *status = outcome.status;
     return 0;
 }

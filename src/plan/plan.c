@@ -45,6 +45,9 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->notify);
     json_decref(plan->avoid);
     json_decref(plan->python);
+    json_decref(plan->checkpoint);
+    json_decref(plan->code);
+    json_decref(plan->credentials);
     json_decref(plan->options);
     json_decref(plan->sources);
     free(plan);
@@ -132,6 +135,9 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan->inputs = entries(json_object_get(job, "inputs"), "from");
     plan->outputs = entries(json_object_get(job, "outputs"), "to");
     plan->config = json_incref(json_object_get(job, "config"));
+    plan->checkpoint = json_incref(json_object_get(job, "checkpoint"));
+    plan->code = json_incref(json_object_get(job, "code"));
+    plan->credentials = sw_plan_credentials(plan);
     return format ? sw_format_parse(format, &plan->config_format, err) : 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "core/command.h"
 #include "spec/spec.h"
 
 enum sw_launcher { SW_LAUNCHER_NONE, SW_LAUNCHER_TORCHRUN, SW_LAUNCHER_MPI, SW_LAUNCHER_RAY };
@@ -47,6 +48,9 @@ struct sw_plan {
     json_t *notify;            /* likewise: {"webhook","command","on"} */
     json_t *avoid;             /* array of nodes to keep away from; NULL: none */
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
+    json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
+    json_t *code;              /* {"root","include","exclude"}: travels with the job; may be NULL */
+    json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */
 };
@@ -59,6 +63,10 @@ SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
 
+/* Names of the variables that fetching its inputs and bringing its outputs may need: those of the
+ * storages that its URIs name, and no others. Owned. */
+json_t *sw_plan_credentials(const struct sw_plan *plan);
+
 /* The rendezvous variables of one rank (contract: same names on every platform). */
 struct sw_rendezvous {
     int nodes, node_rank, gpus_per_node;
@@ -68,10 +76,5 @@ struct sw_rendezvous {
     bool world_size_ranks;
 };
 void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
-
-/* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
- * are quoted for the shell when they need it. */
-char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
-                      const char *job_id);
 
 #endif

@@ -30,7 +30,8 @@ static const struct field {
     ROW(inputs, DOCUMENT),    ROW(outputs, DOCUMENT),   ROW(config, DOCUMENT),
     ROW(config_format, FORMAT), ROW(labels, DOCUMENT),  ROW(retry, DOCUMENT),
     ROW(guard, DOCUMENT),     ROW(options, DOCUMENT),   ROW(hooks, DOCUMENT),
-    ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),
+    ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),     ROW(checkpoint, DOCUMENT),
+    ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT),
 #undef ROW
 };
 

@@ -1,44 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c - `slipway-runner MODE [--report FILE] PAYLOAD`: the program inside the job's place.
+ * main.c - `slipway-runner MODE [options] PAYLOAD`: the program inside the job's place.
  *
- *     prepare   inputs, output folders, config file
+ *     prepare   code, inputs, output folders, config file
  *     run       the user's command; exits with its code (128+n for signal n)
  *     collect   outputs to their destinations
+ *     all       the three in one, as a container's first process
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "runner/archive.h"
 #include "runner/runner.h"
 
 enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
-static int mode_prepare(const struct sw_payload *payload, struct runner_result *result,
+struct call {                          /* the command line */
+    const struct mode *mode;
+    const char *report, *secrets_file, *cleanup, *payload;
+    int secrets_fd;
+};
+
+static int mode_prepare(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
-    result->exit_code = runner_prepare(payload, err) < 0 ? RUNNER_IO : 0;
+    result->exit_code = runner_prepare(runner, err) < 0 ? RUNNER_IO : 0;
     return result->exit_code ? -1 : 0;
 }
 
-static int mode_collect(const struct sw_payload *payload, struct runner_result *result,
+static int mode_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
+{
+    return runner_load_prepared(runner, err) < 0 ? -1 : runner_run(runner, result, err);
+}
+
+/* How the command ended is known to whoever started us. */
+static int mode_collect(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
-    result->exit_code = runner_collect(payload, err) < 0 ? RUNNER_IO : 0;
+    const char *code = getenv("SLIPWAY_EXIT_CODE");
+    const struct runner_result ended = { .exit_code = code ? atoi(code) : 0 };
+
+    if (runner_load_prepared(runner, err) < 0)
+        return -1;
+    result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
     return result->exit_code ? -1 : 0;
 }
 
 static const struct mode {
     const char *name;
-    int (*go)(const struct sw_payload *payload, struct runner_result *result,
-              struct sw_error *err);
+    int (*go)(struct runner *runner, struct runner_result *result, struct sw_error *err);
 } modes[] = {
     { "prepare", mode_prepare },
-    { "run", runner_run },
+    { "run", mode_run },
     { "collect", mode_collect },
+    { "all", runner_live },
 };
 
 static struct sw_payload *read_payload(const char *path, struct sw_error *err)
@@ -68,33 +88,69 @@ static void write_report(const char *path, const struct runner_result *result,
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: slipway-runner prepare|run|collect [--report FILE] PAYLOAD\n");
+    sw_auto(sw_buf) struct sw_buf codecs = SW_BUF_INIT;
+
+    archive_codecs_describe(&codecs);
+    fprintf(stderr,
+            "usage: slipway-runner prepare|run|collect|all [--report FILE] [--secrets FILE]\n"
+            "                      [--secrets-fd NUMBER] [--cleanup FOLDER] PAYLOAD\n"
+            "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
 
-int main(int argc, char **argv)
+static int read_call(int argc, char **argv, struct call *call)
 {
-    const struct mode *mode = NULL;
-    const char *report = NULL, *path;
+    int i = 2;
+
+    *call = (struct call){ .secrets_fd = -1 };
+    for (size_t m = 0; argc > 1 && m < SW_COUNT(modes); m++)
+        if (strcmp(argv[1], modes[m].name) == 0)
+            call->mode = &modes[m];
+    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+        if (strcmp(argv[i], "--report") == 0)
+            call->report = argv[i + 1];
+        else if (strcmp(argv[i], "--secrets") == 0)
+            call->secrets_file = argv[i + 1];
+        else if (strcmp(argv[i], "--cleanup") == 0)
+            call->cleanup = argv[i + 1];
+        else if (strcmp(argv[i], "--secrets-fd") == 0)
+            call->secrets_fd = atoi(argv[i + 1]);
+        else
+            return -1;
+    }
+    call->payload = i + 1 == argc ? argv[i] : NULL;
+    return call->mode && call->payload ? 0 : -1;
+}
+
+static int go(const struct call *call, struct runner_result *result, struct sw_error *err)
+{
+    struct sw_payload *payload = read_payload(call->payload, err);
+    sw_auto(runner) struct runner *runner = payload ? runner_new(payload) : NULL;
+
+    if (runner)
+        runner->letter_folder = runner_folder_of(call->payload);
+    if (!runner || runner_take_secrets(payload, call->secrets_file, call->secrets_fd, err) < 0)
+        return -1;
+    return call->mode->go(runner, result, err);
+}
+
+int runner_main(int argc, char **argv)
+{
     struct runner_result result = { .exit_code = RUNNER_IO };
     struct sw_error err = { 0 };
+    struct call call;
 
-    for (size_t i = 0; argc > 1 && i < SW_COUNT(modes); i++)
-        if (strcmp(argv[1], modes[i].name) == 0)
-            mode = &modes[i];
-    if (argc == 5 && strcmp(argv[2], "--report") == 0)
-        report = argv[3];
-    if (!mode || (argc != 3 && !report))
+    if (read_call(argc, argv, &call) < 0)
         return usage();
-    path = argv[argc - 1];
-    {
-        sw_auto(sw_payload) struct sw_payload *payload = read_payload(path, &err);
-
-        if (!payload || mode->go(payload, &result, &err) < 0)
-            fprintf(stderr, "slipway: %s\n", err.message);
-        /* Success is told by the exit code alone; the report costs nothing then. */
-        if (result.exit_code != 0)
-            write_report(report, &result, &err);
+    if (go(&call, &result, &err) < 0) {
+        runner_say("%s", err.message);
+        if (err.hint[0])
+            runner_say("%s", err.hint);
     }
+    /* Success is told by the exit code alone; the report costs nothing then. */
+    if (result.exit_code != 0)
+        write_report(call.report, &result, &err);
+    if (call.cleanup)
+        sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */
     return result.exit_code;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.c - the user's command as our child: its own process group, signals passed on, all orphans
- * reaped, and its end told exactly.
+ * run.c - the user's command as our child: its own process group, signals passed on, and its end
+ * told exactly.
  *
- * We may be the first process of a container, where nobody else reaps and where TERM comes to us
- * alone; so TERM, INT and USR1 go to the command's whole group, and after the grace KILL does.
- * Standard input is left as it is.
+ * Standard input, terminal and environment are left as they are, but for what the payload adds and
+ * for credentials that were brought for the runner alone.
  */
 #include "runner/runner.h"
 
@@ -16,51 +15,62 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "core/command.h"
 
-static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP };
-
-static void apply_environment(const json_t *env)
+static void apply_environment(const struct runner *runner)
 {
     const char *name;
     json_t *value;
 
-    json_object_foreach((json_t *)env, name, value)
+    runner_hide_secrets(runner->payload);
+    json_object_foreach(runner->payload->env, name, value)
         if (json_is_string(value))
             setenv(name, json_string_value(value), 1);
+    if (runner->resume_from)
+        setenv("SLIPWAY_RESUME_FROM", runner->resume_from, 1);
 }
 
-/* Owned vector of borrowed words. */
-static char **words_of(const struct sw_payload *payload)
+/* Owned vector of owned words. */
+static char **words_of(const struct runner *runner)
 {
-    size_t count = payload->argv ? json_array_size(payload->argv) : 3;
+    size_t count = runner->argv ? json_array_size(runner->argv) : 3;
     char **words = sw_realloc_array(NULL, count + 1, sizeof *words);
+    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    const struct sw_fill fill = { .rank = runner->payload->filled ? NULL : rank };
 
-    if (payload->argv) {
+    if (runner->argv) {
         for (size_t i = 0; i < count; i++)
-            words[i] = (char *)json_string_value(json_array_get(payload->argv, i));
+            words[i] = sw_fill_word(json_string_value(json_array_get(runner->argv, i)), &fill);
     } else {
-        words[0] = (char *)"/bin/sh";
-        words[1] = (char *)"-c";
-        words[2] = payload->command;
+        words[0] = sw_strdup("/bin/sh");
+        words[1] = sw_strdup("-c");
+        words[2] = sw_fill_command(runner->command, &fill);
     }
     words[count] = NULL;
     return words;
 }
+
+static void words_free(char **words)
+{
+    for (char **word = words; word && *word; word++)
+        free(*word);
+    free(words);
+}
+SW_DEFINE_AUTO(words, char **, words_free)
 
 struct start_failure {              /* what the child says when it cannot exec */
     int error;
     bool in_folder;
 };
 
-static void become_command(const struct sw_payload *payload, char **words, pid_t parent,
-                           int failed)
+static void become_command(const struct runner *runner, char **words, pid_t parent, int failed)
 {
+    sw_autofree char *workdir = runner_command_folder(runner);
     struct start_failure why = { 0 };
     sigset_t none;
 
@@ -68,13 +78,15 @@ static void become_command(const struct sw_payload *payload, char **words, pid_t
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(RUNNER_NOT_FOUND);
+    signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (payload->workdir && chdir(payload->workdir) < 0) {
+    apply_environment(runner);
+    if (workdir && chdir(workdir) < 0) {
         why = (struct start_failure){ errno, true };
     } else {
-        if (payload->workdir)
-            setenv("PWD", payload->workdir, 1);
+        if (workdir)
+            setenv("PWD", workdir, 1);
         execvp(words[0], words);
         why = (struct start_failure){ errno, false };
     }
@@ -83,22 +95,25 @@ static void become_command(const struct sw_payload *payload, char **words, pid_t
     _exit(RUNNER_NOT_FOUND);
 }
 
-static int start_failed(const struct sw_payload *payload, char **words,
+static int start_failed(const struct runner *runner, char **words,
                         const struct start_failure *why, struct runner_result *result,
                         struct sw_error *err)
 {
     result->exit_code = why->error == ENOENT || why->in_folder ? RUNNER_NOT_FOUND
                                                                : RUNNER_NOT_EXECUTABLE;
-    if (why->in_folder)
-        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", payload->workdir,
+    if (why->in_folder) {
+        sw_autofree char *workdir = runner_command_folder(runner);
+
+        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", workdir,
                        strerror(why->error));
+    }
     return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", words[0], strerror(why->error));
 }
 
-static pid_t start(const struct sw_payload *payload, struct runner_result *result,
+static pid_t start(const struct runner *runner, struct runner_result *result,
                    struct sw_error *err)
 {
-    sw_autofree char **words = words_of(payload);
+    sw_auto(words) char **words = words_of(runner);
     struct start_failure why;
     pid_t parent = getpid(), pid;
     int ends[2];
@@ -108,7 +123,7 @@ static pid_t start(const struct sw_payload *payload, struct runner_result *resul
         return sw_fail(err, SW_E_IO, "the payload holds no command");
     pid = fork();
     if (pid == 0)
-        become_command(payload, words, parent, ends[1]);
+        become_command(runner, words, parent, ends[1]);
     close(ends[1]);
     do
         n = pid > 0 ? read(ends[0], &why, sizeof why) : -1;
@@ -119,62 +134,49 @@ static pid_t start(const struct sw_payload *payload, struct runner_result *resul
     if (n != (ssize_t)sizeof why)
         return pid;
     waitpid(pid, NULL, 0);
-    return start_failed(payload, words, &why, result, err);
+    return start_failed(runner, words, &why, result, err);
 }
 
-/* Reap everything that ended; true: the command is among it. */
-static bool reap(pid_t command, int *status)
+/* Folders that belong to one rank are made by that rank. */
+static int make_own_outputs(const struct runner *runner, struct sw_error *err)
 {
-    bool over = false;
-    int how;
+    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    size_t i;
+    json_t *entry;
 
-    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;)
-        if (pid == command) {
-            *status = how;
-            over = true;
-        }
-    return over;
-}
+    json_array_foreach(runner->outputs, i, entry) {
+        sw_autofree char *path = NULL;
 
-static int wait_for(pid_t command, const sigset_t *signals, int64_t grace_ms)
-{
-    int64_t kill_at = 0;
-    int status = 0;
-
-    while (!reap(command, &status)) {
-        int64_t left = kill_at ? kill_at - sw_monotonic_ms() : 3600000;
-        struct timespec wait = { .tv_sec = left > 0 ? left / 1000 : 0,
-                                 .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0 };
-        int signal = sigtimedwait(signals, NULL, &wait);
-
-        if (signal < 0 && errno == EAGAIN && kill_at) {
-            kill(-command, SIGKILL);
-            kill_at = sw_monotonic_ms() + 1000;
-        } else if (signal > 0 && signal != SIGCHLD) {
-            kill(-command, signal);
-            if (!kill_at && (signal == SIGTERM || signal == SIGINT))
-                kill_at = sw_monotonic_ms() + grace_ms;
-        }
+        if (!sw_json_bool(entry, "each_rank", false))
+            continue;
+        path = sw_fill_word(sw_json_str(entry, "path"), &(struct sw_fill){ .rank = rank });
+        if (sw_mkdirs(path, 0777, err) < 0)
+            return -1;
     }
-    return status;
+    return 0;
 }
 
-int runner_run(const struct sw_payload *payload, struct runner_result *result,
-               struct sw_error *err)
+static void beat(void *context)
 {
-    sigset_t signals;
-    pid_t command;
+    runner_beat(context, "running");
+}
+
+int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
+{
+    int64_t begun = sw_monotonic_ms();
+    pid_t command, syncer;
     int status;
 
-    sigemptyset(&signals);
-    for (size_t i = 0; i < SW_COUNT(noticed); i++)
-        sigaddset(&signals, noticed[i]);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    apply_environment(payload->env);
-    command = start(payload, result, err);
+    runner_block_signals();
+    if (make_own_outputs(runner, err) < 0)
+        return -1;
+    command = start(runner, result, err);
     if (command < 0)
         return -1;
-    status = wait_for(command, &signals, payload->grace_ms);
+    syncer = runner_start_syncer(runner);
+    status = runner_watch(command, true, runner->payload->grace_ms, result, beat, runner);
+    runner->tally->command_ms = sw_monotonic_ms() - begun;
+    runner_stop_syncer(syncer, result->stop_at_ms);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
     return 0;

@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runner.h - the program inside the job's place: prepare, run, collect.
+ * runner.h - the program inside the job's place: prepare, run, collect, report.
  *
- * Each mode returns the exit status of the program and, on failure, a sentence in `err` that
- * main.c prints (it is in the job's log) and puts into the report.
+ *     place.c     where we may work and where results go, from the environment   (pure)
+ *     fetch.c     one input to its place; cache.c: through the shared cache
+ *     config.c    inputs and outputs named by places of the config or the arguments
+ *     resume.c    the checkpoint a new attempt goes on from
+ *     prepare.c   all of that in order, once for all ranks that share the folder
+ *     run.c       the command: its signals, its end
+ *     sync.c      outputs to their destinations, while it runs and at the end
+ *     life.c      the whole life, each phase a process of its own
+ *
+ * A phase returns 0, or -1 with a sentence in `err` that main.c prints (it is in the job's log) and
+ * puts into the report.
  */
 #ifndef SW_RUNNER_RUNNER_H
 #define SW_RUNNER_RUNNER_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
+#include "base/secret.h"
 #include "core/payload.h"
+#include "storage/transfer.h"
 
 enum {
     RUNNER_USAGE = 64,            /* our own exit codes, as sysexits names them */
@@ -18,20 +31,141 @@ enum {
     RUNNER_NOT_FOUND = 127,
 };
 
+/* ---- place.c ---------------------------------------------------------------------------------- */
+
+enum runner_kind { RUNNER_MOUNT, RUNNER_S3, RUNNER_EPHEMERAL };
+
+struct runner_place {             /* all owned */
+    char *work_dir;               /* spec file, staged inputs, pretrained models */
+    char *results_root;           /* a path, or s3://bucket/results/<id> */
+    enum runner_kind kind;
+    int rank;                     /* of this node */
+    char attempt[64];             /* tells one start of the job from another */
+};
+
+void runner_place_init(struct runner_place *place, const struct sw_payload *payload,
+                       const char *(*get)(const char *name));
+void runner_place_done(struct runner_place *place);
+/* Where `uri` is in the shared cache: s3://b/k -> <mount>/b/k. Owned. */
+char *runner_mount_path(const char *mount, const char *uri);
+/* Where an output that names no destination goes; NULL: nowhere, it stays. Owned. */
+char *runner_default_destination(const struct runner_place *place, const char *path);
+
+/* ---- the job here ----------------------------------------------------------------------------- */
+
+/* Seen by all phases at once (shared memory), for heartbeat and report. */
+struct runner_tally {
+    int64_t files_in, bytes_in, files_out, bytes_out;
+    int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
+    struct sw_error err;          /* why a phase failed */
+};
+
+struct runner {
+    struct sw_payload *payload;
+    struct runner_place place;
+    char *letter_folder;          /* where the payload lies; relative names in it start there */
+    struct runner_tally *tally;
+    struct sw_mover *mover;       /* opened when first needed */
+
+    /* What prepare finds out; kept in <work_dir>/.slipway/prepared.json for the other phases. */
+    json_t *config, *args;        /* with local paths in them */
+    json_t *outputs;              /* array of {"path","to","every_ms","exclude"} */
+    char *config_path;
+    char *command;                /* filled in; NULL: argv */
+    json_t *argv;
+    char *resume_from;            /* checkpoint; NULL: none */
+    json_t *staged;               /* object: place in the config -> local path of a file */
+};
+
+struct runner *runner_new(struct sw_payload *payload);      /* takes the payload */
+void runner_free(struct runner *runner);
+SW_DEFINE_AUTO(runner, struct runner *, runner_free)
+struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
+char *runner_state_path(const struct runner *runner, const char *name);   /* owned */
+char *runner_folder_of(const char *path);                                 /* owned */
+char *runner_code_folder(const struct runner *runner);      /* owned */
+char *runner_command_folder(const struct runner *runner);   /* owned; NULL: as it is */
+
+/* say.c: one line into the job's log, secrets replaced. Nothing else here prints. */
+void runner_say(const char *fmt, ...) SW_PRINTF(1, 2);
+void runner_say_secrets(const struct sw_secrets *secrets);       /* kept from all that is said */
+
+/* secrets.c: values from a 0600 file or a descriptor into our own environment; what the command may
+ * not see is taken out again by runner_hide_secrets(). */
+int runner_take_secrets(const struct sw_payload *payload, const char *file, int fd,
+                        struct sw_error *err);
+void runner_hide_secrets(const struct sw_payload *payload);
+
+/* ---- fetching ---------------------------------------------------------------------------------- */
+
+struct runner_wish {
+    const char *uri;
+    const char *to;               /* file or folder there; with into: a folder for the file */
+    bool into;
+    const char *const *only;      /* exactly these files of a folder */
+    size_t only_count;
+    bool extract, extract_to_parent;
+    bool no_cache;
+};
+
+/* The local path that stands for it, owned: the file, the folder, or what was unpacked. */
+char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct sw_error *err);
+/* The same through the shared cache; NULL with SW_E_UNSUPPORTED: the cache cannot be written. */
+char *runner_cache_fetch(struct runner *runner, const struct runner_wish *wish,
+                         const struct sw_object *object, struct sw_error *err);
+/* A path on this machine for file://, lustre://, slurm:// and plain paths; NULL: it is remote. */
+char *runner_local_path(const char *uri);
+
+/* ---- phases ------------------------------------------------------------------------------------ */
+
+int runner_declared_inputs(struct runner *runner, struct sw_error *err);     /* config.c */
+int runner_declared_outputs(struct runner *runner, struct sw_error *err);
+int runner_config_uris(struct runner *runner, struct sw_error *err);         /* config_uris.c */
+json_t *runner_selected(const char *annotation, const char *format, const json_t *keys,
+                        struct sw_error *err);                               /* selective.c */
+int runner_resume(struct runner *runner, struct sw_error *err);              /* resume.c */
+
+/* Inputs to their places, output folders made, config written, command filled in. */
+int runner_prepare(struct runner *runner, struct sw_error *err);
+/* What an earlier prepare found out; without one, what the payload alone says. */
+int runner_load_prepared(struct runner *runner, struct sw_error *err);
+
 struct runner_result {
     int exit_code;
     int signal;                   /* that ended the command; 0: none */
+    bool stopped;                 /* by TERM or INT from outside */
+    int64_t stop_at_ms;           /* monotonic: when the grace after that is over */
 };
-
-/* Inputs to their places, output folders made, config written. */
-int runner_prepare(const struct sw_payload *payload, struct sw_error *err);
 
 /* The command, until it and its signal handling are over. -1 + err: it could not be started;
  * result->exit_code is set either way. */
-int runner_run(const struct sw_payload *payload, struct runner_result *result,
-               struct sw_error *err);
+int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err);
 
-/* Outputs to their destinations. */
-int runner_collect(const struct sw_payload *payload, struct sw_error *err);
+/* Outputs of this rank to their destinations. With `result` it is the last time: everything, and
+ * then the manifest. deadline_ms: monotonic; 0: none. */
+int runner_sync(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
+                struct sw_error *err);
+/* In a process of its own: sync whenever an output's `every` has passed, until TERM. */
+pid_t runner_start_syncer(struct runner *runner);
+void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
+
+/* prepare, run and collect in one, as a container's first process. */
+int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
+
+/* report.c */
+void runner_beat(const struct runner *runner, const char *phase);
+json_t *runner_report(const struct runner *runner, const char *phase,
+                      const struct runner_result *result, const struct sw_error *err);
+
+/* signals.c: TERM, INT, USR1, ... as events instead of interruptions. */
+void runner_block_signals(void);
+int runner_next_signal(int64_t wait_ms);      /* 0: none came */
+/* Wait for a child of ours; signals are passed on, KILL after the grace. Calls tick() about once a
+ * second. Returns its wait status. */
+int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
+                 void (*tick)(void *context), void *context);
+
+/* The program `slipway-runner`; main() is in src/program. */
+int runner_main(int argc, char **argv);
 
 #endif

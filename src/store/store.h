@@ -153,7 +153,7 @@ int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, con
                    int64_t not_before_ms, const json_t *avoid, const char *why, int64_t now_ms,
                    bool *won, struct sw_error *err);
 
-/* How far the job's training is (JSON of struct sw_progress, log offset so far): relaxed. An epoch
+/* How far the job's training is (JSON of struct sw_training, log offset so far): relaxed. An epoch
  * event is written for each milestone in `milestones` (array of numbers) exactly once. */
 int sw_store_progress(struct sw_store *store, const char *id, int attempt, const json_t *progress,
                       const json_t *milestones, struct sw_error *err);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sw_progress_reader whole = SW_PROGRESS_READER_INIT, cut = SW_PROGRESS_READER_INIT;
     struct sw_progress_reader again;
     sw_auto(json) json_t *saved = NULL;
-    const struct sw_progress *now = &whole.now;
+    const struct sw_training *now = &whole.now;
 
     feed(&whole, (const char *)data, size, size + 1);
     feed(&cut, (const char *)data, size, size % 7 + 1);

@@ -26,6 +26,7 @@
 #define LOCAL_STATUS     "status.json"
 #define LOCAL_EXIT       "exit.json"         /* the last word; nothing runs once it is there */
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
+#define LOCAL_CODE       "code.tar.gz"       /* the job's code, packed */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
 #define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
 
@@ -111,6 +112,8 @@ char *local_torchrun(const char *command, int nodes, int per_node);
 
 /* Owned local path of a plain path or file:// URI; anything else is SW_E_UNSUPPORTED. */
 char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err);
+/* The same, but what lies elsewhere (s3://, ...) is given back as it is. Unknown: SW_E_UNSUPPORTED. */
+char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err);
 int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
 json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 

@@ -44,7 +44,7 @@ static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
         const char *from = sw_json_str(entry, "from");
         struct stat info;
 
-        if (stat(from, &info) < 0)
+        if (!strstr(from, "://") && stat(from, &info) < 0)
             return sw_fail_errno(err, SW_E_SPEC, "input '%s'", from);
     }
     return 0;
@@ -126,20 +126,9 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
 
 static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
 {
-    size_t i;
-    json_t *entry;
-    bool periodic = false;
-
-    json_array_foreach(plan->outputs, i, entry)
-        periodic = periodic || json_object_get(entry, "every");
-    if (!link->warn)
-        return;
-    if (plan->image)
+    if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");
-    if (periodic)
-        link->warn(link->warn_context,
-                   "local copies outputs once, at the end: 'every' is not used");
 }
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
@@ -153,7 +142,7 @@ int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
     local_site_init(&site, link, plan, 1);
     payload = local_payload(plan, &site, 1, err);
     if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
-        check_shell(plan, err) < 0 || check_folder("workdir", payload->workdir, err) < 0 ||
+        check_shell(plan, err) < 0 || (!plan->code && check_folder("workdir", payload->workdir, err) < 0) ||
         check_inputs(payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_gpus(plan, err) < 0)
         return -1;

@@ -294,7 +294,7 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
                     path ? path : "");
             return NULL;
         }
-        source = local_source_path(from, plan->base_dir, err);
+        source = local_place_of(from, plan->base_dir, err);
         if (!source) {
             sw_wrap(err, "input '%s'", path);
             return NULL;
@@ -303,6 +303,36 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
                                                   SW_STR("from", source)));
     }
     return sw_take(out);
+}
+
+static json_t *every_ms(const json_t *entry)
+{
+    const char *every = sw_json_str(entry, "every");
+    int64_t ms = 0;
+
+    return every && sw_duration_parse(every, &ms, NULL) == 0 ? json_integer(ms) : NULL;
+}
+
+/* The code is unpacked into the job's work folder, and the command runs there. */
+static void payload_code(struct sw_payload *payload, const struct sw_plan *plan,
+                         const struct local_site *site)
+{
+    sw_autofree char *archive = sw_path_join(site->folder, LOCAL_CODE);
+    sw_autofree char *to = sw_path_join(site->work_dir, "code");
+
+    payload->code = sw_json_object(SW_STR("archive", archive), SW_STR("to", to));
+    payload->workdir = sw_strdup(plan->workdir);
+}
+
+static json_t *payload_checkpoint(const struct sw_plan *plan, const struct local_paths *paths)
+{
+    const char *dir = sw_json_str(plan->checkpoint, "dir");
+    sw_autofree char *mapped = dir ? local_paths_value(paths, dir) : NULL;
+
+    return mapped ? sw_json_object(SW_STR("dir", mapped),
+                                   SW_SUB_COPY("resume",
+                                               json_object_get(plan->checkpoint, "resume")))
+                  : NULL;
 }
 
 static json_t *payload_outputs(const struct sw_plan *plan, const struct local_paths *paths,
@@ -325,7 +355,7 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
 
             filled = id ? sw_format("%.*s%s%s", (int)(id - named), named, plan->job_id, id + 4)
                         : sw_strdup(named);
-            place = local_source_path(filled, plan->base_dir, err);
+            place = local_place_of(filled, plan->base_dir, err);
             if (!place) {
                 sw_wrap(err, "output '%s'", path);
                 return NULL;
@@ -333,6 +363,7 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
         }
         json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
                                                   SW_STR_OPT("to", place),
+                                                  SW_SUB("every_ms", every_ms(entry)),
                                                   SW_SUB_COPY("exclude",
                                                               json_object_get(entry, "exclude"))));
     }
@@ -349,8 +380,16 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
     payload->results_dir = sw_strdup(site->results_dir);
-    payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
+    payload->work_dir = sw_strdup(site->work_dir);
+    payload->filled = true;
+    payload->fetch_uris = true;
+    if (plan->code)
+        payload_code(payload, plan, site);
+    else
+        payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
+    payload->checkpoint = payload_checkpoint(plan, paths);
     payload->secrets = json_incref(plan->secrets);
+    payload->credentials = json_incref(plan->credentials);
     payload->grace_ms = plan->grace_ms;
     if (plan->config && !json_is_null(plan->config)) {
         payload->config = local_paths_document(paths, plan->config);
@@ -428,7 +467,8 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
         SW_BOOL("prepare", json_array_size(plan->inputs) > 0 ||
-                               json_array_size(plan->outputs) > 0 ||
+                               json_array_size(plan->outputs) > 0 || plan->code ||
+                               plan->checkpoint ||
                                (plan->config && !json_is_null(plan->config))),
         SW_BOOL("collect", any_destination(plan->outputs)));
 }

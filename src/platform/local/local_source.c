@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_source.c - plain paths and file:// URIs: where inputs come from and outputs go.
- *
- * Object stores and model hubs arrive with the transfer engine; until then the answer names the
- * scheme instead of pretending.
+ * local_source.c - where inputs come from and outputs go: paths of this machine, or URIs that the
+ * runner's transfer engine takes care of.
  */
 #include "platform/local/local_internal.h"
 
@@ -14,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "storage/storage.h"
 
 static size_t scheme_length(const char *uri)
 {
@@ -30,9 +29,8 @@ char *local_source_path(const char *uri, const char *base_dir, struct sw_error *
     const char *rest = scheme ? uri + scheme + 3 : uri;
 
     if (scheme && (scheme != 4 || strncmp(uri, "file", 4) != 0)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "this build cannot fetch or store %.*s:// yet: '%s'",
-                (int)scheme, uri, uri);
-        sw_hint(err, "copy it to this machine and give its path");
+        sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of this machine", uri);
+        sw_hint(err, "a plain path or file:// is meant here");
         return NULL;
     }
     if (scheme && sw_text_starts(rest, "localhost/"))
@@ -47,6 +45,22 @@ char *local_source_path(const char *uri, const char *base_dir, struct sw_error *
         return sw_path_absolute(home, "/");
     }
     return sw_path_absolute(rest, base_dir);
+}
+
+/* lustre:// and slurm:// are paths too, on whatever this machine has mounted. */
+char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err)
+{
+    sw_auto(sw_uri) struct sw_uri parts = { 0 };
+    const struct sw_storage *storage;
+
+    if (!sw_uri_is_remote(uri) || sw_text_starts(uri, "file://"))
+        return local_source_path(uri, base_dir, err);
+    if (sw_uri_parse(uri, &parts, err) < 0)
+        return NULL;
+    storage = sw_storage_find(parts.scheme, err);
+    if (!storage)
+        return NULL;
+    return storage->local ? storage->path(&parts, err) : sw_strdup(uri);
 }
 
 int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)

@@ -32,6 +32,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "plan/bundle.h"
 
 extern char **environ;
 
@@ -62,6 +63,30 @@ void local_receipt(struct sw_receipt *receipt, const char *folder, const char *r
     receipt->results_dir = sw_strdup(results_dir);
 }
 
+/* Packed once, at the first attempt: a later one runs the same code, whatever was edited since. */
+static int write_code(const struct sw_plan *plan, const struct local_site *site, int attempt,
+                      struct sw_error *err)
+{
+    const char *said = sw_json_str(plan->code, "root");
+    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
+    sw_autofree char *path = sw_path_join(site->folder, LOCAL_CODE);
+    sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, site->folder);
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
+    const struct sw_bundle_rules rules = {
+        .root = root, .include = json_object_get(plan->code, "include"),
+        .exclude = json_object_get(plan->code, "exclude") };
+
+    if (!plan->code)
+        return 0;
+    if (attempt > 1 && sw_file_exists(first))
+        return sw_copy_tree(first, path, NULL, NULL, err);
+    if (sw_bundle_select(&rules, &list, err) < 0 ||
+        sw_bundle_pack(root, &list, &bundle, err) < 0)
+        return -1;
+    return sw_file_write(path, bundle.bytes, bundle.length, 0600, err);
+}
+
 static int write_folder(const struct sw_plan *plan, const struct local_site *site, int attempt,
                         struct sw_error *err)
 {
@@ -71,7 +96,8 @@ static int write_folder(const struct sw_plan *plan, const struct local_site *sit
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
     if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 ||
-        sw_mkdirs(site->work_dir, 0700, err) < 0 || sw_mkdirs(site->results_dir, 0777, err) < 0)
+        sw_mkdirs(site->work_dir, 0700, err) < 0 || sw_mkdirs(site->results_dir, 0777, err) < 0 ||
+        write_code(plan, site, attempt, err) < 0)
         return -1;
     plan_json = sw_plan_to_json(plan);
     letter = sw_payload_to_json(payload);

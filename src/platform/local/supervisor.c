@@ -231,7 +231,7 @@ static void release(struct sup *sup)
     json_decref(sup->launch);
 }
 
-int main(int argc, char **argv)
+int supervisor_main(int argc, char **argv)
 {
     struct sup sup = { .folder = argc > 1 ? argv[1] : NULL };
     int lock, result;

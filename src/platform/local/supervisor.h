@@ -170,4 +170,7 @@ void sup_guard_check(struct sup *sup, int64_t now);
 int64_t sup_guard_next(const struct sup *sup);                /* monotonic; 0: nothing to expect */
 int64_t sup_guard_patience(const struct sup *sup, int64_t every_ms);
 
+/* The program `slipway-supervisor`; main() is in src/program. */
+int supervisor_main(int argc, char **argv);
+
 #endif

@@ -100,6 +100,11 @@ static void become_runner(const struct sup *sup, int rank, const char *mode, con
     dup2(log, 1);
     dup2(log, 2);
     set_environment(sup, rank);
+    if (rank < 0 && sup->end.decided) {
+        sw_autofree char *code = sw_format("%d", sup->end.exit_code);
+
+        setenv("SLIPWAY_EXIT_CODE", code, 1);       /* for the manifest of the results */
+    }
     if (rank >= 0) {
         sup_limits_join(&sup->limits);
         if (sup->cpus > 0 && !sup->limits.cgroup)

@@ -105,17 +105,29 @@ static int parse_length(const char *text, int64_t *ms, struct sw_error *err)
     return 0;
 }
 
+/* The names of POSIX and Linux; libc's own table (sigabbrev_np) is in glibc only. */
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    { "HUP", SIGHUP },       { "INT", SIGINT },   { "QUIT", SIGQUIT }, { "ILL", SIGILL },
+    { "TRAP", SIGTRAP },     { "ABRT", SIGABRT }, { "BUS", SIGBUS },   { "FPE", SIGFPE },
+    { "KILL", SIGKILL },     { "USR1", SIGUSR1 }, { "SEGV", SIGSEGV }, { "USR2", SIGUSR2 },
+    { "PIPE", SIGPIPE },     { "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "STKFLT", SIGSTKFLT },
+    { "CHLD", SIGCHLD },     { "CONT", SIGCONT }, { "STOP", SIGSTOP }, { "TSTP", SIGTSTP },
+    { "TTIN", SIGTTIN },     { "TTOU", SIGTTOU }, { "URG", SIGURG },   { "XCPU", SIGXCPU },
+    { "XFSZ", SIGXFSZ },     { "PROF", SIGPROF }, { "POLL", SIGPOLL }, { "VTALRM", SIGVTALRM },
+    { "WINCH", SIGWINCH },   { "PWR", SIGPWR },   { "SYS", SIGSYS },
+};
+
 static int parse_signal(const char *text, int64_t *number, struct sw_error *err)
 {
     const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
 
     *number = rehearsal_number(text, 64);
-    for (int i = 1; *number < 0 && i < NSIG; i++) {
-        const char *known = sigabbrev_np(i);
-
-        if (known && sw_text_same_nocase(known, name))
-            *number = i;
-    }
+    for (size_t i = 0; *number < 0 && i < SW_COUNT(signals); i++)
+        if (sw_text_same_nocase(signals[i].name, name))
+            *number = signals[i].number;
     if (*number < 1)
         return sw_fail(err, SW_E_SPEC, "'%.40s' is no signal", text);
     return 0;

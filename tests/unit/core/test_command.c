@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "plan/plan.h"
+#include "core/command.h"
 
 static const struct {
     const char *command, *filled;
@@ -42,10 +42,41 @@ static void without_a_config_the_placeholder_stays_visible(void **state)
     assert_string_equal(filled, "train {config_path}");
 }
 
+static void values_cannot_leave_their_quotes(void **state)
+{
+    const struct sw_fill fill = { .results_dir = "/r'$x\"`", .rank = "3" };
+    sw_autofree char *single = sw_fill_command("a '{results_dir}'", &fill);
+    sw_autofree char *twice = sw_fill_command("a \"{results_dir}\" {rank}", &fill);
+    sw_autofree char *word = sw_fill_word("--out={results_dir}/{rank}", &fill);
+
+    (void)state;
+    assert_string_equal(single, "a '/r'\\''$x\"`'");
+    assert_string_equal(twice, "a \"/r'\\$x\\\"\\`\" 3");
+    assert_string_equal(word, "--out=/r'$x\"`/3");
+}
+
+static void arguments_are_words_whatever_they_hold(void **state)
+{
+    sw_auto(json) json_t *args = json_pack("{s:s, s:s, s:b, s:n, s:f, s:[i,s], s:{s:b}}",
+                                           "output-dir", "/m/j/output_dir", "name", "it's $HOME",
+                                           "flag", 1, "none", "lr", 0.1, "list", 1, "a'b",
+                                           "map", "x", 0);
+    sw_auto(json) json_t *flags = json_pack("[s, s]", "fast", "--dry");
+    sw_autofree char *text = sw_command_with_args("tool run", args, flags);
+
+    (void)state;
+    assert_string_equal(text, "tool run --output-dir '/m/j/output_dir' --name 'it'\"'\"'s $HOME'"
+                              " --flag 'True' --none 'None' --lr '0.1'"
+                              " --list '[1, \"a'\"'\"'b\"]' --map '{'\"'\"'x'\"'\"': False}'"
+                              " --fast --dry");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_our_own_placeholders_are_replaced),
+        cmocka_unit_test(values_cannot_leave_their_quotes),
+        cmocka_unit_test(arguments_are_words_whatever_they_hold),
         cmocka_unit_test(without_a_config_the_placeholder_stays_visible),
     };
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * copy.c - data without jobs: copy, list and check anything that has a path or a URI.
+ */
+#include <string.h>
+
+#include "api/api_internal.h"
+#include "api/copy.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "storage/transfer.h"
+
+#define WOULD_MOST 100000          /* lines of a dry run that are kept */
+
+struct copying {
+    sw_copy_progress_fn *progress;
+    void *context;
+    json_t *would;                 /* NULL: it is done, not told */
+};
+
+static int on_progress(void *context, const struct sw_copy_progress *progress)
+{
+    const struct copying *copying = context;
+
+    return copying->progress ? copying->progress(copying->context, progress) : 0;
+}
+
+static int on_moved(void *context, enum sw_moved_how how, const char *relative,
+                    const struct sw_object *object, const struct sw_error *why)
+{
+    static const char *const words[] = {
+        [SW_MOVED_COPIED] = "copy", [SW_MOVED_SAME] = "same", [SW_MOVED_REMOVED] = "remove",
+        [SW_MOVED_FAILED] = "fail",
+    };
+    const struct copying *copying = context;
+
+    (void)why;
+    if (copying->would && how != SW_MOVED_SAME && json_array_size(copying->would) < WOULD_MOST)
+        json_array_append_new(copying->would,
+                              sw_json_object(SW_STR("what", words[how]), SW_STR("name", relative),
+                                             SW_INT("size", object->size)));
+    return 0;
+}
+
+char *sw_copy(struct sw_session *session, const char *from, const char *to,
+              const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
+              struct sw_error *err)
+{
+    static const struct sw_copy_options none;
+    struct sw_copy_report report = { 0 };
+    struct copying copying = { .progress = progress, .context = context };
+    sw_auto(sw_mover) struct sw_mover *mover = NULL;
+    sw_auto(json) json_t *would = NULL;
+    struct sw_copy_rules rules;
+
+    (void)session;
+    options = options ? options : &none;
+    rules = (struct sw_copy_rules){
+        .recursive = options->recursive, .force = options->force, .checksum = options->checksum,
+        .remove_extra = options->remove_extra, .dry_run = options->dry_run,
+        .include = options->include, .include_count = options->include_count,
+        .exclude = options->exclude, .exclude_count = options->exclude_count,
+        .progress = on_progress, .moved = on_moved, .context = &copying,
+    };
+    if (options->dry_run)
+        copying.would = would = json_array();
+    mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs }, err);
+    if (!mover || sw_mover_copy(mover, from, to, &rules, &report, err) < 0)
+        return NULL;
+    return api_text(sw_json_object(
+        SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
+        SW_INT("removed", report.removed), SW_INT("failed", report.failed),
+        SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from), SW_STR("to", to),
+        SW_SUB("would", sw_take(would))));
+}
+
+int api_check_uri(const char *uri, bool *exists, struct sw_error *err)
+{
+    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(sw_object) struct sw_object found = { .size = -1 };
+
+    if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
+        return -1;
+    *exists = found.kind != SW_OBJECT_NONE;
+    return 0;
+}
+
+static int append_name(void *context, struct sw_object *object)
+{
+    json_array_append_new(context, sw_json_text(object->name));
+    return 0;
+}
+
+char *api_list_uri(const char *uri, struct sw_error *err)
+{
+    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(json) json_t *names = json_array();
+
+    if (!mover || sw_mover_list(mover, uri, false, append_name, names, err) < 0)
+        return NULL;
+    return api_text(sw_take(names));
+}
+
+static int append_object(void *context, struct sw_object *object)
+{
+    static const char *const kinds[] = { "none", "file", "folder" };
+    char at[40];
+    const char *modified = object->mtime_ms ? at : NULL;
+
+    sw_time_format(object->mtime_ms, at);
+    json_array_append_new(context,
+                          sw_json_object(SW_STR("name", object->name),
+                                         SW_STR("kind", kinds[object->kind]),
+                                         object->size < 0 ? SW_NULL("size")
+                                                          : SW_INT("size", object->size),
+                                         SW_STR_OPT("modified", modified),
+                                         SW_STR_OPT("etag", object->etag)));
+    return 0;
+}
+
+char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, struct sw_error *err)
+{
+    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(json) json_t *objects = json_array();
+    sw_auto(sw_object) struct sw_object self = { .size = -1 };
+
+    (void)session;
+    if (!mover || sw_mover_stat(mover, uri, &self, err) < 0)
+        return NULL;
+    if (self.kind == SW_OBJECT_NONE) {
+        sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri);
+        return NULL;
+    }
+    if (self.kind == SW_OBJECT_FILE) {
+        free(self.name);
+        self.name = sw_strdup(sw_uri_last(uri));
+        append_object(objects, &self);
+    } else if (sw_mover_list(mover, uri, recursive, append_object, objects, err) < 0) {
+        return NULL;
+    }
+    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", uri),
+                                   SW_SUB("objects", sw_take(objects))));
+}
+
+char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err)
+{
+    static const char *const kinds[] = { "none", "file", "folder" };
+    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(sw_object) struct sw_object found = { .size = -1 };
+
+    (void)session;
+    if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
+        return NULL;
+    return api_text(sw_json_object(SW_STR("uri", uri), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
+                                   SW_STR("kind", kinds[found.kind]),
+                                   found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size),
+                                   SW_STR_OPT("etag", found.etag)));
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_transfer.c - see cli_transfer.h. One line on stderr, drawn over itself.
+ */
+#include "cli/cli_transfer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/cli_interrupt.h"
+
+#define BAR_MOST 30
+
+static void add_bar(struct sw_buf *out, int64_t done, int64_t total, size_t width)
+{
+    size_t full = total > 0 ? (size_t)((double)done / (double)total * (double)width) : 0;
+
+    full = full < width ? full : width;
+    sw_buf_add_char(out, '[');
+    for (size_t i = 0; i < width; i++)
+        sw_buf_add_char(out, i < full ? '=' : i == full ? '>' : ' ');
+    sw_buf_add(out, "] ");
+}
+
+void cli_transfer_line(const struct sw_copy_progress *progress, size_t width, struct sw_buf *out)
+{
+    char done[32], total[32], rate[32], left[32] = "";
+
+    sw_size_format(progress->bytes_done, done);
+    sw_size_format(progress->bytes_total, total);
+    sw_size_format(progress->bytes_per_second, rate);
+    if (width >= 100)
+        add_bar(out, progress->bytes_done, progress->bytes_total, BAR_MOST);
+    sw_buf_addf(out, "%lld/%lld%s files, %s of %s%s, %s/s", (long long)progress->files_done,
+                (long long)progress->files_total, progress->listing ? "+" : "", done, total,
+                progress->listing ? "+" : "", rate);
+    if (progress->left_ms >= 0) {
+        cli_duration(progress->left_ms / 1000 * 1000, left);
+        sw_buf_addf(out, ", %s left", *left ? left : "0s");
+    }
+}
+
+int cli_transfer(void *context, const struct sw_copy_progress *progress)
+{
+    const struct cli *cli = context;
+    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
+
+    if (cli->screen.err_terminal && !cli->quiet) {
+        cli_transfer_line(progress, cli->screen.width, &line);
+        fprintf(stderr, "\r%.*s\033[K", (int)(cli->screen.width ? cli->screen.width - 1 : 79),
+                sw_buf_text(&line));
+        fflush(stderr);
+    }
+    return cli_interrupt_count() > 0;
+}
+
+void cli_transfer_end(const struct cli *cli)
+{
+    if (cli->screen.err_terminal && !cli->quiet)
+        fputs("\r\033[K", stderr);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_transfer.h - a bar with rate and time left, on a terminal only; Ctrl-C cancels the copy.
+ */
+#ifndef SW_CLI_TRANSFER_H
+#define SW_CLI_TRANSFER_H
+
+#include "cli/cli.h"
+
+/* For sw_copy(): context is a struct cli. */
+int cli_transfer(void *context, const struct sw_copy_progress *progress);
+/* Take the bar away again. */
+void cli_transfer_end(const struct cli *cli);
+
+/* The line itself, pure; for tests. */
+void cli_transfer_line(const struct sw_copy_progress *progress, size_t width, struct sw_buf *out);
+
+#endif

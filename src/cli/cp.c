@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cp.c - `slipway cp FROM... TO`: copy data between any two places.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/cli_interrupt.h"
+#include "cli/cli_transfer.h"
+
+struct cp_options {
+    bool recursive, dry_run, remove_extra, force, checksum;
+    int64_t jobs;
+};
+
+static const struct cli_flag cp_flags[] = {
+    { "recursive", 'r', NULL, "copy everything below FROM (a local folder and a FROM that ends in "
+      "'/' need no -r)", cli_apply_bool, offsetof(struct cp_options, recursive) },
+    { "dry-run", 'n', NULL, "tell what would be done, and do nothing", cli_apply_bool,
+      offsetof(struct cp_options, dry_run) },
+    { "delete", 0, NULL, "remove from TO what is not in FROM", cli_apply_bool,
+      offsetof(struct cp_options, remove_extra) },
+    { "include", 0, "PATTERN", "only names that match; may be repeated" },
+    { "exclude", 0, "PATTERN", "not these, 'dir/' for a folder; may be repeated, wins over "
+      "--include" },
+    { "force", 'f', NULL, "copy also what is identical already", cli_apply_bool,
+      offsetof(struct cp_options, force) },
+    { "checksum", 0, NULL, "compare contents, not times, wherever a digest is known",
+      cli_apply_bool, offsetof(struct cp_options, checksum) },
+    { "jobs", 'j', "N", "requests at once at most (default: found by measuring, up to 64)",
+      cli_apply_int64, offsetof(struct cp_options, jobs) },
+    { 0 }
+};
+
+/* The values of a flag that may be repeated; the array is owned, the texts are not. */
+static const char **values_of(const struct cli_args *args, const char *name, size_t *count)
+{
+    const char **values = sw_alloc((args->given_count + 1) * sizeof *values);
+
+    *count = 0;
+    for (size_t i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].flag->name, name) == 0)
+            values[(*count)++] = args->given[i].value;
+    return values;
+}
+
+static void print_plan(const json_t *report)
+{
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(json_object_get(report, "would"), i, each) {
+        sw_autofree char *line = sw_format("%s\t%s\n", sw_json_str(each, "what"),
+                                           sw_json_str(each, "name"));
+
+        cli_print(line);
+    }
+}
+
+static void say_how_it_went(const struct cli *cli, const json_t *report, bool dry_run)
+{
+    char size[32], rate[32], took[32];
+    int64_t bytes = sw_json_int(report, "bytes", 0), ms = sw_json_int(report, "elapsed_ms", 0);
+    long long files = sw_json_int(report, "files", 0);
+    long long same = sw_json_int(report, "same", 0), removed = sw_json_int(report, "removed", 0);
+    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
+
+    sw_size_format(bytes, size);
+    sw_size_format(ms > 0 ? bytes * 1000 / ms : 0, rate);
+    cli_duration(ms, took);
+    sw_buf_addf(&line, "%lld file%s%s copied, %s", files, files == 1 ? "" : "s",
+                dry_run ? " would be" : "", size);
+    if (!dry_run)
+        sw_buf_addf(&line, " in %s (%s/s)", took, rate);
+    if (same)
+        sw_buf_addf(&line, ", %lld identical", same);
+    if (removed)
+        sw_buf_addf(&line, ", %lld removed", removed);
+    cli_say(cli, "%s", sw_buf_text(&line));
+}
+
+static int copy_one(struct cli *cli, const char *from, const char *to,
+                    const struct sw_copy_options *options, struct sw_error *err)
+{
+    sw_auto(json) json_t *report = NULL;
+    char *text = sw_copy(NULL, from, to, options, cli_transfer, cli, err);
+
+    cli_transfer_end(cli);
+    report = cli_document(text, err);
+    if (!report) {
+        if (err->code == SW_E_INTERRUPTED && cli_interrupt_count())
+            cli->exit_status = 130;
+        return sw_wrap(err, "cannot copy '%s' to '%s'", from, to);
+    }
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, report, err);
+    if (options->dry_run)
+        print_plan(report);
+    say_how_it_went(cli, report, options->dry_run);
+    return 0;
+}
+
+static int cp_run(struct cli *cli, const void *given, const struct cli_args *args,
+                  struct sw_error *err)
+{
+    const struct cp_options *flags = given;
+    size_t last = args->word_count - 1;
+    struct sw_copy_options options = {
+        .size = sizeof options, .recursive = flags->recursive, .dry_run = flags->dry_run,
+        .remove_extra = flags->remove_extra, .force = flags->force, .checksum = flags->checksum,
+        .jobs = (int)(flags->jobs < 0 ? 0 : flags->jobs > 1000 ? 1000 : flags->jobs),
+    };
+    sw_autofree const char **include = values_of(args, "include", &options.include_count);
+    sw_autofree const char **exclude = values_of(args, "exclude", &options.exclude_count);
+    sw_autofree char *folder = sw_text_ends(args->words[last], "/")
+                                   ? sw_strdup(args->words[last])
+                                   : sw_format("%s/", args->words[last]);
+
+    options.include = include;
+    options.exclude = exclude;
+    if (args->word_count > 2 && flags->remove_extra)
+        return sw_fail(err, SW_E_USAGE, "--delete compares one FROM with one TO");
+    cli_interrupt_catch();
+    for (size_t i = 0; i < last; i++)
+        if (copy_one(cli, args->words[i], last > 1 ? folder : args->words[last], &options, err) < 0)
+            return -1;
+    return 0;
+}
+
+const struct command command_cp = {
+    .name = "cp",
+    .args = "FROM... TO",
+    .summary = "copy data between any two places, as fast as they go",
+    .description = "You get a copy of FROM at TO. Each is a path or a URI: s3://, http(s)://, "
+                   "hf_model://, hf_dataset://, ngc://, file://. What is identical already is left "
+                   "alone, so an interrupted copy is simply started again; every file is checked "
+                   "and gets its name only when it is whole.",
+    .example = "slipway cp -r s3://bucket/coco ./coco\n"
+               "slipway cp ./results s3://bucket/runs/7/ --exclude '*.tmp'\n"
+               "slipway cp -r --delete --dry-run ./site s3://bucket/site",
+    .flags = cp_flags,
+    .shared = { cli_output_document },
+    .options_size = sizeof(struct cp_options),
+    .min_args = 2,
+    .max_args = CLI_MANY,
+    .run = cp_run,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ls.c - `slipway ls URI`: what is at a path or URI.
+ */
+#include "base/table.h"
+#include "base/units.h"
+#include "cli/cli.h"
+
+struct ls_options {
+    bool recursive, plain;
+};
+
+static const struct cli_flag ls_flags[] = {
+    { "recursive", 'r', NULL, "everything below, not one level", cli_apply_bool,
+      offsetof(struct ls_options, recursive) },
+    { "names", '1', NULL, "only the names, one per line", cli_apply_bool,
+      offsetof(struct ls_options, plain) },
+    { 0 }
+};
+
+static const struct sw_column columns[] = {
+    { "SIZE", .right = true }, { "MODIFIED" }, { "NAME", .least = 10 },
+};
+
+static void add_table(struct sw_buf *out, const struct cli *cli, const json_t *objects)
+{
+    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(objects, i, each) {
+        const char *modified = sw_json_str(each, "modified");
+        sw_autofree char *when = sw_strndup(modified ? modified : "-", modified ? 19 : 1);
+        char size[32] = "-";
+
+        if (json_is_integer(json_object_get(each, "size")))
+            sw_size_format(sw_json_int(each, "size", 0), size);
+        sw_table_cell(table, size, NULL);
+        sw_table_cell(table, when, NULL);
+        sw_table_cell(table, sw_json_str(each, "name"), NULL);
+    }
+    sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
+}
+
+static int ls_run(struct cli *cli, const void *given, const struct cli_args *args,
+                  struct sw_error *err)
+{
+    const struct ls_options *flags = given;
+    const char *uri = args->word_count ? args->words[0] : ".";
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    sw_auto(json) json_t *document =
+        cli_document(sw_list_uri(NULL, uri, flags->recursive, err), err);
+    const json_t *objects = json_object_get(document, "objects"), *each;
+    size_t i;
+
+    if (!document)
+        return sw_wrap(err, "cannot list '%s'", uri);
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, document, err);
+    if (flags->plain)
+        json_array_foreach(objects, i, each)
+            sw_buf_addf(&out, "%s\n", sw_json_str(each, "name"));
+    else if (json_array_size(objects))
+        add_table(&out, cli, objects);
+    cli_print(sw_buf_text(&out));
+    return 0;
+}
+
+const struct command command_ls = {
+    .name = "ls",
+    .args = "[URI]",
+    .summary = "list what is at a path or URI",
+    .description = "You get one level below URI (default: here), folders with a slash at the end, "
+                   "sizes and times where they are known. URI is a path, s3://bucket/prefix, "
+                   "hf_model://org/name, ngc://org/name:version, ...",
+    .example = "slipway ls s3://bucket/coco/\nslipway ls -r -1 ./results",
+    .flags = ls_flags,
+    .shared = { cli_output_document },
+    .options_size = sizeof(struct ls_options),
+    .max_args = 1,
+    .run = ls_run,
+};

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.c - the user's command with its placeholders filled in, or with its arguments added.
+ *
+ * Only {config_path}, {results_dir}, {work_dir}, {job_id} and {rank} are ours. Every other brace
+ * stays as it is: shell functions, awk programs and JSON in a command need no doubling (weakness 67
+ * of the contract). A value enters as one word of the shell, inside of quotes and outside.
+ *
+ * Pure: no I/O.
+ */
+#include "core/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+
+struct placeholder {
+    const char *word;
+    const char *value;      /* NULL: the placeholder stays as it is */
+};
+
+static const struct placeholder *placeholder_at(const struct placeholder *all, size_t count,
+                                                const char *at)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].value && strncmp(at, all[i].word, strlen(all[i].word)) == 0)
+            return &all[i];
+    return NULL;
+}
+
+enum { PLACEHOLDERS = 5 };
+
+static void list_placeholders(const struct sw_fill *fill, struct placeholder out[PLACEHOLDERS])
+{
+    out[0] = (struct placeholder){ "{config_path}", fill->config_path };
+    out[1] = (struct placeholder){ "{results_dir}", fill->results_dir };
+    out[2] = (struct placeholder){ "{job_id}", fill->job_id };
+    out[3] = (struct placeholder){ "{work_dir}", fill->work_dir };
+    out[4] = (struct placeholder){ "{rank}", fill->rank };
+}
+
+/* A value as the shell will read it, inside of quotes or outside. */
+static void add_value(struct sw_buf *out, const char *value, char quote)
+{
+    if (!quote) {
+        sw_buf_add_quoted(out, value);
+        return;
+    }
+    for (; *value; value++) {
+        if (quote == '\'' && *value == '\'') {
+            sw_buf_add(out, "'\\''");
+            continue;
+        }
+        if (quote == '"' && strchr("\"$`\\", *value))
+            sw_buf_add_char(out, '\\');
+        sw_buf_add_char(out, *value);
+    }
+}
+
+char *sw_fill_command(const char *command, const struct sw_fill *fill)
+{
+    struct placeholder all[PLACEHOLDERS];
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    char quote = '\0';          /* the quote we are inside of, as the shell sees it */
+
+    list_placeholders(fill, all);
+    for (const char *at = command; *at;) {
+        const struct placeholder *found = placeholder_at(all, SW_COUNT(all), at);
+
+        if (found) {
+            add_value(&out, found->value, quote);
+            at += strlen(found->word);
+            continue;
+        }
+        if (*at == '\\' && quote != '\'' && at[1])
+            sw_buf_add_char(&out, *at++);
+        else if (!quote && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else if (*at == quote)
+            quote = '\0';
+        sw_buf_add_char(&out, *at++);
+    }
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+char *sw_fill_word(const char *word, const struct sw_fill *fill)
+{
+    struct placeholder all[PLACEHOLDERS];
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+
+    list_placeholders(fill, all);
+    while (*word) {
+        const struct placeholder *found = placeholder_at(all, SW_COUNT(all), word);
+
+        if (found) {
+            sw_buf_add(&out, found->value);
+            word += strlen(found->word);
+        } else {
+            sw_buf_add_char(&out, *word++);
+        }
+    }
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
+                      const char *job_id)
+{
+    return sw_fill_command(command, &(struct sw_fill){ .config_path = config_path,
+                                                       .results_dir = results_dir,
+                                                       .job_id = job_id });
+}
+
+/* ---- args mode ------------------------------------------------------------------------------ */
+
+static void add_single_quoted(struct sw_buf *out, const char *text)
+{
+    sw_buf_add_char(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            sw_buf_add(out, "'\"'\"'");
+        else
+            sw_buf_add_char(out, *text);
+    sw_buf_add_char(out, '\'');
+}
+
+static void add_python(struct sw_buf *out, const json_t *value, bool inside);
+
+static void add_python_text(struct sw_buf *out, const char *text)
+{
+    char quote = strchr(text, '\'') && !strchr(text, '"') ? '"' : '\'';
+
+    sw_buf_add_char(out, quote);
+    for (; *text; text++) {
+        if (*text == '\\' || *text == quote)
+            sw_buf_add_char(out, '\\');
+        if (*text == '\n')
+            sw_buf_add(out, "\\n");
+        else
+            sw_buf_add_char(out, *text);
+    }
+    sw_buf_add_char(out, quote);
+}
+
+static void add_python_number(struct sw_buf *out, double value)
+{
+    char text[40];
+
+    for (int digits = 1; digits <= 17; digits++) {       /* the shortest that reads back */
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    sw_buf_add(out, text);
+    if (!strpbrk(text, ".en"))
+        sw_buf_add(out, ".0");
+}
+
+static void add_python_container(struct sw_buf *out, const json_t *value)
+{
+    const char *key;
+    json_t *element;
+    size_t i, count = 0;
+
+    sw_buf_add_char(out, json_is_array(value) ? '[' : '{');
+    json_array_foreach(value, i, element) {
+        sw_buf_add(out, i ? ", " : "");
+        add_python(out, element, true);
+    }
+    json_object_foreach((json_t *)value, key, element) {
+        sw_buf_add(out, count++ ? ", " : "");
+        add_python_text(out, key);
+        sw_buf_add(out, ": ");
+        add_python(out, element, true);
+    }
+    sw_buf_add_char(out, json_is_array(value) ? ']' : '}');
+}
+
+static void add_python(struct sw_buf *out, const json_t *value, bool inside)
+{
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        if (inside)
+            add_python_text(out, json_string_value(value));
+        else
+            sw_buf_add(out, json_string_value(value));
+        break;
+    case JSON_INTEGER: sw_buf_addf(out, "%lld", (long long)json_integer_value(value)); break;
+    case JSON_REAL:    add_python_number(out, json_real_value(value)); break;
+    case JSON_TRUE:    sw_buf_add(out, "True"); break;
+    case JSON_FALSE:   sw_buf_add(out, "False"); break;
+    case JSON_NULL:    sw_buf_add(out, "None"); break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:  add_python_container(out, value); break;
+    }
+}
+
+/* Names are options, given with or without their dashes. */
+static void add_option(struct sw_buf *out, const char *name)
+{
+    sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
+
+    sw_buf_addf(&whole, "%s%s", *name == '-' ? "" : "--", name);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_quoted(out, sw_buf_text(&whole));
+}
+
+char *sw_command_with_args(const char *command, const json_t *args, const json_t *flags)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const char *name;
+    json_t *value;
+    size_t i;
+
+    sw_buf_add(&out, command);
+    json_object_foreach((json_t *)args, name, value) {
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+        add_python(&text, value, false);
+        add_option(&out, name);
+        sw_buf_add_char(&out, ' ');
+        add_single_quoted(&out, sw_buf_text(&text));
+    }
+    json_array_foreach(flags, i, value)
+        if (json_is_string(value))
+            add_option(&out, json_string_value(value));
+    return sw_buf_steal(&out);
+}

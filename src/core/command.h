@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - the user's command with its placeholders filled in.
+ *
+ * Filled in by whoever knows the values: a platform that decides on folders beforehand, or the
+ * runner, which learns them where it runs.
+ */
+#ifndef SW_CORE_COMMAND_H
+#define SW_CORE_COMMAND_H
+
+#include "base/json.h"
+
+struct sw_fill {                  /* NULL: the placeholder stays as it is */
+    const char *config_path, *results_dir, *job_id, *work_dir, *rank;
+};
+
+/* Shell text: values are quoted when they need it. Other braces stay. Owned. */
+char *sw_fill_command(const char *command, const struct sw_fill *fill);
+/* One word, no shell in between: values as they are. Owned. */
+char *sw_fill_word(const char *word, const struct sw_fill *fill);
+
+/* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
+ * are quoted for the shell when they need it. */
+char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
+                      const char *job_id);
+
+/* Args mode: "COMMAND --name 'value' ... --flag": every value is one word of the shell, in single
+ * quotes, whatever it holds. True, False, None and lists are written as Python does. Owned. */
+char *sw_command_with_args(const char *command, const json_t *args, const json_t *flags);
+
+#endif

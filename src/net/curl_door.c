@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * curl_door.c - opens libcurl once per process (see curl_door.h for why it is not just linked).
+ */
+#include "net/curl_door.h"
+
+#include <pthread.h>
+
+#ifndef SW_CURL_LINKED
+#include <dlfcn.h>
+#endif
+
+static struct curl_door door;
+static const char *missing;        /* what could not be found; NULL: all is well */
+
+#ifdef SW_CURL_LINKED
+
+static void load(void)
+{
+#define X(name, symbol) door.name = symbol;
+    SW_CURL_FUNCTIONS(X)
+#undef X
+}
+
+#else
+
+/* The sonames under which distributions ship the same interface. */
+static const char *const sonames[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+
+static void load(void)
+{
+    void *library = NULL;
+
+    for (size_t i = 0; i < SW_COUNT(sonames) && !library; i++)
+        library = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        missing = sonames[0];
+        return;
+    }
+#define X(name, symbol)                                                  \
+    if (!(*(void **)&door.name = dlsym(library, #symbol)))               \
+        missing = #symbol;
+    SW_CURL_FUNCTIONS(X)
+#undef X
+}
+
+#endif
+
+static void open_once(void)
+{
+    load();
+    if (!missing && door.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        missing = "curl_global_init";
+}
+
+const struct curl_door *curl_door(struct sw_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, open_once);
+    if (!missing)
+        return &door;
+    sw_fail(err, SW_E_UNSUPPORTED, "there is no usable libcurl here (%s is missing)", missing);
+    sw_hint(err, "install it (Debian: libcurl4), or use the static slipway");
+    return NULL;
+}

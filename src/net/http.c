@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http.c - the pool: requests go in, replies come out, connections stay open in between.
+ *
+ * libcurl's multi interface does the work of many requests in one thread. Easy handles are used
+ * again, since making one costs more than a small request.
+ */
+#include "net/http_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define CONNECTIONS 128
+#define CONNECT_MS  10000
+#define STALL_MS    30000
+
+struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_error *err)
+{
+    static const struct sw_http_options none;
+    const struct curl_door *curl = curl_door(err);
+    struct sw_http *http;
+
+    if (!curl)
+        return NULL;
+    http = sw_new(struct sw_http);
+    http->curl = curl;
+    http->options = options ? *options : none;
+    http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
+    http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
+    http->ca_file = http_ca_find(http->options.ca_file);
+    http->multi = curl->multi_init();
+    if (!http->multi) {
+        sw_fail(err, SW_E_INTERNAL, "libcurl cannot be set up");
+        sw_http_close(http);
+        return NULL;
+    }
+    curl->multi_setopt(http->multi, CURLMOPT_MAXCONNECTS,
+                       (long)(http->options.connections ? http->options.connections : CONNECTIONS));
+    return http;
+}
+
+static void keep_handle(struct sw_http *http, CURL *easy)
+{
+    if (!easy)
+        return;
+    if (http->idle_count == HTTP_IDLE_MAX) {
+        http->curl->easy_cleanup(easy);
+        return;
+    }
+    http->curl->easy_reset(easy);
+    http->idle[http->idle_count++] = easy;
+}
+
+static void flight_end(struct flight *flight)
+{
+    struct sw_http *http = flight->http;
+
+    *flight->link = flight->next;
+    if (flight->next)
+        flight->next->link = flight->link;
+    http->busy--;
+    if (flight->easy)
+        http->curl->multi_remove_handle(http->multi, flight->easy);
+    for (struct curl_slist *line = flight->headers; line; line = line->next)
+        explicit_bzero(line->data, strlen(line->data));
+    http->curl->slist_free_all(flight->headers);
+    keep_handle(http, flight->easy);
+    sw_http_request_done(&flight->request);
+    sw_http_reply_done(&flight->reply);
+    free(flight);
+}
+
+void sw_http_close(struct sw_http *http)
+{
+    if (!http)
+        return;
+    while (http->flights)
+        flight_end(http->flights);
+    while (http->idle_count)
+        http->curl->easy_cleanup(http->idle[--http->idle_count]);
+    if (http->multi)
+        http->curl->multi_cleanup(http->multi);
+    free(http->ca_file);
+    free(http);
+}
+
+void sw_http_send(struct sw_http *http, struct sw_http_request *request,
+                  sw_http_finished *finished, void *context)
+{
+    struct flight *flight = sw_new(struct flight);
+
+    flight->http = http;
+    flight->request = *request;
+    *request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
+    if (flight->request.body_owned)
+        flight->request.body = flight->request.body_owned;
+    flight->reply.length = -1;
+    flight->finished = finished;
+    flight->context = context;
+    flight->next = http->flights;
+    flight->link = &http->flights;
+    if (flight->next)
+        flight->next->link = &flight->next;
+    http->flights = flight;
+    http->busy++;
+    flight->easy = http->idle_count ? http->idle[--http->idle_count] : http->curl->easy_init();
+    flight_prepare(flight);
+    http->curl->multi_add_handle(http->multi, flight->easy);
+}
+
+void sw_http_drop(struct sw_http *http, const void *context)
+{
+    for (struct flight *flight = http->flights, *next; flight; flight = next) {
+        next = flight->next;
+        if (flight->context == context)
+            flight_end(flight);
+    }
+}
+
+size_t sw_http_busy(const struct sw_http *http)
+{
+    return http->busy;
+}
+
+static void finish(struct sw_http *http, const CURLMsg *message)
+{
+    CURLcode result = message->data.result;
+    struct flight *flight = NULL;
+    struct sw_http_reply reply;
+    sw_http_finished *finished;
+    void *context;
+
+    http->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&flight);
+    flight_judge(flight, result);
+    finished = flight->finished;
+    context = flight->context;
+    reply = flight->reply;
+    memset(&flight->reply, 0, sizeof flight->reply);
+    flight_end(flight);             /* the handle is free before the callback wants one */
+    finished(context, &reply);
+    sw_http_reply_done(&reply);
+}
+
+static int perform(struct sw_http *http, size_t *finished, struct sw_error *err)
+{
+    int running, left;
+    CURLMcode result = http->curl->multi_perform(http->multi, &running);
+    const CURLMsg *message;
+
+    if (result != CURLM_OK)
+        return sw_fail(err, SW_E_INTERNAL, "libcurl: %s", http->curl->multi_strerror(result));
+    while ((message = http->curl->multi_info_read(http->multi, &left)))
+        if (message->msg == CURLMSG_DONE) {
+            finish(http, message);
+            ++*finished;
+        }
+    return 0;
+}
+
+int sw_http_work(struct sw_http *http, int64_t wait_ms, struct sw_error *err)
+{
+    size_t finished = 0;
+
+    if (perform(http, &finished, err) < 0)
+        return -1;
+    if (finished)
+        return 0;
+    http->curl->multi_poll(http->multi, NULL, 0, (int)wait_ms, NULL);
+    return perform(http, &finished, err);
+}
+
+void sw_http_wake(struct sw_http *http)
+{
+    http->curl->multi_wakeup(http->multi);
+}
+
+static void keep_reply(void *context, struct sw_http_reply *reply)
+{
+    struct { struct sw_http_reply *out; bool over; } *wait = context;
+
+    *wait->out = *reply;
+    memset(reply, 0, sizeof *reply);
+    wait->over = true;
+}
+
+int sw_http_ask(struct sw_http *http, struct sw_http_request *request,
+                struct sw_http_reply *reply, struct sw_error *err)
+{
+    struct { struct sw_http_reply *out; bool over; } wait = { reply, false };
+
+    memset(reply, 0, sizeof *reply);
+    sw_http_send(http, request, keep_reply, &wait);
+    while (!wait.over)
+        if (sw_http_work(http, 1000, err) < 0) {
+            sw_http_drop(http, &wait);
+            return -1;
+        }
+    if (reply->status == 0)
+        return sw_fail(err, reply->failure, "%s", reply->why);
+    return 0;
+}

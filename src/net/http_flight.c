@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_flight.c - one request on its way: our request to libcurl's options, its end to our reply.
+ *
+ * Everything a server sends is bounded here: header bytes, and body bytes unless a sink takes them.
+ * `Expect: 100-continue` is switched off: it costs a round trip per upload, and servers that want
+ * to refuse do so with a status we read anyway.
+ */
+#include "net/http_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "net/retry.h"
+
+#define LARGE_BUFFER (256L * 1024)
+
+/* ---- the reply comes ------------------------------------------------------------------------ */
+
+static void begin_reply(struct sw_http_reply *reply, const char *line, size_t length)
+{
+    const char *space = memchr(line, ' ', length);
+
+    sw_buf_clear(&reply->headers);
+    sw_buf_clear(&reply->body);
+    reply->received = 0;
+    reply->length = -1;
+    reply->status = space ? atoi(space + 1) : 0;
+}
+
+static size_t take_header(char *line, size_t one, size_t length, void *context)
+{
+    struct flight *flight = context;
+    struct sw_http_reply *reply = &flight->reply;
+    size_t text = length * one;
+
+    if (text >= 5 && strncasecmp(line, "HTTP/", 5) == 0) {
+        begin_reply(reply, line, text);
+        return text;
+    }
+    while (text && (line[text - 1] == '\n' || line[text - 1] == '\r'))
+        text--;
+    if (!text || memchr(line, '\0', text))
+        return length;
+    if (reply->headers.length + text > HTTP_HEADERS_MAX) {
+        flight->too_large = true;
+        return 0;
+    }
+    sw_buf_add_bytes(&reply->headers, line, text);
+    sw_buf_add_char(&reply->headers, '\n');
+    if (text > 15 && strncasecmp(line, "content-length:", 15) == 0)
+        reply->length = strtoll(line + 15, NULL, 10);
+    else if (text > 5 && strncasecmp(line, "date:", 5) == 0) {
+        sw_autofree char *value = sw_strndup(line + 5, text - 5);
+
+        reply->date_ms = sw_http_date(value);
+        reply->date_ms = reply->date_ms < 0 ? 0 : reply->date_ms;
+    }
+    return length;
+}
+
+static size_t take_body(char *bytes, size_t one, size_t length, void *context)
+{
+    struct flight *flight = context;
+    struct sw_http_reply *reply = &flight->reply;
+    size_t limit = flight->request.reply_limit ? flight->request.reply_limit : HTTP_REPLY_MAX;
+
+    (void)one;
+    reply->received += (int64_t)length;
+    if (flight->request.sink && reply->status >= 200 && reply->status < 300) {
+        if (flight->request.sink(flight->request.sink_context, reply, bytes, length) == 0)
+            return length;
+        flight->refused_by_sink = true;
+        return 0;
+    }
+    if (reply->body.length + length > limit) {
+        flight->too_large = true;
+        return 0;
+    }
+    sw_buf_add_bytes(&reply->body, bytes, length);
+    return length;
+}
+
+/* ---- our body goes --------------------------------------------------------------------------- */
+
+static size_t give_body(char *out, size_t one, size_t room, void *context)
+{
+    struct flight *flight = context;
+    const struct sw_http_request *request = &flight->request;
+    int64_t left = request->body_length - flight->sent;
+    size_t part = (int64_t)(room * one) < left ? room * one : (size_t)left;
+    ssize_t got = (ssize_t)part;
+
+    if (!part)
+        return 0;
+    if (request->body_fd < 0)
+        memcpy(out, (const char *)request->body + flight->sent, part);
+    else
+        while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
+               errno == EINTR) {
+        }
+    if (got <= 0) {
+        flight->read_failed = true;
+        return CURL_READFUNC_ABORT;
+    }
+    flight->sent += got;
+    return (size_t)got;
+}
+
+/* libcurl begins a body again when a kept connection turns out to be dead. */
+static int rewind_body(void *context, curl_off_t offset, int origin)
+{
+    struct flight *flight = context;
+
+    if (origin != SEEK_SET)
+        return CURL_SEEKFUNC_CANTSEEK;
+    flight->sent = offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void set_method(struct flight *flight)
+{
+    const struct curl_door *curl = flight->http->curl;
+    const struct sw_http_request *request = &flight->request;
+    bool upload = request->body_length > 0 || strcmp(request->method, "PUT") == 0 ||
+                  strcmp(request->method, "POST") == 0;
+
+    if (strcmp(request->method, "HEAD") == 0)
+        curl->easy_setopt(flight->easy, CURLOPT_NOBODY, 1L);
+    else if (strcmp(request->method, "GET") != 0)
+        curl->easy_setopt(flight->easy, CURLOPT_CUSTOMREQUEST, request->method);
+    if (!upload)
+        return;
+    curl->easy_setopt(flight->easy, CURLOPT_UPLOAD, 1L);
+    curl->easy_setopt(flight->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_length);
+    curl->easy_setopt(flight->easy, CURLOPT_READFUNCTION, give_body);
+    curl->easy_setopt(flight->easy, CURLOPT_READDATA, flight);
+    curl->easy_setopt(flight->easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    curl->easy_setopt(flight->easy, CURLOPT_SEEKDATA, flight);
+    if (request->large)
+        curl->easy_setopt(flight->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
+}
+
+static void set_trust(struct flight *flight)
+{
+    const struct sw_http *http = flight->http;
+    struct curl_blob blob = {
+        .data = (void *)http->options.ca_bytes, .len = http->options.ca_length,
+        .flags = CURL_BLOB_NOCOPY,
+    };
+
+    if (http->ca_file)
+        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO, http->ca_file);
+    else if (blob.len)
+        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
+}
+
+static void set_headers(struct flight *flight)
+{
+    const struct curl_door *curl = flight->http->curl;
+
+    for (size_t i = 0; i < flight->request.header_count; i++)
+        flight->headers = curl->slist_append(flight->headers, flight->request.headers[i]);
+    flight->headers = curl->slist_append(flight->headers, "Expect:");
+    curl->easy_setopt(flight->easy, CURLOPT_HTTPHEADER, flight->headers);
+}
+
+void flight_prepare(struct flight *flight)
+{
+    const struct curl_door *curl = flight->http->curl;
+    const struct sw_http_options *options = &flight->http->options;
+    CURL *easy = flight->easy;
+
+    curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
+    curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                      (long)(options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    curl->easy_setopt(easy, CURLOPT_PIPEWAIT, (long)options->http2);
+    curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl->easy_setopt(easy, CURLOPT_USERAGENT, "slipway/" SW_VERSION);
+    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_ms);
+    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((options->stall_ms + 999) / 1000));
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, flight->error);
+    curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl->easy_setopt(easy, CURLOPT_HEADERDATA, flight);
+    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, flight);
+    curl->easy_setopt(easy, CURLOPT_PRIVATE, flight);
+    if (flight->request.large)
+        curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
+    set_method(flight);
+    set_trust(flight);
+    set_headers(flight);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static const struct {
+    CURLcode result;
+    enum sw_code code;
+    bool retriable;
+} ends[] = {
+    { CURLE_COULDNT_RESOLVE_HOST,    SW_E_UNREACHABLE, true },
+    { CURLE_COULDNT_RESOLVE_PROXY,   SW_E_UNREACHABLE, true },
+    { CURLE_COULDNT_CONNECT,         SW_E_UNREACHABLE, true },
+    { CURLE_PARTIAL_FILE,            SW_E_UNREACHABLE, true },
+    { CURLE_GOT_NOTHING,             SW_E_UNREACHABLE, true },
+    { CURLE_SEND_ERROR,              SW_E_UNREACHABLE, true },
+    { CURLE_RECV_ERROR,              SW_E_UNREACHABLE, true },
+    { CURLE_SSL_CONNECT_ERROR,       SW_E_UNREACHABLE, true },
+    { CURLE_SEND_FAIL_REWIND,        SW_E_UNREACHABLE, true },
+    { CURLE_HTTP2,                   SW_E_UNREACHABLE, true },
+    { CURLE_HTTP2_STREAM,            SW_E_UNREACHABLE, true },
+    { CURLE_WEIRD_SERVER_REPLY,      SW_E_REFUSED,     true },
+    { CURLE_OPERATION_TIMEDOUT,      SW_E_TIMEOUT,     true },
+    { CURLE_PEER_FAILED_VERIFICATION, SW_E_REFUSED,    false },
+    { CURLE_SSL_CACERT_BADFILE,      SW_E_IO,          false },
+    { CURLE_URL_MALFORMAT,           SW_E_USAGE,       false },
+    { CURLE_UNSUPPORTED_PROTOCOL,    SW_E_UNSUPPORTED, false },
+};
+
+/* "https://host:1/..." -> "host:1", so that no query with a signature gets into a message. */
+static void host_of(const char *url, char *out, size_t room)
+{
+    const char *begin = strstr(url, "://");
+    size_t length;
+
+    begin = begin ? begin + 3 : url;
+    length = strcspn(begin, "/?#");
+    snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), begin);
+}
+
+void flight_judge(struct flight *flight, CURLcode result)
+{
+    struct sw_http_reply *reply = &flight->reply;
+    char host[128];
+
+    if (result == CURLE_OK)
+        return;
+    host_of(flight->request.url, host, sizeof host);
+    reply->failure = SW_E_UNREACHABLE;
+    for (size_t i = 0; i < SW_COUNT(ends); i++)
+        if (ends[i].result == result) {
+            reply->failure = ends[i].code;
+            reply->retriable = ends[i].retriable;
+        }
+    if (flight->refused_by_sink)
+        reply->failure = SW_E_INTERRUPTED;
+    else if (flight->too_large)
+        reply->failure = SW_E_REFUSED;
+    else if (flight->read_failed)
+        reply->failure = SW_E_IO;
+    reply->retriable = reply->retriable && !flight->refused_by_sink && !flight->read_failed;
+    snprintf(reply->why, sizeof reply->why, "%s: %s", host,
+             flight->too_large          ? "the reply is larger than any honest one"
+             : flight->read_failed      ? "the file to send became shorter"
+             : flight->error[0] != '\0' ? flight->error
+                                        : flight->http->curl->easy_strerror(result));
+    if (!flight->refused_by_sink)
+        reply->status = 0;
+}

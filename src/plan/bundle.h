@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bundle.h - the user's code, packed to travel with the job.
+ *
+ *     bundle_ignore.c    .gitignore, with git's meaning                    (pure)
+ *     bundle_select.c    which files of the tree travel
+ *     bundle_pack.c      the same files -> the same bytes: tar, gzip       (pure)
+ *     transport.c        how it reaches the job's place, per platform      (pure)
+ *     transport_shell.c  the shell text that puts it together there        (pure)
+ *
+ * Deterministic: names sorted, owner, group and times fixed, modes reduced to "may be run or not".
+ * So the content's hash is its name, and what was sent once need not be sent again.
+ */
+#ifndef SW_PLAN_BUNDLE_H
+#define SW_PLAN_BUNDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+
+/* ---- .gitignore ------------------------------------------------------------------------------ */
+
+struct sw_ignore;      /* patterns of several .gitignore files, the later ones stronger */
+struct sw_ignore *sw_ignore_new(void);
+void sw_ignore_free(struct sw_ignore *ignore);
+SW_DEFINE_AUTO(sw_ignore, struct sw_ignore *, sw_ignore_free)
+/* The text of a .gitignore that lies in `folder` (relative to the root; "" is the root). */
+void sw_ignore_add(struct sw_ignore *ignore, const char *folder, const char *text, size_t length);
+/* Is this path itself ignored? Of its parents the caller takes care: git never looks into a folder
+ * that is ignored. */
+bool sw_ignore_matches(const struct sw_ignore *ignore, const char *path, bool is_folder);
+/* One pattern as git's wildmatch has it: `*` and `?` stop at '/', `**` does not. */
+bool sw_wildmatch(const char *pattern, const char *path);
+
+/* ---- what travels ---------------------------------------------------------------------------- */
+
+struct sw_bundle_file {
+    char *path;              /* relative, '/' between */
+    int64_t size;
+    bool executable;
+    char *target;            /* of a link; NULL: a file */
+};
+
+struct sw_bundle_list {
+    struct sw_bundle_file *items;     /* sorted by path */
+    size_t count;
+    int64_t bytes;
+    size_t ignored;          /* left out by .gitignore, rules or lists */
+};
+void sw_bundle_list_done(struct sw_bundle_list *list);
+static inline void sw_bundle_list_auto(struct sw_bundle_list *l) { sw_bundle_list_done(l); }
+
+struct sw_bundle_rules {
+    const char *root;
+    const json_t *include;   /* array of patterns; none: all */
+    const json_t *exclude;
+    const char *recipe;      /* of packages with recipes/: only this family; NULL: all */
+    int64_t most_bytes;      /* 0: 256 MiB */
+};
+
+int sw_bundle_select(const struct sw_bundle_rules *rules, struct sw_bundle_list *out,
+                     struct sw_error *err);
+/* "3 files, 1.2 MiB; large: weights.bin (1.1 MiB)": for people; owned. */
+char *sw_bundle_describe(const struct sw_bundle_list *list);
+
+struct sw_bundle {
+    char *bytes;             /* .tar.gz */
+    size_t length;
+    char hash[65];           /* sha256 of the bytes */
+};
+void sw_bundle_done(struct sw_bundle *bundle);
+static inline void sw_bundle_auto(struct sw_bundle *bundle) { sw_bundle_done(bundle); }
+
+int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct sw_bundle *out,
+                   struct sw_error *err);
+/* gzip without a time stamp: the same bytes for the same bytes. */
+void sw_gzip(const void *bytes, size_t length, struct sw_buf *out);
+
+/* ---- how it travels -------------------------------------------------------------------------- */
+
+enum sw_transport_kind {
+    SW_BY_EXEC,              /* the same machine: a path is enough */
+    SW_BY_ARCHIVE,           /* put into the created container before it starts */
+    SW_BY_SHARED_FOLDER,     /* staged once per version under the shared base folder */
+    SW_BY_CONFIG_MAP,        /* an immutable object named by the content's hash */
+    SW_BY_ENVIRONMENT,       /* base64 in environment variables, in pieces */
+    SW_BY_WORKING_DIR,       /* Ray's runtime_env */
+    SW_BY_COPY,              /* scp to the instance */
+};
+
+struct sw_transport {
+    const char *platform;
+    enum sw_transport_kind kind;
+    size_t chunk;            /* characters per variable; 0: not by variables */
+    size_t most;             /* bytes that fit in all; 0: no limit of its own */
+    bool shared;             /* nodes may share the folder: only NODE_RANK 0 unpacks */
+};
+
+/* NULL + err: no such platform. */
+const struct sw_transport *sw_transport_for(const char *platform, struct sw_error *err);
+/* Does so much fit? Otherwise err says what to do. */
+int sw_transport_fits(const struct sw_transport *transport, size_t bytes, struct sw_error *err);
+
+/* PREFIX_COUNT, PREFIX_SHA256 and PREFIX_0 ... with at most `chunk` characters of base64 each. */
+json_t *sw_transport_variables(const char *prefix, const void *bytes, size_t length, size_t chunk);
+
+/* POSIX shell: the variables of `prefix` put together into `file` (which is replaced whole). Needs
+ * sh and base64. */
+void sw_transport_assemble(struct sw_buf *out, const char *prefix, const char *file);
+/* POSIX shell: unpack `archive` into `folder` once. On node 0 it is done and a marker with the
+ * content's hash is left; the others wait for the marker at most `limit_s`, and end with a clear
+ * message when it does not come or node 0 says that it failed. Needs sh, gzip, tar. */
+void sw_transport_unpack_once(struct sw_buf *out, const char *archive, const char *folder,
+                              const char *hash, int limit_s);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bundle_pack.c - files to a .tar.gz that depends on nothing but the files.
+ *
+ * Our own writer: what is written here is ustar with pax headers for long names, every other field
+ * fixed, and no library decides to add a time or an owner in its next version. gzip carries no name
+ * and no time either.
+ */
+#include "plan/bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/digest.h"
+#include "base/file.h"
+
+enum { BLOCK = 512, NAME_ROOM = 100, LEVEL = 9, PIECE = 64 * 1024 };
+
+void sw_bundle_done(struct sw_bundle *bundle)
+{
+    free(bundle->bytes);
+    *bundle = (struct sw_bundle){ 0 };
+}
+
+/* ---- gzip ---------------------------------------------------------------------------------- */
+
+static void deflate_all(z_stream *z, int flush, struct sw_buf *out)
+{
+    do {
+        z->next_out = (unsigned char *)sw_buf_reserve(out, PIECE);
+        z->avail_out = PIECE;
+        deflate(z, flush);
+        out->length += PIECE - z->avail_out;
+        out->data[out->length] = '\0';
+    } while (z->avail_out == 0);
+}
+
+void sw_gzip(const void *bytes, size_t length, struct sw_buf *out)
+{
+    const unsigned char *at = bytes;
+    z_stream z = { 0 };
+
+    /* zlib's own gzip header has time 0 and no name; its "made on" byte is set below. */
+    if (deflateInit2(&z, LEVEL, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        abort();
+    deflateSetHeader(&z, &(gz_header){ .os = 255 });
+    while (length > 0) {
+        size_t piece = length < (1u << 30) ? length : 1u << 30;
+
+        z.next_in = (unsigned char *)at;
+        z.avail_in = (uInt)piece;
+        at += piece;
+        length -= piece;
+        deflate_all(&z, Z_NO_FLUSH, out);
+    }
+    deflate_all(&z, Z_FINISH, out);
+    deflateEnd(&z);
+}
+
+/* ---- tar ----------------------------------------------------------------------------------- */
+
+static void octal(char *field, int width, uint64_t value)
+{
+    snprintf(field, (size_t)width, "%0*llo", width - 1, (unsigned long long)value);
+}
+
+static void add_header(struct sw_buf *out, const char *name, char type, const char *target,
+                       uint64_t size, unsigned mode)
+{
+    char header[BLOCK] = { 0 };
+    unsigned sum = 0;
+
+    memcpy(header, name, strnlen(name, NAME_ROOM));
+    octal(header + 100, 8, mode);
+    octal(header + 108, 8, 0);
+    octal(header + 116, 8, 0);
+    octal(header + 124, 12, size);
+    octal(header + 136, 12, 0);
+    memset(header + 148, ' ', 8);
+    header[156] = type;
+    memcpy(header + 157, target, strnlen(target, NAME_ROOM));
+    memcpy(header + 257, "ustar\00000", 8);
+    for (int i = 0; i < BLOCK; i++)
+        sum += (unsigned char)header[i];
+    snprintf(header + 148, 8, "%06o", sum);
+    sw_buf_add_bytes(out, header, BLOCK);
+}
+
+static void pad(struct sw_buf *out)
+{
+    static const char zeros[BLOCK];
+
+    sw_buf_add_bytes(out, zeros, (BLOCK - out->length % BLOCK) % BLOCK);
+}
+
+/* "LENGTH key=value\n", where LENGTH counts itself. */
+static void add_record(struct sw_buf *out, const char *key, const char *value)
+{
+    size_t bare = strlen(key) + strlen(value) + 3, length = bare + 1;
+
+    while (length != bare + (size_t)snprintf(NULL, 0, "%zu", length))
+        length = bare + (size_t)snprintf(NULL, 0, "%zu", length);
+    sw_buf_addf(out, "%zu %s=%s\n", length, key, value);
+}
+
+static void add_pax(struct sw_buf *out, const struct sw_bundle_file *file)
+{
+    sw_auto(sw_buf) struct sw_buf records = SW_BUF_INIT;
+
+    if (strlen(file->path) > NAME_ROOM)
+        add_record(&records, "path", file->path);
+    if (file->target && strlen(file->target) > NAME_ROOM)
+        add_record(&records, "linkpath", file->target);
+    if (!records.length)
+        return;
+    add_header(out, "pax_header", 'x', "", records.length, 0644);
+    sw_buf_add_bytes(out, records.data, records.length);
+    pad(out);
+}
+
+/* A file that grows or shrinks while it is read would spoil everything behind it. */
+static int add_content(struct sw_buf *out, const char *path, int64_t size, struct sw_error *err)
+{
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int64_t got = 0;
+
+    if (fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", path);
+    while (got < size) {
+        size_t piece = size - got < PIECE ? (size_t)(size - got) : PIECE;
+        ssize_t n = read(fd, sw_buf_reserve(out, piece), piece);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return sw_fail(err, SW_E_CONFLICT, "'%s' changed while it was packed", path);
+        out->length += (size_t)n;
+        got += n;
+    }
+    pad(out);
+    return 0;
+}
+
+int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct sw_bundle *out,
+                   struct sw_error *err)
+{
+    static const char end[2 * BLOCK];
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT, packed = SW_BUF_INIT;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sw_bundle_file *file = &list->items[i];
+        sw_autofree char *path = sw_path_join(root, file->path);
+
+        add_pax(&tar, file);
+        add_header(&tar, file->path, file->target ? '2' : '0', file->target ? file->target : "",
+                   (uint64_t)file->size, file->executable ? 0755 : 0644);
+        if (!file->target && add_content(&tar, path, file->size, err) < 0)
+            return sw_wrap(err, "cannot pack the code");
+    }
+    sw_buf_add_bytes(&tar, end, sizeof end);
+    sw_gzip(tar.data, tar.length, &packed);
+    out->length = packed.length;
+    sw_sha256_hex(packed.data, packed.length, out->hash);
+    out->bytes = sw_buf_steal(&packed);
+    return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * entrypoint.c - plan in, what runs inside a container out.
+ *
+ * The script is bound by no argument limit, since nothing travels as an argument; the runner inside
+ * is packed, so the whole is about half a megabyte. It tries several folders, because /tmp may be
+ * full or forbid programs, and then becomes the runner: as the first process, with the user's
+ * standard input. Pure.
+ */
+#include "plan/entrypoint.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "base/units.h"
+
+/* ---- the letter ---------------------------------------------------------------------------- */
+
+static json_t *outputs_of(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *all = json_array();
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->outputs, i, entry) {
+        const char *every = sw_json_str(entry, "every");
+        int64_t every_ms = 0;
+
+        if (every && sw_duration_parse(every, &every_ms, err) < 0)
+            return NULL;
+        json_array_append_new(all, sw_json_object(
+            SW_SUB_COPY("path", json_object_get(entry, "path")),
+            SW_SUB_COPY("to", json_object_get(entry, "to")),
+            SW_SUB("every_ms", every_ms ? json_integer(every_ms) : NULL),
+            SW_SUB_COPY("exclude", json_object_get(entry, "exclude"))));
+    }
+    return sw_take(all);
+}
+
+static int set_command(struct sw_payload *payload, const struct sw_plan *plan,
+                       struct sw_error *err)
+{
+    const char *script = sw_json_str(plan->python, "script");
+
+    if (plan->command)
+        payload->command = sw_strdup(plan->command);
+    else if (plan->argv)
+        payload->argv = json_incref(plan->argv);
+    else if (script) {
+        payload->argv = json_pack("[s, s]", "python3", script);
+        json_array_extend(payload->argv, json_object_get(plan->python, "args"));
+    }
+    return payload->command || payload->argv
+               ? 0 : sw_fail(err, SW_E_SPEC, "nothing to run: the job has no command");
+}
+
+struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
+
+    memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
+    payload->workdir = plan->workdir ? sw_strdup(plan->workdir) : NULL;
+    payload->env = json_incref(plan->env);
+    payload->secrets = json_incref(plan->secrets);
+    payload->credentials = json_incref(plan->credentials);
+    payload->inputs = json_incref(plan->inputs);
+    payload->outputs = outputs_of(plan, err);
+    payload->grace_ms = plan->grace_ms;
+    payload->fetch_uris = true;
+    if (plan->checkpoint && !json_is_null(plan->checkpoint))
+        payload->checkpoint = json_incref(plan->checkpoint);
+    if (plan->config && !json_is_null(plan->config)) {
+        payload->config = json_incref(plan->config);
+        payload->config_format = plan->config_format;
+    }
+    if (plan->code)
+        payload->code = sw_json_object(SW_STR("archive", "code.tar.gz"));
+    if (!payload->outputs || set_command(payload, plan, err) < 0)
+        return NULL;
+    return sw_take(payload);
+}
+
+/* ---- for people ------------------------------------------------------------------------------ */
+
+static void describe_entries(struct sw_buf *out, const char *verb, const json_t *entries,
+                             const char *from, const char *to)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry) {
+        const char *a = sw_json_str(entry, from), *b = sw_json_str(entry, to);
+
+        sw_buf_addf(out, "%s %s -> %s\n", verb, a ? a : "", b ? b : "(by the environment there)");
+    }
+}
+
+void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload)
+{
+    if (payload->code)
+        sw_buf_add(out, "code     unpacked; the command runs there\n");
+    describe_entries(out, "input   ", payload->inputs, "from", "path");
+    if (payload->config)
+        sw_buf_add(out, "config   written at {config_path}, URIs inside replaced by local paths\n");
+    if (payload->command) {
+        sw_buf_addf(out, "command  /bin/sh -c %s\n", payload->command);
+    } else {
+        sw_autofree char *words = sw_json_dump(payload->argv);
+
+        sw_buf_addf(out, "command  %s\n", words);
+    }
+    describe_entries(out, "output  ", payload->outputs, "path", "to");
+}
+
+/* ---- the script ------------------------------------------------------------------------------ */
+
+static void add_heredoc(struct sw_buf *out, const char *into, const void *bytes, size_t length)
+{
+    enum { LINE = 76 };
+    sw_auto(sw_buf) struct sw_buf packed = SW_BUF_INIT;
+    sw_autofree char *text = NULL;
+
+    sw_gzip(bytes, length, &packed);
+    text = sw_base64(packed.data, packed.length);
+    sw_buf_addf(out, "base64 -d <<'SLIPWAY' | gzip -dc > %s\n", into);
+    for (const char *at = text; *at;) {
+        size_t line = strnlen(at, LINE);
+
+        sw_buf_add_bytes(out, at, line);
+        sw_buf_add_char(out, '\n');
+        at += line;
+    }
+    sw_buf_add(out, "SLIPWAY\n");
+}
+
+static void add_head(struct sw_buf *out, const struct sw_payload *payload)
+{
+    sw_buf_addf(out,
+        "#!/bin/sh\n"
+        "# Job %s, everything it needs inside. Made by `slipway entrypoint --script`.\n"
+        "#     docker run --rm -v \"$PWD/job.sh:/job.sh\" IMAGE sh /job.sh\n"
+        "#     sbatch job.sh\n"
+        "#     sh job.sh\n"
+        "# Secrets are read from the environment by their names; none is in this file.\n"
+        "set -u\n"
+        "umask 077\n"
+        "slipway_fail() { echo \"slipway: $*\" >&2; exit 74; }\n", payload->job_id);
+}
+
+static void add_unpack_runner(struct sw_buf *out, const struct sw_runner_bytes *runners,
+                              size_t count)
+{
+    sw_buf_add(out, "slipway_unpack_runner() {\ncase \"$(uname -m)\" in\n");
+    for (size_t i = 0; i < count; i++) {
+        bool any = !runners[i].arch;
+        const char *arch = any ? "*" : runners[i].arch;
+
+        sw_buf_addf(out, "%s%s)\n", arch, sw_text_same(arch, "aarch64") ? "|arm64"
+                                          : sw_text_same(arch, "x86_64") ? "|amd64" : "");
+        add_heredoc(out, "\"$slipway_dir/slipway-runner\"", runners[i].bytes, runners[i].size);
+        sw_buf_add(out, ";;\n");
+    }
+    sw_buf_add(out, "*) slipway_fail \"no runner for $(uname -m) in this script\" ;;\n"
+                    "esac\n}\n");
+}
+
+/* Usage ends with 64: then it can be run from here. Nothing goes to /dev/null, which a bare image
+ * does not have. */
+static void add_choose_folder(struct sw_buf *out, const struct sw_payload *payload)
+{
+    sw_buf_addf(out,
+        "slipway_dir=\n"
+        "for slipway_try in \"${SLIPWAY_TMP:-}\" \"${TMPDIR:-}\" /tmp /var/tmp /dev/shm .; do\n"
+        "    [ -n \"$slipway_try\" ] && [ -d \"$slipway_try\" ] || continue\n"
+        "    slipway_dir=$slipway_try/slipway-%s-$$\n"
+        "    mkdir \"$slipway_dir\" 2>&- && slipway_unpack_runner &&\n"
+        "        chmod 755 \"$slipway_dir/slipway-runner\" && {\n"
+        "        \"$slipway_dir/slipway-runner\" >&- 2>&-\n"
+        "        [ $? -eq 64 ] && break\n"
+        "    }\n"
+        "    rm -rf \"$slipway_dir\"\n"
+        "    slipway_dir=\n"
+        "done\n"
+        "[ -n \"$slipway_dir\" ] || slipway_fail \"no folder here takes and runs a program;"
+        " set SLIPWAY_TMP to one\"\n", payload->job_id);
+}
+
+void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
+                          const struct sw_runner_bytes *runners, size_t count,
+                          const struct sw_bundle *code)
+{
+    sw_auto(json) json_t *letter = sw_payload_to_json(payload);
+    sw_autofree char *text = sw_json_dump(letter);
+
+    add_head(out, payload);
+    add_unpack_runner(out, runners, count);
+    add_choose_folder(out, payload);
+    add_heredoc(out, "\"$slipway_dir/payload.json\"", text, strlen(text));
+    if (code && code->length)
+        add_heredoc(out, "\"$slipway_dir/code.tar.gz\"", code->bytes, code->length);
+    sw_buf_add(out, "umask 022\n"
+                    "exec \"$slipway_dir/slipway-runner\" all --cleanup \"$slipway_dir\""
+                    " \"$slipway_dir/payload.json\"\n");
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * entrypoint.h - what runs inside a container: the letter to the runner, and a script that carries
+ * letter, runner and code in one file.
+ */
+#ifndef SW_PLAN_ENTRYPOINT_H
+#define SW_PLAN_ENTRYPOINT_H
+
+#include "core/payload.h"
+#include "plan/bundle.h"
+#include "plan/plan.h"
+
+/* The letter for a place with containers: paths are used as they are written, folders that depend
+ * on the environment there are left to the runner. NULL + err. */
+struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_error *err);
+
+/* What will happen, step by step, for people. */
+void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload);
+
+struct sw_runner_bytes {
+    const char *arch;             /* "x86_64", "aarch64"; NULL: whatever this machine is */
+    const void *bytes;
+    size_t size;
+};
+
+/* One POSIX shell script: needs sh, base64, gzip and the basic file commands, no argument and no
+ * other file. `code` may be NULL. */
+void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
+                          const struct sw_runner_bytes *runners, size_t count,
+                          const struct sw_bundle *code);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * life.c - the whole life of a job in its container: prepare, run, collect, report.
+ *
+ * Each phase is a process of its own and the first process only watches. So TERM ends a download as
+ * promptly as a command, a fault in a transfer cannot take the first process of the container with
+ * it, and the memory of a transfer is given back before training begins.
+ *
+ * After TERM the command gets two thirds of the grace and the last sync the rest: results of a
+ * preempted job are what its owner wants most.
+ */
+#include "runner/runner.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+struct phase {
+    const char *name;
+    int (*go)(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
+              struct sw_error *err);
+    int64_t deadline_ms;
+};
+
+struct watched {
+    struct runner *runner;
+    const char *phase;
+};
+
+static void beat(void *context)
+{
+    const struct watched *watched = context;
+
+    runner_beat(watched->runner, watched->phase);
+}
+
+static int64_t seconds_until(int64_t at_ms)
+{
+    int64_t left_ms = at_ms - sw_monotonic_ms();
+
+    return left_ms > 0 ? left_ms / 1000 : 0;
+}
+
+/* In a process of its own; its error comes back through shared memory. 0, -1, or -1 with
+ * result->stopped when it was ended from outside. */
+static int run_phase(struct runner *runner, const struct phase *phase,
+                     struct runner_result *result, struct sw_error *err)
+{
+    struct watched watched = { runner, phase->name };
+    pid_t parent = getpid(), pid = fork();
+    sigset_t none;
+    int status;
+
+    if (pid < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot start a process");
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        runner->tally->err = (struct sw_error){ 0 };
+        /* Should a server that does not answer hold it up: the container's time is not ours. */
+        if (phase->deadline_ms)
+            alarm((unsigned)seconds_until(phase->deadline_ms) + 1);
+        _exit(phase->go(runner, result, phase->deadline_ms, &runner->tally->err) < 0 ? 1 : 0);
+    }
+    status = runner_watch(pid, false, runner->payload->grace_ms, result, beat, &watched);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (WIFEXITED(status) && runner->tally->err.code) {
+        if (err)
+            *err = runner->tally->err;
+        return -1;
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        return sw_fail(err, SW_E_TIMEOUT, "%s was not done within the grace", phase->name);
+    return sw_fail(err, SW_E_INTERRUPTED, "%s was ended by signal %d", phase->name,
+                   WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+static int prepare_phase(struct runner *runner, const struct runner_result *result,
+                         int64_t deadline_ms, struct sw_error *err)
+{
+    (void)result, (void)deadline_ms;
+    return runner_prepare(runner, err);
+}
+
+static void tell(const struct runner *runner, const struct runner_result *result,
+                 const struct sw_error *err)
+{
+    sw_auto(json) json_t *report = runner_report(runner, "over", result, err);
+    sw_autofree char *pretty = sw_json_dump_pretty(report), *line = sw_json_dump(report);
+    sw_autofree char *name = sw_format("report-%d.json", runner->place.rank);
+    sw_autofree char *path = runner_state_path(runner, name);
+
+    sw_file_write(path, pretty, strlen(pretty), 0644, NULL);
+    runner_say("report %s", line);
+}
+
+static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
+{
+    const struct phase last = { "collect", runner_sync,
+                                result->stopped ? result->stop_at_ms +
+                                                      runner->payload->grace_ms / 3 : 0 };
+    struct runner_result ended = *result;
+    int outcome = run_phase(runner, &last, &ended, err);
+
+    if (outcome < 0 && result->exit_code == 0)
+        result->exit_code = RUNNER_IO;       /* results that did not arrive are a failure, too */
+    return outcome;
+}
+
+int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err)
+{
+    const struct phase prepare = { "prepare", prepare_phase, 0 };
+    int64_t grace_ms = runner->payload->grace_ms;
+    struct sw_error why = { 0 };
+    int outcome;
+
+    runner_block_signals();
+    outcome = run_phase(runner, &prepare, result, &why);
+    if (outcome < 0) {
+        result->exit_code = result->stopped ? 128 + SIGTERM : RUNNER_IO;
+    } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
+        result->exit_code = RUNNER_IO;
+    } else {
+        runner->payload->grace_ms = grace_ms * 2 / 3;
+        outcome = runner_run(runner, result, &why);
+        runner->payload->grace_ms = grace_ms;
+        if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
+            outcome = -1;
+    }
+    tell(runner, result, &why);
+    if (outcome < 0 && err)
+        *err = why;
+    return outcome;
+}

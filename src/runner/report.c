@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report.c - what others can read about us: a heartbeat while we live, and a last report.
+ *
+ * Both are files in <work_dir>/.slipway/, replaced whole, one per rank; nothing of it is mixed into
+ * the command's output. Only a container's first process also says the report as the last line of
+ * the log, since the log is often all that is left of a container.
+ */
+#include "runner/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+
+enum { BEAT_EVERY_MS = 15000 };
+
+json_t *runner_report(const struct runner *runner, const char *phase,
+                      const struct runner_result *result, const struct sw_error *err)
+{
+    const struct runner_tally *t = runner->tally;
+    char now[40];
+
+    sw_time_format(sw_now_ms(), now);
+    return sw_json_object(
+        SW_INT("version", 1), SW_STR("job_id", runner->payload->job_id),
+        SW_INT("rank", runner->place.rank), SW_STR("attempt", runner->place.attempt),
+        SW_STR("phase", phase), SW_STR("at", now),
+        SW_SUB("exit_code", result ? json_integer(result->exit_code) : NULL),
+        SW_SUB("signal", result ? json_integer(result->signal) : NULL),
+        SW_STR_OPT("message", err && err->code ? err->message : NULL),
+        SW_SUB("in", sw_json_object(SW_INT("files", t->files_in), SW_INT("bytes", t->bytes_in))),
+        SW_SUB("out", sw_json_object(SW_INT("files", t->files_out),
+                                     SW_INT("bytes", t->bytes_out))),
+        SW_SUB("ms", sw_json_object(SW_INT("prepare", t->prepare_ms),
+                                    SW_INT("command", t->command_ms),
+                                    SW_INT("collect", t->collect_ms))),
+        SW_STR("results", runner->place.results_root));
+}
+
+void runner_beat(const struct runner *runner, const char *phase)
+{
+    static int64_t next_ms;
+    sw_autofree char *name = sw_format("heartbeat-%d.json", runner->place.rank);
+    sw_autofree char *path = runner_state_path(runner, name);
+    sw_autofree char *beside = sw_format("%s.new", path), *folder = runner_folder_of(path);
+    sw_auto(json) json_t *report = NULL;
+    sw_autofree char *text = NULL;
+    FILE *out;
+
+    if (sw_monotonic_ms() < next_ms || !sw_file_exists(folder))
+        return;
+    next_ms = sw_monotonic_ms() + BEAT_EVERY_MS;
+    report = runner_report(runner, phase, NULL, NULL);
+    text = sw_json_dump_pretty(report);
+    /* Not synced to disk: a heartbeat that a crash of the machine loses has told the truth. */
+    out = fopen(beside, "we");
+    if (!out)
+        return;
+    fputs(text, out);
+    if (fclose(out) == 0)
+        rename(beside, path);
+}

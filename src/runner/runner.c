@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runner.c - the job as the phases see it: payload, place, and the mover when it is needed.
+ */
+#include "runner/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/file.h"
+
+static const char *from_environment(const char *name)
+{
+    return getenv(name);
+}
+
+struct runner *runner_new(struct sw_payload *payload)
+{
+    struct runner *runner = sw_new(struct runner);
+
+    runner->payload = payload;
+    runner->config = payload->config ? json_deep_copy(payload->config) : NULL;
+    runner->args = payload->args ? json_deep_copy(payload->args) : NULL;
+    runner->staged = json_object();
+    runner_place_init(&runner->place, payload, from_environment);
+    /* Shared with the processes of the phases: they add, the first process reports. */
+    runner->tally = mmap(NULL, sizeof *runner->tally, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (runner->tally == MAP_FAILED)
+        abort();
+    return runner;
+}
+
+void runner_free(struct runner *runner)
+{
+    if (!runner)
+        return;
+    sw_mover_close(runner->mover);
+    sw_payload_free(runner->payload);
+    runner_place_done(&runner->place);
+    munmap(runner->tally, sizeof *runner->tally);
+    json_decref(runner->config);
+    json_decref(runner->args);
+    json_decref(runner->outputs);
+    json_decref(runner->argv);
+    json_decref(runner->staged);
+    free(runner->letter_folder);
+    free(runner->config_path);
+    free(runner->command);
+    free(runner->resume_from);
+    free(runner);
+}
+
+struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
+{
+    if (!runner->mover)
+        runner->mover = sw_mover_open(NULL, err);
+    return runner->mover;
+}
+
+char *runner_state_path(const struct runner *runner, const char *name)
+{
+    return sw_format("%s/.slipway/%s", runner->place.work_dir, name);
+}
+
+char *runner_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return sw_strdup(".");
+    return slash != path ? sw_strndup(path, (size_t)(slash - path)) : sw_strdup("/");
+}
+
+char *runner_code_folder(const struct runner *runner)
+{
+    const char *to = sw_json_str(runner->payload->code, "to");
+
+    return to ? sw_strdup(to) : sw_path_join(runner->place.work_dir, "code");
+}
+
+/* With code the command runs where the code is, or below. */
+char *runner_command_folder(const struct runner *runner)
+{
+    const char *workdir = runner->payload->workdir;
+    sw_autofree char *code = NULL;
+
+    if (!runner->payload->code)
+        return sw_strdup(workdir);
+    code = runner_code_folder(runner);
+    return workdir ? sw_path_absolute(workdir, code) : sw_take(code);
+}

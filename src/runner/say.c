@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * say.c - the runner's own words in the job's log: few, marked, and never a secret.
+ *
+ * The log is the user's. Lines of ours begin with "slipway: " and go to standard error in one
+ * write, so that they never land inside of a line of the command.
+ */
+#include "runner/runner.h"
+
+#include <stdio.h>
+
+static struct sw_redactor *redactor;      /* NULL: there are no secrets */
+
+void runner_say_secrets(const struct sw_secrets *secrets)
+{
+    sw_redactor_free(redactor);
+    redactor = sw_secrets_count(secrets) ? sw_redactor_new(secrets) : NULL;
+}
+
+void runner_say(const char *fmt, ...)
+{
+    sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT, clean = SW_BUF_INIT;
+    char text[4096];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    sw_buf_addf(&line, "slipway: %s\n", text);
+    if (redactor) {
+        sw_redactor_feed(redactor, line.data, line.length, &clean);
+        sw_redactor_flush(redactor, &clean);
+    }
+    /* A log that nobody takes is no reason to end the job. */
+    if (write(2, redactor ? clean.data : line.data, redactor ? clean.length : line.length) < 0)
+        return;
+}

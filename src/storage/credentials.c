@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * credentials.c - reads the environment and AWS's two ini files.
+ *
+ * What we do not do (roles, single sign-on, instance metadata) is said by name when a profile asks
+ * for it: an unsigned request that fails with "access denied" would send people looking elsewhere.
+ */
+#include "storage/credentials.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#define INI_MAX (256 * 1024)
+#define PROCESS_MAX (64 * 1024)
+
+static void wipe(char **text)
+{
+    if (*text)
+        explicit_bzero(*text, strlen(*text));
+    free(sw_take(*text));
+}
+
+void s3_keys_done(struct s3_keys *keys)
+{
+    wipe(&keys->access);
+    wipe(&keys->secret);
+    wipe(&keys->token);
+}
+
+void s3_settings_done(struct s3_settings *settings)
+{
+    s3_keys_done(&settings->keys);
+    free(settings->region);
+    free(settings->endpoint);
+    *settings = (struct s3_settings){ 0 };
+}
+
+const char *sw_storage_env(const struct sw_storage_options *options, const char *name)
+{
+    const char *value = options && options->env ? options->env(options->env_context, name)
+                                                : getenv(name);
+
+    return sw_text_empty(value) ? NULL : value;
+}
+
+static const char *first_env(const struct sw_storage_options *options, const char *const *names)
+{
+    for (; *names; names++)
+        if (sw_storage_env(options, *names))
+            return sw_storage_env(options, *names);
+    return NULL;
+}
+
+/* ---- pairs of variables ------------------------------------------------------------------------ */
+
+static const struct { const char *access, *secret, *token; } pairs[] = {
+    { "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN" },
+    { "ACCESS_KEY", "SECRET_KEY", NULL },
+};
+
+static int keys_from_env(const struct sw_storage_options *options, struct s3_keys *keys,
+                         struct sw_error *err)
+{
+    for (size_t i = 0; i < SW_COUNT(pairs); i++) {
+        const char *access = sw_storage_env(options, pairs[i].access);
+        const char *secret = sw_storage_env(options, pairs[i].secret);
+
+        if (!access && !secret)
+            continue;
+        if (!access || !secret)
+            return sw_fail(err, SW_E_CREDENTIAL, "%s is set but %s is not",
+                           access ? pairs[i].access : pairs[i].secret,
+                           access ? pairs[i].secret : pairs[i].access);
+        keys->access = sw_strdup(access);
+        keys->secret = sw_strdup(secret);
+        if (pairs[i].token)
+            keys->token = sw_strdup(sw_storage_env(options, pairs[i].token));
+        return 0;
+    }
+    return 0;
+}
+
+/* ---- ini files --------------------------------------------------------------------------------- */
+
+static char *trimmed(char *text)
+{
+    char *end;
+
+    text += strspn(text, " \t\r");
+    end = text + strlen(text);
+    while (end > text && strchr(" \t\r", end[-1]))
+        *--end = '\0';
+    return text;
+}
+
+/* The value of a key in a section of an ini text; owned, NULL: absent. */
+static char *ini_value(const char *ini, const char *section, const char *key)
+{
+    sw_autofree char *copy = sw_strdup(ini);
+    char *save = NULL, *found = NULL;
+    bool here = false;
+
+    for (char *raw = strtok_r(copy, "\n", &save); raw && !found; raw = strtok_r(NULL, "\n", &save)) {
+        char *line = trimmed(raw), *equals = strchr(line, '=');
+
+        if (*line == '[') {
+            char *close = strchr(line, ']');
+
+            if (close)
+                *close = '\0';
+            here = strcmp(trimmed(line + 1), section) == 0;
+        } else if (here && equals && *line != '#' && *line != ';') {
+            *equals = '\0';
+            if (strcmp(trimmed(line), key) == 0)
+                found = sw_strdup(trimmed(equals + 1));
+        }
+    }
+    explicit_bzero(copy, strlen(ini));
+    return found;
+}
+
+struct profile {
+    char *credentials, *config;         /* texts of the files, "" when missing */
+    char *name, *section;               /* "dev" and "profile dev" */
+};
+
+static char *read_ini(const struct sw_storage_options *options, const char *variable,
+                      const char *usual)
+{
+    const char *named = sw_storage_env(options, variable);
+    const char *home = sw_storage_env(options, "HOME");
+    sw_autofree char *path = named  ? sw_strdup(named)
+                             : home ? sw_path_join(home, usual)
+                                    : NULL;
+    char *text = path ? sw_file_read(path, INI_MAX, NULL, NULL) : NULL;
+
+    return text ? text : sw_strdup("");
+}
+
+static void profile_read(const struct sw_storage_options *options, struct profile *profile)
+{
+    const char *name = sw_storage_env(options, "AWS_PROFILE");
+
+    profile->name = sw_strdup(name ? name : "default");
+    profile->section = name && strcmp(name, "default") ? sw_format("profile %s", name)
+                                                       : sw_strdup("default");
+    profile->credentials = read_ini(options, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
+    profile->config = read_ini(options, "AWS_CONFIG_FILE", ".aws/config");
+}
+
+static void profile_auto(struct profile *profile)
+{
+    wipe(&profile->credentials);
+    wipe(&profile->config);
+    free(profile->name);
+    free(profile->section);
+}
+
+static char *profile_value(const struct profile *profile, const char *key)
+{
+    char *value = ini_value(profile->credentials, profile->name, key);
+
+    return value ? value : ini_value(profile->config, profile->section, key);
+}
+
+/* ---- credential_process ------------------------------------------------------------------------ */
+
+/* What the program prints, bounded; NULL: it failed. */
+static char *process_output(const char *command)
+{
+    FILE *pipe = popen(command, "re");
+    char *text = sw_alloc(PROCESS_MAX + 1);
+    size_t length = pipe ? fread(text, 1, PROCESS_MAX, pipe) : 0;
+    int status = pipe ? pclose(pipe) : -1;
+
+    if (status == 0 && length < PROCESS_MAX)
+        return text;
+    explicit_bzero(text, length);
+    free(text);
+    return NULL;
+}
+
+static int keys_from_process(const char *command, struct s3_keys *keys, struct sw_error *err)
+{
+    sw_autofree char *text = process_output(command);
+    sw_auto(json) json_t *answer =
+        text ? sw_json_parse(text, strlen(text), "credential_process", NULL) : NULL;
+
+    if (text)
+        explicit_bzero(text, strlen(text));
+    if (!sw_json_str(answer, "AccessKeyId") || !sw_json_str(answer, "SecretAccessKey")) {
+        sw_fail(err, SW_E_CREDENTIAL, "the credential_process of the AWS profile gave no keys");
+        return sw_hint(err, "run it by hand: it must print JSON with AccessKeyId and SecretAccessKey");
+    }
+    keys->access = sw_strdup(sw_json_str(answer, "AccessKeyId"));
+    keys->secret = sw_strdup(sw_json_str(answer, "SecretAccessKey"));
+    keys->token = sw_strdup(sw_json_str(answer, "SessionToken"));
+    return 0;
+}
+
+static int keys_from_profile(const struct profile *profile, struct s3_keys *keys,
+                             struct sw_error *err)
+{
+    static const char *const not_ours[] = { "role_arn", "sso_session", "sso_start_url",
+                                            "web_identity_token_file" };
+    sw_autofree char *process = NULL;
+
+    keys->access = profile_value(profile, "aws_access_key_id");
+    keys->secret = profile_value(profile, "aws_secret_access_key");
+    keys->token = profile_value(profile, "aws_session_token");
+    if (keys->access && keys->secret)
+        return 0;
+    s3_keys_done(keys);
+    process = profile_value(profile, "credential_process");
+    if (process)
+        return keys_from_process(process, keys, err);
+    for (size_t i = 0; i < SW_COUNT(not_ours); i++) {
+        sw_autofree char *value = profile_value(profile, not_ours[i]);
+
+        if (!value)
+            continue;
+        sw_fail(err, SW_E_CREDENTIAL, "the AWS profile '%s' uses %s, which slipway cannot do",
+                profile->name, not_ours[i]);
+        return sw_hint(err, "aws configure export-credentials --profile %s --format env",
+                       profile->name);
+    }
+    return 0;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static int set_endpoint(const char *text, struct s3_settings *out, struct sw_error *err)
+{
+    if (!text)
+        return 0;
+    if (!sw_text_starts(text, "http://") && !sw_text_starts(text, "https://"))
+        out->endpoint = sw_format("https://%s", text);
+    else
+        out->endpoint = sw_strdup(text);
+    if (strpbrk(out->endpoint, "?#@ \t"))
+        return sw_fail(err, SW_E_SPEC, "the S3 endpoint must be a URL such as https://host:9000");
+    while (sw_text_ends(out->endpoint, "/"))
+        out->endpoint[strlen(out->endpoint) - 1] = '\0';
+    return 0;
+}
+
+static void set_style(const char *style, struct s3_settings *out)
+{
+    out->path_style = sw_text_same(style, "path");
+    out->virtual_style = sw_text_same(style, "virtual");
+}
+
+int s3_settings_read(const struct sw_storage_options *options, struct s3_settings *out,
+                     struct sw_error *err)
+{
+    static const char *const endpoints[] = { "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
+                                             "S3_ENDPOINT_URL", NULL };
+    static const char *const regions[] = { "AWS_REGION", "AWS_DEFAULT_REGION", "CLOUD_REGION",
+                                           NULL };
+    __attribute__((cleanup(profile_auto))) struct profile profile = { 0 };
+    sw_autofree char *endpoint = sw_strdup(first_env(options, endpoints));
+    sw_autofree char *region = sw_strdup(first_env(options, regions));
+
+    *out = (struct s3_settings){ 0 };
+    profile_read(options, &profile);
+    endpoint = endpoint ? endpoint : profile_value(&profile, "endpoint_url");
+    region = region ? region : profile_value(&profile, "region");
+    set_style(sw_storage_env(options, "SLIPWAY_S3_ADDRESSING"), out);
+    out->region_given = region != NULL;
+    out->region = region ? sw_take(region) : sw_strdup("us-east-1");
+    if (keys_from_env(options, &out->keys, err) == 0 &&
+        (out->keys.access || keys_from_profile(&profile, &out->keys, err) == 0) &&
+        set_endpoint(endpoint, out, err) == 0)
+        return 0;
+    s3_settings_done(out);
+    return -1;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hf_open.c - which repository hf_model://org/name[@revision][/path] means, and with what token.
+ *
+ * Settings have the names of the huggingface_hub library, so whoever is logged in there is logged
+ * in here. A token is optional: public repositories need none. HF_HUB_OFFLINE is honoured by
+ * failing at once, since there is no cache of ours to fall back to.
+ */
+#include "storage/hf.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+#define NAME_MAX_LENGTH     96
+#define REVISION_MAX_LENGTH 255
+
+static const char name_signs[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+static bool is_name(const char *text, size_t length)
+{
+    return length > 0 && length <= NAME_MAX_LENGTH && strspn(text, name_signs) >= length &&
+           text[0] != '.' && text[0] != '-' && !memmem(text, length, "..", 2);
+}
+
+/* Length of the revision that begins here. The hub's own references have slashes in them. */
+static size_t revision_length(const char *text)
+{
+    static const char *const families[] = { "refs/pr/", "refs/convert/" };
+    size_t family = 0;
+
+    for (size_t i = 0; i < SW_COUNT(families); i++)
+        if (sw_text_starts(text, families[i]))
+            family = strlen(families[i]);
+    return family + strcspn(text + family, "/");
+}
+
+static char *take_revision(const char *text, size_t length, struct sw_error *err)
+{
+    sw_autofree char *revision = sw_http_decode(text, length);
+    size_t decoded = revision && !memmem(text, length, "%00", 3) ? strlen(revision) : 0;
+
+    for (size_t i = 0; i < decoded; i++)
+        if ((unsigned char)revision[i] <= ' ' || revision[i] == 0x7f)
+            decoded = 0;
+    if (decoded == 0 || decoded > REVISION_MAX_LENGTH || strstr(revision, "..")) {
+        sw_fail(err, SW_E_SPEC, "what follows '@' is not a branch, a tag or a commit");
+        return NULL;
+    }
+    return sw_take(revision);
+}
+
+int hf_cut(const char *org, const char *path, char **repo, char **revision, char **key,
+           struct sw_error *err)
+{
+    size_t name_length = strcspn(path, "@/");
+    const char *rest = path + name_length;
+    sw_autofree char *said = NULL;
+
+    /* "gpt2" alone is how the oldest models are still called; it can have no path. */
+    if (!is_name(org, strlen(org)) || (name_length > 0 && !is_name(path, name_length)) ||
+        (name_length == 0 && *path)) {
+        sw_fail(err, SW_E_SPEC, "'%s/%s' is not a repository of the hub", org, path);
+        return sw_hint(err, "write org/name, org/name@revision or org/name/path/of/a/file");
+    }
+    if (*rest == '@') {
+        size_t length = revision_length(rest + 1);
+
+        said = take_revision(rest + 1, length, err);
+        if (!said)
+            return -1;
+        rest += 1 + length;
+    }
+    *repo = name_length ? sw_format("%s/%.*s", org, (int)name_length, path) : sw_strdup(org);
+    *revision = said ? sw_take(said) : sw_strdup("main");
+    *key = sw_strdup(*rest == '/' ? rest + 1 : rest);
+    return 0;
+}
+
+/* ---- the token --------------------------------------------------------------------------------- */
+
+static char *token_path(const struct sw_storage_options *options)
+{
+    const char *path = sw_storage_env(options, "HF_TOKEN_PATH");
+    const char *home = sw_storage_env(options, "HF_HOME");
+    const char *cache = sw_storage_env(options, "XDG_CACHE_HOME");
+    const char *user = sw_storage_env(options, "HOME");
+
+    if (!sw_text_empty(path))
+        return sw_strdup(path);
+    if (!sw_text_empty(home))
+        return sw_format("%s/token", home);
+    if (!sw_text_empty(cache))
+        return sw_format("%s/huggingface/token", cache);
+    return sw_text_empty(user) ? NULL : sw_format("%s/.cache/huggingface/token", user);
+}
+
+static int find_token(struct hf_root *root, const struct sw_storage_options *options,
+                      struct sw_error *err)
+{
+    static const char *const names[] = { "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", NULL };
+    const char *which = NULL;
+    const char *value = hub_env_first(options, names, &which);
+    sw_autofree char *path = value ? NULL : token_path(options);
+    char *text = path ? sw_file_read(path, HUB_SECRET_MAX, NULL, NULL) : NULL;
+
+    if (value || (text && text[strspn(text, " \t\r\n")])) {
+        root->token_from = value ? sw_strdup(which) : sw_take(path);
+        root->token = hub_secret(value ? value : text, root->token_from, err);
+    }
+    hub_wipe(text);
+    return root->token_from && !root->token ? -1 : 0;
+}
+
+/* ---- open and close ---------------------------------------------------------------------------- */
+
+struct sw_root *hf_open(const struct sw_uri *uri, const struct sw_storage_options *options,
+                        char **key, struct sw_error *err)
+{
+    struct hf_root *root = sw_new(struct hf_root);
+    char *below = NULL;
+
+    root->dataset = sw_text_same(uri->scheme, "hf_dataset");
+    root->head.storage = root->dataset ? &sw_storage_hf_dataset : &sw_storage_hf_model;
+    if (hf_cut(uri->host, uri->path, &root->repo, &root->revision, &below, err) < 0 ||
+        !(root->endpoint = hub_endpoint(options, "HF_ENDPOINT", HF_HOME_PAGE, err)) ||
+        find_token(root, options, err) < 0) {
+        free(below);
+        hf_close((struct sw_root *)root);
+        return NULL;
+    }
+    root->head.uri = sw_format("%s://%s", uri->scheme, root->repo);
+    if (hub_hex(root->revision, 40))
+        root->commit = sw_strdup(root->revision);
+    if (hub_env_true(options, "HF_HUB_OFFLINE")) {
+        sw_fail(err, SW_E_UNREACHABLE, "%s: HF_HUB_OFFLINE is set: the hub is not asked",
+                root->head.uri);
+        sw_hint(err, "unset HF_HUB_OFFLINE, or use a path to files that are already here");
+        free(below);
+        hf_close((struct sw_root *)root);
+        return NULL;
+    }
+    *key = below;
+    return (struct sw_root *)root;
+}
+
+void hf_close(struct sw_root *opaque)
+{
+    struct hf_root *root = (struct hf_root *)opaque;
+
+    if (!root)
+        return;
+    free(root->head.uri);
+    free(root->endpoint);
+    free(root->repo);
+    free(root->revision);
+    free(root->commit);
+    hub_wipe(root->token);
+    free(root->token_from);
+    hub_links_done(&root->links);
+    free(root);
+}

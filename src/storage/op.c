@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.c - operations: their releases, what an ordinary reply means, and running one of them.
+ */
+#include "storage/storage.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "net/retry.h"
+#include "storage/op_internal.h"
+
+void sw_object_done(struct sw_object *object)
+{
+    free(object->name);
+    free(object->etag);
+    free(object->location);
+    *object = (struct sw_object){ .size = -1 };
+}
+
+void sw_op_done(struct sw_op *op)
+{
+    sw_object_done(&op->object);
+    free(sw_take(op->upload_made));
+    free(sw_take(op->note));
+}
+
+void sw_op_restart(struct sw_op *op)
+{
+    /* A listing goes on with the page it was at: what was found is not told again. */
+    char *page = op->kind == SW_OP_LIST ? sw_take(op->note) : NULL;
+
+    sw_op_done(op);
+    op->note = page;
+    op->asking = false;
+    op->step = 0;
+    op->retry_after_ms = -1;
+}
+
+static const struct {
+    int status;
+    enum sw_step step;
+    enum sw_code code;
+    const char *words;
+} meanings[] = {
+    { 401, SW_STEP_FAILED,  SW_E_CREDENTIAL,  "the credential was refused" },
+    { 403, SW_STEP_FAILED,  SW_E_CREDENTIAL,  "access is denied" },
+    { 404, SW_STEP_FAILED,  SW_E_NOT_FOUND,   "there is no such thing" },
+    { 410, SW_STEP_FAILED,  SW_E_NOT_FOUND,   "it is gone" },
+    { 412, SW_STEP_CHANGED, SW_E_CONFLICT,    "it was changed meanwhile" },
+    { 429, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
+    { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
+};
+
+enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
+                         struct sw_op *op, struct sw_error *err)
+{
+    sw_autofree char *after = NULL;
+
+    if (reply->status == 0) {
+        sw_fail(err, reply->failure, "%s: %s", what, reply->why);
+        return reply->retriable ? SW_STEP_LATER : SW_STEP_FAILED;
+    }
+    if (reply->status >= 200 && reply->status < 300)
+        return SW_STEP_DONE;
+    after = sw_http_header(reply, "retry-after");
+    op->retry_after_ms = sw_retry_after(after, now_ms);
+    for (size_t i = 0; i < SW_COUNT(meanings); i++)
+        if (meanings[i].status == reply->status) {
+            sw_fail(err, meanings[i].code, "%s: %s (HTTP %d)", what, meanings[i].words,
+                    reply->status);
+            return meanings[i].step;
+        }
+    sw_fail(err, sw_retry_status(reply->status) ? SW_E_UNREACHABLE : SW_E_REFUSED,
+            "%s: the server answered HTTP %d", what, reply->status);
+    return sw_retry_status(reply->status) ? SW_STEP_LATER : SW_STEP_FAILED;
+}
+
+uint32_t sw_op_chance(void)
+{
+    static uint64_t state;
+    uint64_t x = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15u + (uint64_t)sw_monotonic_ms(),
+                                    __ATOMIC_RELAXED);
+
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return (uint32_t)(x >> 32);
+}
+
+/* Send requests until the operation says how it ended. */
+static enum sw_step run_once(struct sw_http *http, struct sw_op *op, sw_http_sink *sink,
+                             void *sink_context, const void *body, struct sw_error *err)
+{
+    const struct sw_storage *storage = sw_root_storage(op->root);
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    enum sw_step step;
+    bool first = true;
+
+    for (;;) {
+        sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
+        struct sw_error unused;
+
+        step = storage->next(op, first ? NULL : &reply, sw_now_ms(), &request, err);
+        if (step != SW_STEP_SEND)
+            return step;
+        if (op->kind == SW_OP_GET && !op->asking) {
+            request.sink = sink;
+            request.sink_context = sink_context;
+        } else if (body) {
+            request.body = body;
+            request.body_length = op->size;
+        }
+        sw_http_reply_done(&reply);
+        first = false;
+        if (sw_http_ask(http, &request, &reply, &unused) < 0 && unused.code == SW_E_INTERNAL) {
+            *err = unused;
+            return SW_STEP_FAILED;
+        }
+    }
+}
+
+int sw_op_run(struct sw_http *http, struct sw_op *op, sw_http_sink *sink, void *sink_context,
+              const void *body, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    for (int tried = 1;; tried++) {
+        enum sw_step step = run_once(http, op, sink, sink_context, body, &why);
+        int64_t pause;
+
+        if (step == SW_STEP_DONE)
+            return 0;
+        pause = step == SW_STEP_LATER || step == SW_STEP_SLOWER
+                    ? sw_retry_pause(&sw_retry_usual, tried, sw_op_chance(), op->retry_after_ms)
+                    : -1;
+        if (pause < 0) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        sw_sleep_ms(pause);
+        sw_op_restart(op);
+    }
+}

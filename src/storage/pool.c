@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool.c - see pool.h. Threads are made when there is work for them, at most POOL_THREADS: on a
+ * network file system each rename takes a round trip, and eight of them at once take one too.
+ */
+#include "storage/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/auto.h"
+
+#define POOL_THREADS 8
+#define POOL_STACK   (256 * 1024)
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work, ready;
+    struct pool_job *todo, **todo_end;
+    struct pool_job *finished, **finished_end;
+    pthread_t threads[POOL_THREADS];
+    size_t thread_count, idle, queued;
+    size_t pending;                        /* touched by the loop only */
+    bool closing, poked;
+    void (*wake)(void *context);
+    void *wake_context;
+};
+
+struct pool *pool_new(void)
+{
+    struct pool *pool = sw_new(struct pool);
+    pthread_condattr_t attributes;
+
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->ready, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pool->todo_end = &pool->todo;
+    pool->finished_end = &pool->finished;
+    return pool;
+}
+
+void pool_on_ready(struct pool *pool, void (*wake)(void *context), void *context)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->wake = wake;
+    pool->wake_context = context;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static struct pool_job *next_job(struct pool *pool)
+{
+    struct pool_job *job;
+
+    pool->idle++;
+    while (!pool->todo && !pool->closing)
+        pthread_cond_wait(&pool->work, &pool->lock);
+    pool->idle--;
+    if (pool->closing)
+        return NULL;
+    job = pool->todo;
+    pool->todo = job->next;
+    pool->queued--;
+    if (!pool->todo)
+        pool->todo_end = &pool->todo;
+    return job;
+}
+
+static void hand_back(struct pool *pool, struct pool_job *job)
+{
+    bool first = !pool->finished;
+
+    job->next = NULL;
+    *pool->finished_end = job;
+    pool->finished_end = &job->next;
+    pthread_cond_signal(&pool->ready);
+    if (first && pool->wake)
+        pool->wake(pool->wake_context);
+}
+
+static void *thread_main(void *context)
+{
+    struct pool *pool = context;
+    struct pool_job *job;
+
+    pthread_mutex_lock(&pool->lock);
+    while ((job = next_job(pool))) {
+        pthread_mutex_unlock(&pool->lock);
+        job->work(job);
+        pthread_mutex_lock(&pool->lock);
+        hand_back(pool, job);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Signals stay with the program's own threads. */
+static bool add_thread(struct pool *pool)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    bool made;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, POOL_STACK);
+    made = pthread_create(&pool->threads[pool->thread_count], &attributes, thread_main, pool) == 0;
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pool->thread_count += made;
+    return made;
+}
+
+void pool_run(struct pool *pool, struct pool_job *job)
+{
+    bool alone = false;
+
+    job->next = NULL;
+    pool->pending++;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->idle <= pool->queued && pool->thread_count < POOL_THREADS)
+        alone = !add_thread(pool) && pool->thread_count == 0;
+    if (!alone) {
+        *pool->todo_end = job;
+        pool->todo_end = &job->next;
+        pool->queued++;
+        pthread_cond_signal(&pool->work);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (!alone)
+        return;
+    job->work(job);                        /* no thread to be had: slower, but it works */
+    pthread_mutex_lock(&pool->lock);
+    hand_back(pool, job);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+size_t pool_collect(struct pool *pool)
+{
+    struct pool_job *job;
+    size_t count = 0;
+
+    pthread_mutex_lock(&pool->lock);
+    job = pool->finished;
+    pool->finished = NULL;
+    pool->finished_end = &pool->finished;
+    pool->poked = false;
+    pthread_mutex_unlock(&pool->lock);
+    for (struct pool_job *next; job; job = next, count++) {
+        next = job->next;
+        pool->pending--;
+        job->done(job);
+    }
+    return count;
+}
+
+size_t pool_pending(const struct pool *pool)
+{
+    return pool->pending;
+}
+
+void pool_poke(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->poked = true;
+    pthread_cond_signal(&pool->ready);
+    if (pool->wake)
+        pool->wake(pool->wake_context);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_wait(struct pool *pool, int64_t wait_ms)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->finished && !pool->poked &&
+           pthread_cond_timedwait(&pool->ready, &pool->lock, &until) != ETIMEDOUT) {
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->work);
+    pthread_cond_destroy(&pool->ready);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transfer.h - copy objects and trees between any two storages, as fast as they go, in bounded
+ * memory, and never leave a half or mixed file under its final name.
+ *
+ *     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+ *     sw_mover_copy(mover, "s3://bucket/coco/", "/data/coco", NULL, &report, err);
+ *
+ * A mover keeps connections, credentials and what it learnt about servers between copies. It belongs
+ * to one thread at a time. Environment: AWS_..., ACCESS_KEY, ... see docs/storage.md.
+ * docs/internals/transfer-engine.md tells how it works.
+ */
+#ifndef SW_STORAGE_TRANSFER_H
+#define SW_STORAGE_TRANSFER_H
+
+#include "storage/storage.h"
+
+struct sw_mover_options {
+    struct sw_http_options http;
+    struct sw_storage_options storage;
+    int jobs;                    /* requests at once at most; 0: found by measuring, up to 64 */
+};
+
+struct sw_mover;
+struct sw_mover *sw_mover_open(const struct sw_mover_options *options, struct sw_error *err);
+void sw_mover_close(struct sw_mover *mover);
+SW_DEFINE_AUTO(sw_mover, struct sw_mover *, sw_mover_close)
+
+/* One file that arrived, was found identical, was removed or failed. Non-zero stops the copy. */
+enum sw_moved_how { SW_MOVED_COPIED, SW_MOVED_SAME, SW_MOVED_REMOVED, SW_MOVED_FAILED };
+typedef int sw_moved_fn(void *context, enum sw_moved_how how, const char *relative,
+                        const struct sw_object *object, const struct sw_error *why);
+
+struct sw_copy_rules {
+    bool recursive;              /* `from` is a tree: a folder, a prefix, a repository */
+    bool into;                   /* single file: `to` is a folder to put it in */
+    bool force;                  /* copy also what is identical */
+    bool checksum;               /* read and compare contents wherever a digest is known */
+    bool remove_extra;           /* remove from `to` what is not in `from` (and is not excluded) */
+    bool dry_run;                /* tell with moved() what would happen; change nothing */
+    bool flush;                  /* fsync what was written before it gets its name */
+    const char *const *include;  /* patterns over relative names; none: all */
+    size_t include_count;
+    const char *const *exclude;  /* wins over include */
+    size_t exclude_count;
+    const char *const *only;     /* exactly these relative names, no listing; missing is an error */
+    size_t only_count;
+    int64_t settle_ms;           /* from a local folder: leave out what changed this recently */
+    int64_t deadline_ms;         /* monotonic clock; 0: none */
+    int (*progress)(void *context, const struct sw_copy_progress *progress);   /* non-zero cancels */
+    sw_moved_fn *moved;
+    void *context;               /* of progress and moved */
+};
+
+struct sw_copy_report {
+    int64_t files, bytes;        /* copied */
+    int64_t same;                /* found identical and left alone */
+    int64_t removed, failed;
+    int64_t elapsed_ms;
+};
+
+/* Goes on after a file that fails; the first failure is in *err at the end and the result is -1.
+ * Cancelled by progress(): SW_E_INTERRUPTED, uploads begun are aborted, partial files stay for the
+ * next time. `rules` and `report` may be NULL. */
+int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
+                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
+                  struct sw_error *err);
+
+/* What is there? kind NONE when nothing is (that is success). A prefix with content is a FOLDER.
+ * `out` is the caller's to release with sw_object_done(). */
+int sw_mover_stat(struct sw_mover *mover, const char *uri, struct sw_object *out,
+                  struct sw_error *err);
+/* Names are relative to `uri`. */
+int sw_mover_list(struct sw_mover *mover, const char *uri, bool recursive, sw_found_fn *found,
+                  void *context, struct sw_error *err);
+int sw_mover_delete(struct sw_mover *mover, const char *uri, struct sw_error *err);   /* one file */
+
+/* Small things, through memory. */
+int sw_mover_put_bytes(struct sw_mover *mover, const char *uri, const void *bytes, size_t length,
+                       struct sw_error *err);
+char *sw_mover_get_bytes(struct sw_mover *mover, const char *uri, size_t limit, size_t *length,
+                         struct sw_error *err);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transfer_move.c - items that stay on their side (a server copies inside itself, a file is copied
+ * on this machine), items that only pass through here, and removals.
+ */
+#include "storage/transfer_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+/* ---- inside a server ------------------------------------------------------------------------------ */
+
+static void copied(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        item_count(item, item->object.size);
+        item_over(item, SW_MOVED_COPIED);
+    } else {
+        struct sw_error why = *err;
+
+        if (step == SW_STEP_CHANGED)
+            sw_fail(&why, SW_E_CONFLICT, "'%s' was changed while it was copied", item->name);
+        item_fail(item, &why);
+    }
+    errand_free(errand);
+}
+
+static void move_over(struct errand *errand, enum sw_step step, const struct sw_error *err);
+
+static void end_parts(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand;
+
+    if (item->flying || (!item->failed && item->units_over < item->unit_count))
+        return;
+    item_close(item);
+    if (item->failed) {
+        item->found = FOUND_FAILED;
+        put_abort(item);
+        return;
+    }
+    errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
+    errand->op.upload = item->upload;
+    errand->op.part_etags = item->etags;
+    errand->op.part_count = (int)item->unit_count;
+    errand->over = move_over;
+    errand_start(errand);
+}
+
+/* The three kinds of operation that make up a copy in parts. */
+static void move_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+    enum sw_op_kind kind = errand->op.kind;
+
+    item->flying -= kind == SW_OP_PART_COPY;
+    if (step != SW_STEP_DONE) {
+        if (!item->failed)
+            *item->err = *err;
+        item->failed = true;
+        item->found = FOUND_FAILED;
+    } else if (kind == SW_OP_BEGIN) {
+        item->upload = sw_take(errand->op.upload_made);
+    } else if (kind == SW_OP_PART_COPY) {
+        item->etags[errand->unit] = sw_take(errand->op.object.etag);
+        item->units_over++;
+        item_count(item, errand->op.length);
+    }
+    errand_free(errand);
+    if (kind == SW_OP_PART_COPY)
+        end_parts(item);
+    else if (kind == SW_OP_BEGIN && !item->failed)
+        item_open(item);
+    else if (kind == SW_OP_BEGIN)
+        item_fail(item, item->err);
+    else if (item->failed)
+        put_abort(item);
+    else {
+        free(sw_take(item->upload));
+        item_over(item, SW_MOVED_COPIED);
+    }
+}
+
+void move_remote_unit(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_PART_COPY, copy->to.root, item->key, item);
+
+    errand->unit = item->unit_next++;
+    errand->op.from_root = copy->from.root;
+    errand->op.from_key = item->from_key;
+    errand->op.if_match = item->object.etag;
+    errand->op.upload = item->upload;
+    errand->op.part = (int)errand->unit + 1;
+    errand->op.offset = (int64_t)errand->unit * item->unit;
+    errand->op.length = item->object.size - errand->op.offset;
+    errand->op.length = errand->op.length < item->unit ? errand->op.length : item->unit;
+    errand->over = move_over;
+    errand->unit_of_item = true;
+    item->flying++;
+    errand_start(errand);
+}
+
+/* A copy of an object that was uploaded in parts has another ETag, but is younger. */
+static bool same_remote(const struct item *item)
+{
+    const struct there *there = copy_there(item->copy, item->name);
+
+    if (!there || item->copy->rules->force || there->size != item->object.size)
+        return false;
+    if (sw_text_same(there->etag, item->object.etag))
+        return true;
+    return !item->copy->rules->checksum && !etag_is_md5(item->object.etag) &&
+           item->object.mtime_ms && there->mtime_ms >= item->object.mtime_ms;
+}
+
+static void move_start(struct item *item)
+{
+    struct copy *copy = item->copy;
+    bool parts = item->object.size > COPY_UNIT;
+    bool folder = sw_text_ends(item->key, "/");      /* made anew: not every server copies those */
+    enum sw_op_kind kind = parts ? SW_OP_BEGIN : folder ? SW_OP_PUT : SW_OP_COPY;
+    struct errand *errand = errand_new(copy, kind, copy->to.root, item->key, item);
+
+    if (folder) {
+        errand->op.mtime_ms = item->object.mtime_ms;
+    } else if (parts) {
+        item->unit = COPY_UNIT;
+        while (item->object.size / item->unit >= copy->to.storage->part_most)
+            item->unit *= 2;
+        item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
+        item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
+        errand->op.mtime_ms = item->object.mtime_ms;
+    } else {
+        errand->op.from_root = copy->from.root;
+        errand->op.from_key = item->from_key;
+        errand->op.if_match = item->object.etag;
+    }
+    errand->over = parts ? move_over : copied;
+    errand_start(errand);
+}
+
+static void move_asked(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        char *name = sw_take(item->object.name);
+
+        item_resize(item, errand->op.object.size);
+        sw_object_done(&item->object);
+        item->object = errand->op.object;
+        errand->op.object = (struct sw_object){ .size = -1 };
+        free(item->object.name);
+        item->object.name = name;
+        item->asked = true;
+        move_remote(item);
+    } else {
+        item_fail(item, err);
+    }
+    errand_free(errand);
+}
+
+void move_remote(struct item *item)
+{
+    if (item->object.size < 0 && !item->asked) {
+        struct errand *errand = errand_new(item->copy, SW_OP_STAT, item->copy->from.root,
+                                           item->from_key, item);
+
+        errand->over = move_asked;
+        errand_start(errand);
+    } else if (same_remote(item)) {
+        item_over(item, SW_MOVED_SAME);
+    } else if (item->copy->rules->dry_run) {
+        item_over(item, SW_MOVED_COPIED);
+    } else {
+        move_start(item);
+    }
+}
+
+/* ---- through here ---------------------------------------------------------------------------------- */
+
+/* Fetched into a folder of our own, then sent from there; item_over() removes the file. */
+void move_relay(struct item *item)
+{
+    const struct there *there = copy_there(item->copy, item->name);
+    bool same = there && !item->copy->rules->force && there->size == item->object.size &&
+                item->object.digest_kind == SW_DIGEST_MD5 && !strcmp(there->etag, item->object.digest);
+
+    if (same) {
+        item_over(item, SW_MOVED_SAME);
+        return;
+    }
+    if (item->copy->rules->dry_run) {
+        item_over(item, SW_MOVED_COPIED);
+        return;
+    }
+    if (!item->copy->spool) {
+        const char *folder = getenv("TMPDIR");
+
+        item->copy->spool = sw_format("%s/slipway-XXXXXX", sw_text_empty(folder) ? "/tmp" : folder);
+        if (!mkdtemp(item->copy->spool)) {
+            sw_fail_errno(item->err, SW_E_IO, "cannot make a folder in '%s'", item->copy->spool);
+            free(sw_take(item->copy->spool));
+            item_fail(item, item->err);
+            return;
+        }
+    }
+    item->path = sw_format("%s/%p", item->copy->spool, (void *)item);
+    item->relayed = true;
+    get_begin(item);
+}
+
+/* ---- on this machine ------------------------------------------------------------------------------- */
+
+static int copy_bytes(int from, int to, struct sw_error *err)
+{
+    bool in_kernel = true;
+    sw_autofree char *buffer = NULL;
+
+    for (;;) {
+        ssize_t got = in_kernel ? copy_file_range(from, NULL, to, NULL, 1 << 30, 0)
+                                : read(from, buffer, 1 << 17);
+
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && in_kernel && errno != ENOSPC && errno != EDQUOT && errno != EIO) {
+            in_kernel = false;
+            buffer = sw_alloc(1 << 17);
+            continue;
+        }
+        if (got < 0 || (!in_kernel && sw_write_all(to, buffer, (size_t)got) < 0))
+            return sw_fail_errno(err, SW_E_IO, "cannot copy the file");
+    }
+}
+
+static int copy_file(struct item *item, const char *from)
+{
+    sw_autofd int fd = open(from, O_RDONLY | O_CLOEXEC);
+    struct stat before, after;
+
+    if (fd < 0 || fstat(fd, &before) < 0)
+        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", from);
+    if (partial_open(&item->partial, item->path, NULL, -1, GET_UNIT, item->err) < 0)
+        return -1;
+    if (copy_bytes(fd, item->partial.fd, item->err) < 0)
+        return sw_wrap(item->err, "cannot copy '%s'", from);
+    if (fstat(fd, &after) < 0 || after.st_size != before.st_size ||
+        after.st_mtim.tv_nsec != before.st_mtim.tv_nsec ||
+        after.st_mtim.tv_sec != before.st_mtim.tv_sec)
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was copied", from);
+    (void)!fchmod(item->partial.fd, before.st_mode & 0777);
+    return partial_land(&item->partial, item->object.mtime_ms, item->copy->rules->flush, item->err);
+}
+
+static void local_work(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+    const struct sw_copy_rules *rules = item->copy->rules;
+    const char *from = item->from_key;
+
+    item->found = FOUND_FAILED;
+    if (sw_text_ends(item->name, "/")) {
+        item->found = rules->dry_run || sw_mkdirs(item->path, 0777, item->err) == 0 ? FOUND_SAME
+                                                                                     : FOUND_FAILED;
+        return;
+    }
+    if (!rules->force && !rules->checksum &&
+        same_as_local(item->path, &item->object, false) == FOUND_SAME) {
+        item->found = FOUND_SAME;
+        return;
+    }
+    if (rules->dry_run || copy_file(item, from) == 0)
+        item->found = FOUND_NEW;
+}
+
+static void local_done(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+
+    partial_done(&item->partial, false);
+    if (item->found == FOUND_FAILED) {
+        item_fail(item, item->err);
+    } else {
+        if (item->found == FOUND_NEW)
+            item_count(item, item->object.size);
+        item_over(item, item->found == FOUND_SAME ? SW_MOVED_SAME : SW_MOVED_COPIED);
+    }
+}
+
+void move_local(struct item *item)
+{
+    item_job(item, local_work, local_done);
+}
+
+/* ---- through here: the unit of whichever half is under way ------------------------------------------- */
+
+void move_relay_unit(struct item *item)
+{
+    if (item->upload)
+        put_unit(item);
+    else
+        get_unit(item);
+}
+
+/* ---- removals ---------------------------------------------------------------------------------------- */
+
+static void removed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE)
+        item_over(item, SW_MOVED_REMOVED);
+    else
+        item_fail(item, err);
+    errand_free(errand);
+}
+
+void move_remove(struct item *item)
+{
+    struct errand *errand;
+
+    if (item->copy->rules->dry_run) {
+        item_over(item, SW_MOVED_REMOVED);
+        return;
+    }
+    if (item->copy->to.storage->local) {
+        if (unlink(item->path) == 0 || errno == ENOENT) {
+            item_over(item, SW_MOVED_REMOVED);
+            return;
+        }
+        sw_fail_errno(item->err, SW_E_IO, "cannot remove '%s'", item->path);
+        item_fail(item, item->err);
+        return;
+    }
+    errand = errand_new(item->copy, SW_OP_DELETE, item->copy->to.root, item->key, item);
+    errand->over = removed;
+    errand_start(errand);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transfer_put.c - an item goes there: opened, compared, sent in one request or in parts.
+ *
+ * A job opens the file and computes what the signature needs, which also brings the bytes into the
+ * page cache: the network loop then reads without stalling. A file that changed while it was sent is
+ * sent again, and an upload in parts that does not end well is aborted: nothing half is left behind.
+ */
+#include "storage/transfer_internal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+static int64_t mtime_ns(const struct stat *info)
+{
+    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+}
+
+static bool changed_since(const struct item *item, int fd)
+{
+    struct stat now;
+
+    return fstat(fd, &now) < 0 || now.st_size != item->object.size ||
+           mtime_ns(&now) != item->put_mtime_ns;
+}
+
+/* After it was sent. A small file was read at one instant and is let go; only one that was caught
+ * changing before is looked at again. */
+static bool changed_meanwhile(const struct item *item)
+{
+    struct stat now;
+
+    if (item->fd >= 0)
+        return changed_since(item, item->fd);
+    return item->restarts && !item->relayed &&
+           (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
+}
+
+/* Plain http: nothing but the signature protects the content, so it must cover it. */
+static bool must_hash(const struct copy *copy)
+{
+    return copy->to.storage->hashes_body && copy->to.storage->hashes_body(copy->to.root);
+}
+
+/* ---- the job that opens -------------------------------------------------------------------------- */
+
+static int read_small(struct item *item, int fd)
+{
+    size_t have = 0, size = (size_t)item->object.size;
+
+    item->buffer = sw_alloc(size + 1);
+    while (have < size) {
+        ssize_t got = pread(fd, item->buffer + have, size - have, (off_t)have);
+
+        if (got < 0)
+            return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    if (have < size || changed_since(item, fd))
+        return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
+    if (must_hash(item->copy))
+        sw_sha256_hex(item->buffer, size, item->sha256);
+    return 0;
+}
+
+/* What lies there already; -1: it has to be asked. */
+static enum item_found same_there(struct item *item, int fd)
+{
+    const struct there *there = copy_there(item->copy, item->name);
+    bool checksum = item->copy->rules->checksum;
+
+    if (item->copy->rules->force || !there || there->size != item->object.size)
+        return FOUND_NEW;
+    if (there->size == 0)
+        return FOUND_SAME;
+    if (etag_is_md5(there->etag) && (there->size <= MD5_CHEAP || checksum))
+        return file_matches(fd, there->size, SW_DIGEST_MD5, there->etag, NULL) == 1 ? FOUND_SAME
+                                                                                    : FOUND_NEW;
+    return checksum ? FOUND_NEW : FOUND_UNSURE;
+}
+
+static int open_file(struct item *item)
+{
+    struct stat info;
+
+    item->fd = open(item->path, O_RDONLY | O_CLOEXEC);
+    if (item->fd < 0 || fstat(item->fd, &info) < 0)
+        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
+    if (!S_ISREG(info.st_mode))
+        return sw_fail(item->err, SW_E_IO, "'%s' is not a file", item->path);
+    item->object.size = info.st_size;
+    item->object.mtime_ms = mtime_ns(&info) / 1000000;
+    item->put_mtime_ns = mtime_ns(&info);
+    return 0;
+}
+
+static void put_work(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+    bool folder = sw_text_ends(item->name, "/") && !item->relayed;
+
+    item->found = FOUND_FAILED;
+    if (folder) {
+        item->buffer = sw_strdup("");
+        item->found = copy_there(item->copy, item->name) ? FOUND_SAME : FOUND_NEW;
+        return;
+    }
+    if (open_file(item) < 0)
+        return;
+    item->found = item->asked ? FOUND_NEW : same_there(item, item->fd);
+    if (item->found != FOUND_NEW || item->copy->rules->dry_run)
+        return;
+    if (item->object.size <= SMALL_MAX) {
+        if (read_small(item, item->fd) < 0)
+            item->found = FOUND_FAILED;
+        close(sw_take_fd(item->fd));
+    } else if (item->object.size <= PUT_UNIT && must_hash(item->copy) &&
+               file_digest(item->fd, 0, item->object.size, SW_SHA256, item->sha256, item->err) < 0) {
+        item->found = FOUND_FAILED;
+    }
+}
+
+/* ---- again, or the end ---------------------------------------------------------------------------- */
+
+static void put_release(struct item *item)
+{
+    if (item->fd >= 0)
+        close(sw_take_fd(item->fd));
+    free(sw_take(item->buffer));
+}
+
+static void put_restart(struct item *item)
+{
+    put_release(item);
+    item_count(item, -item->counted);
+    if (++item->restarts > RESTARTS_MOST) {
+        sw_fail(item->err, SW_E_CONFLICT, "'%s' keeps changing while it is sent", item->path);
+        item_fail(item, item->err);
+        return;
+    }
+    item->failed = false;
+    item->asked = true;                  /* whatever lies there now is not this */
+    put_begin(item);
+}
+
+static void put_end(struct item *item)
+{
+    put_release(item);
+    item_over(item, SW_MOVED_COPIED);
+}
+
+/* A digest that the server does not find is ours to explain: trying again helps nobody. */
+static void put_again(struct errand *errand)
+{
+    if (errand->body_fd >= 0 && changed_since(errand->item, errand->body_fd))
+        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+                errand->item->path);
+}
+
+/* ---- one request ----------------------------------------------------------------------------------- */
+
+static void put_single_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (changed_meanwhile(item)) {
+        put_restart(item);
+    } else if (step != SW_STEP_DONE) {
+        item_fail(item, err);
+    } else {
+        free(item->object.etag);
+        item->object.etag = sw_take(errand->op.object.etag);
+        item_count(item, item->object.size);
+        put_end(item);
+    }
+    errand_free(errand);
+}
+
+static void put_single(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_PUT, copy->to.root, item->key, item);
+
+    errand->op.size = item->object.size;
+    errand->op.mtime_ms = item->object.mtime_ms;
+    errand->op.body_sha256 = item->sha256[0] ? item->sha256 : NULL;
+    errand->body = item->buffer;
+    errand->body_fd = item->fd;
+    errand->large = item->object.size > 1024 * 1024;
+    errand->again = put_again;
+    errand->over = put_single_over;
+    errand_start(errand);
+}
+
+/* ---- in parts -------------------------------------------------------------------------------------- */
+
+static void aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    (void)step;
+    (void)err;
+    free(sw_take(item->upload));
+    errand_free(errand);
+    if (item->found == FOUND_UNSURE)
+        put_restart(item);
+    else
+        item_fail(item, item->err);
+}
+
+void put_abort(struct item *item)
+{
+    struct errand *errand = errand_new(item->copy, SW_OP_ABORT, item->copy->to.root, item->key, item);
+
+    errand->op.upload = item->upload;
+    errand->over = aborted;
+    errand_start(errand);
+}
+
+static void completed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        free(sw_take(item->upload));
+        free(item->object.etag);
+        item->object.etag = sw_take(errand->op.object.etag);
+        put_end(item);
+    } else {
+        *item->err = *err;
+        item->found = FOUND_FAILED;
+        put_abort(item);
+    }
+    errand_free(errand);
+}
+
+static void complete(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
+
+    errand->op.upload = item->upload;
+    errand->op.part_etags = item->etags;
+    errand->op.part_count = (int)item->unit_count;
+    errand->over = completed;
+    errand_start(errand);
+}
+
+static void parts_settled(struct item *item)
+{
+    if (item->flying || (!item->failed && item->units_over < item->unit_count))
+        return;
+    item_close(item);
+    if (item->fd >= 0 && changed_since(item, item->fd)) {
+        item->found = FOUND_UNSURE;
+        put_abort(item);
+    } else if (item->failed) {
+        item->found = FOUND_FAILED;
+        put_abort(item);
+    } else {
+        complete(item);
+    }
+}
+
+static void part_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    item->flying--;
+    if (step == SW_STEP_DONE && errand->op.object.etag) {
+        item->etags[errand->unit] = sw_take(errand->op.object.etag);
+        item->units_over++;
+        item_count(item, errand->op.size > 0 ? errand->op.size : errand->op.length);
+    } else if (!item->failed) {
+        item->failed = true;
+        if (step == SW_STEP_DONE)
+            sw_fail(item->err, SW_E_REFUSED, "the server gave a part of '%s' no ETag", item->name);
+        else
+            *item->err = *err;
+    }
+    errand_free(errand);
+    parts_settled(item);
+}
+
+static void hash_part(struct pool_job *job)
+{
+    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+
+    file_digest(errand->item->fd, errand->body_offset, errand->op.size, SW_SHA256, errand->sha256,
+                &errand->job_err);
+}
+
+static void hashed_part(struct pool_job *job)
+{
+    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+
+    errand->copy->load--;
+    errand->copy->large_load--;
+    errand->in_job = false;
+    if (errand->copy->stop) {
+        errand->item->flying--;
+        errand_free(errand);
+        return;
+    }
+    if (errand->job_err.code) {
+        part_over(errand, SW_STEP_FAILED, &errand->job_err);
+        return;
+    }
+    errand->op.body_sha256 = errand->sha256;
+    errand_start(errand);
+}
+
+void put_unit(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_PART, copy->to.root, item->key, item);
+    int64_t begin = (int64_t)item->unit_next * item->unit;
+
+    errand->unit = item->unit_next++;
+    errand->op.upload = item->upload;
+    errand->op.part = (int)errand->unit + 1;
+    errand->op.size = item->object.size - begin < item->unit ? item->object.size - begin : item->unit;
+    errand->body_fd = item->fd;
+    errand->body_offset = begin;
+    errand->large = true;
+    errand->again = put_again;
+    errand->over = part_over;
+    errand->unit_of_item = true;
+    item->flying++;
+    if (!must_hash(copy)) {
+        posix_fadvise(item->fd, begin, errand->op.size, POSIX_FADV_WILLNEED);
+        errand_start(errand);
+        return;
+    }
+    copy->load++;
+    copy->large_load++;
+    errand->in_job = true;
+    errand->job.work = hash_part;
+    errand->job.done = hashed_part;
+    pool_run(copy->mover->pool, &errand->job);
+}
+
+static void begun(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        item->upload = sw_take(errand->op.upload_made);
+        item_open(item);
+    } else {
+        item_fail(item, err);
+    }
+    errand_free(errand);
+}
+
+/* Every part costs the server a file and its flush, so few are better than many; but enough of them
+ * to fill the line, and never more than the storage allows. */
+static int64_t part_size(int64_t size, int most)
+{
+    int64_t mib = 1024 * 1024, part = size / PUT_PARTS;
+
+    part = part < PUT_UNIT ? PUT_UNIT : part > PUT_LARGE ? PUT_LARGE : part;
+    if (part < (size + most - 1) / most)
+        part = (size + most - 1) / most;
+    return (part + mib - 1) / mib * mib;
+}
+
+static void put_parts(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
+
+    item_drop_etags(item);                   /* of an upload that was given up */
+    item->unit = part_size(item->object.size, copy->to.storage->part_most);
+    item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
+    item->unit_next = item->units_over = 0;
+    item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
+    errand->op.mtime_ms = item->object.mtime_ms;
+    errand->over = begun;
+    errand_start(errand);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------------- */
+
+static void put_start(struct item *item)
+{
+    const struct sw_storage *storage = item->copy->to.storage;
+
+    if (item->object.size > PUT_UNIT && storage->part_least)
+        put_parts(item);
+    else
+        put_single(item);
+}
+
+/* The destination keeps the time it was sent with: equal times and sizes are the same file. */
+static void told(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+    int64_t kept = errand->op.object.mtime_ms;
+
+    (void)err;
+    errand_free(errand);
+    item->asked = true;
+    if (step == SW_STEP_DONE && kept == item->object.mtime_ms) {
+        put_release(item);
+        item_over(item, SW_MOVED_SAME);
+    } else if (item->copy->rules->dry_run) {
+        item_over(item, SW_MOVED_COPIED);
+    } else {
+        put_release(item);
+        put_begin(item);
+    }
+}
+
+static void put_ask(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_STAT, copy->to.root, item->key, item);
+
+    errand->over = told;
+    errand_start(errand);
+}
+
+static void put_ready(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+    bool moving = item->err->code == SW_E_CONFLICT && item->found == FOUND_FAILED;
+
+    if (moving)
+        put_restart(item);
+    else if (item->found == FOUND_FAILED)
+        item_fail(item, item->err);
+    else if (item->found == FOUND_SAME)
+        item_over(item, SW_MOVED_SAME);
+    else if (item->found == FOUND_UNSURE)
+        put_ask(item);
+    else if (item->copy->rules->dry_run)
+        item_over(item, SW_MOVED_COPIED);
+    else {
+        item_resize(item, item->object.size);
+        put_start(item);
+    }
+}
+
+void put_begin(struct item *item)
+{
+    item->err->code = SW_OK;
+    item->sha256[0] = '\0';
+    item_job(item, put_work, put_ready);
+}

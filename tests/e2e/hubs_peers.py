@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The real huggingface_hub and we see the same in the same stand-in.
+
+    hubs_peers.py SIM_FOLDER STORAGE_FETCH VENV_FOLDER
+
+That the library accepts the stand-in shows that the stand-in is like the hub; that both trees are
+equal shows that we are like the library. It comes from PyPI into VENV_FOLDER; exit status 77
+(skipped) when it cannot be had.
+"""
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from hub_scene import HF_PLANTS, Stage, tree  # noqa: E402
+
+FETCH, VENV = sys.argv[2:4]
+LIBRARY = "huggingface_hub==2.4.0"
+failures = []
+
+# Runs inside the venv: list and download with the library, tell what it saw.
+PEER = """
+import json, sys
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+repo, kind, revision, place = sys.argv[1:]
+try:
+    snapshot_download(repo, repo_type=kind, revision=revision, local_dir=place)
+    entries = HfApi().list_repo_tree(repo, repo_type=kind, revision=revision, recursive=True)
+    seen = {e.path: e.lfs.sha256 if e.lfs else e.blob_id for e in entries if hasattr(e, "size")}
+    paths = HfApi().get_paths_info(repo, sorted(seen)[:3], repo_type=kind, revision=revision)
+    print(json.dumps({"files": seen, "asked": [p.path for p in paths]}))
+except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
+    print(json.dumps({"error": type(error).__name__}))
+"""
+
+
+def claim(name, ok, detail=""):
+    print(("ok    " if ok else "FAIL  ") + name)
+    if not ok:
+        failures.append(name)
+        print(detail)
+
+
+def make_venv():
+    python = os.path.join(VENV, "bin", "python")
+    ready = subprocess.run([python, "-c", "import huggingface_hub"], capture_output=True) \
+        if os.path.exists(python) else None
+    if ready is None or ready.returncode != 0:
+        steps = [[sys.executable, "-m", "venv", VENV], [python, "-m", "pip", "install", "-q", LIBRARY]]
+        if any(subprocess.run(step).returncode != 0 for step in steps):
+            print("huggingface_hub cannot be had here: skipped")
+            sys.exit(77)
+    return python
+
+
+def ask_peer(python, stage, repo, kind, revision, settings):
+    place = stage.place()
+    environment = stage.environment(HF_ENDPOINT=stage.sim.at["hub"], HF_HUB_DISABLE_TELEMETRY="1",
+                                    HF_HUB_DISABLE_PROGRESS_BARS="1", HF_HUB_DISABLE_XET="1",
+                                    HF_HUB_DISABLE_UPDATE_CHECK="1", **settings)
+    done = subprocess.run([python, "-c", PEER, repo, kind, revision, place], env=environment,
+                          capture_output=True, text=True, timeout=120)
+    answer = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {"error": done.stderr}
+    return answer, tree(place) if place.exists() else {}
+
+
+def ask_us(stage, uri, settings):
+    place = stage.place()
+    done = subprocess.run([FETCH, uri, place, "7000"], capture_output=True, text=True, timeout=120,
+                          env=stage.environment(HF_ENDPOINT=stage.sim.at["hub"], **settings))
+    return done.returncode, tree(place) if place.exists() else {}
+
+
+def compare(python, stage):
+    for repo, kind, revision, token, planted in (
+            ("org/name", "model", "main", {}, "models/org/name"),
+            ("org/name", "model", "refs/pr/1", {"HF_TOKEN": "hf_good"}, "models/org/name"),
+            ("org/data", "dataset", "v1.0", {"HF_TOKEN": "hf_good"}, "datasets/org/data"),
+            ("gated/name", "model", "main", {"HF_TOKEN": "hf_good"}, "models/gated/name"),
+            ("old/name", "model", "main", {"HF_TOKEN": "hf_good"}, "models/org/name")):
+        name = f"{kind} {repo}@{revision}"
+        answer, theirs = ask_peer(python, stage, repo, kind, revision, token)
+        code, ours = ask_us(stage, f"hf_{kind}://{repo}@{revision}", token)
+        claim(f"{name}: the library lists and downloads it", "error" not in answer and
+              theirs == stage.planted(planted) and set(answer["files"]) == set(theirs), answer)
+        claim(f"{name}: we download the same, byte for byte", code == 0 and ours == theirs,
+              f"{code} {sorted(ours)} {sorted(theirs)}")
+
+
+def compare_refusals(python, stage):
+    for repo, revision, token, error in (
+            ("gated/name", "main", {"HF_TOKEN": "hf_plain"}, "GatedRepoError"),
+            ("private/name", "main", {}, "RepositoryNotFoundError"),
+            ("org/nothing", "main", {"HF_TOKEN": "hf_good"}, "RepositoryNotFoundError"),
+            ("org/name", "nothing", {}, "RevisionNotFoundError")):
+        answer, _ = ask_peer(python, stage, repo, "model", revision, token)
+        code, _ = ask_us(stage, f"hf_model://{repo}@{revision}", token)
+        claim(f"{repo}@{revision}: both are refused", answer.get("error") == error and code != 0, answer)
+
+
+def main():
+    python = make_venv()
+    with Stage("sim_hf.py", HF_PLANTS) as stage:
+        compare(python, stage)
+        compare_refusals(python, stage)
+        complaints = stage.sim.order("report")["violations"]
+        claim("the stand-in has nothing to complain about, of either", not complaints,
+              "\n".join(complaints))
+    print(f"{len(failures)} claims do not hold" if failures else "all claims hold")
+    sys.exit(1 if failures else 0)
+
+
+main()

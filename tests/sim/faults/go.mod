@@ -1,0 +1,3 @@
+module slipway-faults
+
+go 1.19

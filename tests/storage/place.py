@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""place.py - a real S3 server, a proxy that breaks things, and `slipway` pointed at them.
+
+Everything lives in one temporary folder and ends with the program that made it.
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+BUCKET = "bucket-1"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_port(port, process, seconds=30):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"a server ended with {process.returncode}")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise RuntimeError("a server did not start in time")
+
+
+class Place:
+    def __init__(self, slipway, peers):
+        self.slipway = slipway
+        self.root = tempfile.mkdtemp(prefix="slipway-storage-")
+        self.port, self.fault_port = free_port(), free_port()
+        self.processes = []
+        self.objects = f"{self.root}/s3"
+        for folder in (f"{self.objects}/{BUCKET}", f"{self.root}/side", f"{self.root}/home"):
+            os.makedirs(folder)
+        keys = {"ROOT_ACCESS_KEY": "testkey", "ROOT_SECRET_KEY": "canary-secret-value"}
+        self.start([f"{peers}/versitygw", "--port", f"127.0.0.1:{self.port}", "--quiet", "posix",
+                    "--sidecar", f"{self.root}/side", self.objects], self.port, keys)
+        self.start([f"{peers}/faults", f"127.0.0.1:{self.fault_port}", f"127.0.0.1:{self.port}"],
+                   self.fault_port, {})
+
+    def start(self, command, port, more):
+        log = open(f"{self.root}/{os.path.basename(command[0])}.log", "wb")
+        process = subprocess.Popen(command, env={**os.environ, **more}, stdout=log, stderr=log)
+        self.processes.append(process)
+        wait_for_port(port, process)
+
+    def close(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+        shutil.rmtree(self.root)
+
+    def environment(self, faults=False, **more):
+        port = self.fault_port if faults else self.port
+        return {"PATH": os.environ["PATH"], "HOME": f"{self.root}/home", "AWS_ACCESS_KEY_ID": "testkey",
+                "AWS_SECRET_ACCESS_KEY": "canary-secret-value", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+                "SLIPWAY_STATE_DIR": f"{self.root}/state", **more}
+
+    def run(self, *words, faults=False, timeout=120, **more):
+        """The program's result; its words must never hold the secret."""
+        done = subprocess.run([self.slipway, *words], env=self.environment(faults, **more), timeout=timeout,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert b"canary-secret" not in done.stdout + done.stderr, "the secret was printed"
+        return done
+
+    def begin(self, *words, faults=False):
+        return subprocess.Popen([self.slipway, *words], env=self.environment(faults),
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def good(self, *words, **more):
+        done = self.run(*words, **more)
+        assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr.decode()}"
+        return done
+
+    def report(self, *words, **more):
+        return json.loads(self.good(*words, "-o", "json", **more).stdout)
+
+    def control(self, path, data=b""):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.fault_port}{path}", data=data, method="POST")
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            return reply.read().decode()
+
+    def faults(self, *rules):
+        self.control("/_faults", json.dumps(rules).encode())
+
+    def log(self):
+        return self.control("/_log").splitlines()
+
+    def folder(self, name):
+        path = f"{self.root}/{name}"
+        shutil.rmtree(path, ignore_errors=True)
+        os.makedirs(path)
+        return path
+
+    def file(self, path, size=None, text=None):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        data = text.encode() if text is not None else os.urandom(size)
+        with open(path, "wb") as out:
+            out.write(data)
+        return path
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def tree(root):
+    """Every file and empty folder below root, with its content."""
+    found = {}
+    for folder, folders, files in os.walk(root):
+        for name in files:
+            path = os.path.join(folder, name)
+            found[os.path.relpath(path, root)] = content(path)
+        if not folders and not files:
+            found[os.path.relpath(folder, root) + "/"] = None
+    return found

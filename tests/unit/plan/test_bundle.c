@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_bundle.c - the code that travels: what git would ignore stays, the same tree gives the same
+ * bytes, and what tar unpacks is what was packed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "plan/bundle.h"
+
+struct place {
+    char folder[64];
+};
+
+static int place_open(void **state)
+{
+    struct place *here = sw_new(struct place);
+
+    snprintf(here->folder, sizeof here->folder, "/tmp/slipway-bundle-XXXXXX");
+    *state = here;
+    return mkdtemp(here->folder) ? 0 : -1;
+}
+
+static int place_close(void **state)
+{
+    struct place *here = *state;
+
+    sw_remove_tree(here->folder, NULL);
+    free(here);
+    return 0;
+}
+
+static int shell(const struct place *here, const char *line)
+{
+    sw_autofree char *whole = sw_format("cd '%s' && %s", here->folder, line);
+    int status = system(whole);
+
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* "a b c": the paths chosen, in order. */
+static char *chosen(const struct place *here, struct sw_bundle_rules rules)
+{
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    struct sw_error err = { 0 };
+
+    rules.root = here->folder;
+    if (sw_bundle_select(&rules, &list, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < list.count; i++)
+        sw_buf_addf(&out, "%s%s", i ? " " : "", list.items[i].path);
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+static void caches_configs_and_version_control_stay(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *paths = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p .git src/__pycache__ configs .venv/bin a/configs && "
+                                 "touch .git/x src/a.py src/__pycache__/a.pyc src/b.pyc "
+                                 "configs/c.yaml .venv/bin/python a/configs/d README"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ 0 });
+    assert_string_equal(paths, "README src/a.py");
+}
+
+static void include_and_exclude_choose(void **state)
+{
+    struct place *here = *state;
+    sw_auto(json) json_t *include = json_pack("[s, s]", "src", "*.toml");
+    sw_auto(json) json_t *exclude = json_pack("[s, s]", "src/tests/", "*.bin");
+    sw_autofree char *paths = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p src/tests other && touch src/a.py src/x.bin "
+                                 "src/tests/t.py other/b.py p.toml other/q.toml"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ .include = include, .exclude = exclude });
+    assert_string_equal(paths, "other/q.toml p.toml src/a.py");
+}
+
+static void only_the_active_recipe_travels(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *one = NULL, *all = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p pkg/recipes/dino pkg/recipes/sft && touch "
+                                 "pkg/recipes/__init__.py pkg/recipes/dino/r.py "
+                                 "pkg/recipes/sft/r.py pkg/core.py"), 0);
+    one = chosen(here, (struct sw_bundle_rules){ .recipe = "dino" });
+    assert_string_equal(one, "pkg/core.py pkg/recipes/__init__.py pkg/recipes/dino/r.py");
+    all = chosen(here, (struct sw_bundle_rules){ 0 });
+    assert_non_null(strstr(all, "sft"));
+}
+
+static void what_is_too_large_is_named(void **state)
+{
+    struct place *here = *state;
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    struct sw_error err = { 0 };
+    struct sw_bundle_rules rules = { .root = here->folder, .most_bytes = 1000 };
+
+    assert_int_equal(shell(here, "dd if=/dev/zero of=weights.bin bs=1M count=11 status=none"), 0);
+    assert_int_equal(sw_bundle_select(&rules, &list, &err), -1);
+    assert_non_null(strstr(err.message, "weights.bin (11"));
+}
+
+static void the_same_tree_gives_the_same_bytes(void **state)
+{
+    struct place *here = *state;
+    struct sw_bundle bundles[2] = { 0 };
+
+    assert_int_equal(shell(here, "mkdir -p d/e && echo hi > d/e/f && echo 1 > z && chmod 755 z && "
+                                 "ln -s d/e/f link && "
+                                 "p=$(printf 'n%.0s' $(seq 1 120)) && echo long > d/$p"), 0);
+    for (int i = 0; i < 2; i++) {
+        sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+        struct sw_bundle_rules rules = { .root = here->folder };
+
+        assert_int_equal(sw_bundle_select(&rules, &list, NULL), 0);
+        assert_int_equal(sw_bundle_pack(here->folder, &list, &bundles[i], NULL), 0);
+        assert_int_equal(shell(here, "touch -d @99 d/e/f z && chmod 700 z"), 0);
+    }
+    assert_string_equal(bundles[0].hash, bundles[1].hash);
+    {
+        sw_autofree char *path = sw_path_join(here->folder, "out/b.tar.gz");
+
+        assert_int_equal(shell(here, "mkdir out"), 0);
+        assert_int_equal(sw_file_write(path, bundles[0].bytes, bundles[0].length, 0600, NULL), 0);
+        assert_int_equal(shell(here, "cd out && tar xzf b.tar.gz && cmp d/e/f ../d/e/f && "
+                                     "test -x z && test $(readlink link) = d/e/f && "
+                                     "test $(ls d | wc -l) = 2 && cmp d/n* ../d/n*"), 0);
+    }
+    sw_bundle_done(&bundles[0]);
+    sw_bundle_done(&bundles[1]);
+}
+
+/* Every path of a tree, by us and by git. */
+static void git_and_we_agree_on_what_is_ignored(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *ours = NULL, *theirs = NULL, *path = NULL;
+
+    if (shell(here, "git --version > /dev/null 2>&1") != 0)
+        skip();
+    assert_int_equal(shell(here,
+        "git init -q . && mkdir -p a/b/c build x/build deep/a/b logs keep/logs 'sp ace' x/y/z && "
+        "touch a/1.o a/b/2.o a/b/c/3.txt build/o x/build/o deep/a/b/f logs/l keep/logs/l "
+        "'sp ace/f' 'trail ' x/y/z/q x/y/keep.me x/foo.tmp foo.tmp bar.tmp important.tmp '#hash' "
+        "'!bang' a/abc a/abd a/ab-  x/1.c x/2.c 'a/[x]' doc.txt a/doc.txt a/b/doc.txt "
+        "x/y/file.log x/keep.log a/b/c/q.log && "
+        "printf '%s\\n' '# comment' '' '*.o' '/build' 'logs/' '!keep/logs/' 'a/b/c' "
+        "'deep/**/f' '*.tmp' '!important.tmp' '\\#hash' '\\!bang' 'a/ab[c-d]' '/doc.txt' "
+        "'**/y/z' 'x/?.c' 'trail\\ ' 'sp ace/' 'a/\\[x\\]' '*.log' > .gitignore && "
+        "printf '!keep.log\\n/y/file.log\\n*.tmp\\n!foo.tmp\\n' > x/.gitignore && "
+        "git ls-files -o --exclude-standard -z | tr '\\0' '\\n' | LC_ALL=C sort > /dev/null && "
+        "git ls-files -o --exclude-standard -z | tr '\\0' '\\n' | LC_ALL=C sort > ../$(basename "
+        "$PWD).git"), 0);
+    path = sw_format("%s.git", here->folder);
+    theirs = sw_file_read(path, 100000, NULL, NULL);
+    unlink(path);
+    assert_non_null(theirs);
+    {
+        sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+        sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+        struct sw_bundle_rules rules = { .root = here->folder };
+
+        assert_int_equal(sw_bundle_select(&rules, &list, NULL), 0);
+        for (size_t i = 0; i < list.count; i++)
+            sw_buf_addf(&out, "%s\n", list.items[i].path);
+        ours = sw_buf_steal(&out);
+    }
+    assert_string_equal(ours, theirs);
+}
+
+static void patterns_match_as_git_has_it(void **state)
+{
+    static const struct {
+        const char *pattern, *path;
+        bool matches;
+    } rows[] = {
+        { "*.c", "a.c", true }, { "*.c", "a/b.c", false }, { "a/**", "a/b/c", true },
+        { "**/c", "c", true }, { "**/c", "a/b/c", true }, { "a/**/c", "a/c", true },
+        { "a/**/c", "a/x/y/c", true }, { "a?c", "a/c", false }, { "[!a]b", "ab", false },
+        { "[!a]b", "xb", true }, { "[a-c]x", "bx", true }, { "[]]x", "]x", true },
+        { "\\*", "*", true }, { "\\*", "x", false }, { "[", "[", false }, { "", "", true },
+        { "a*b*c*d*e*f*g*h*i*j*k", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++)
+        if (sw_wildmatch(rows[i].pattern, rows[i].path) != rows[i].matches)
+            fail_msg("'%s' and '%s'", rows[i].pattern, rows[i].path);
+}
+
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLAIM(caches_configs_and_version_control_stay),
+        CLAIM(include_and_exclude_choose),
+        CLAIM(only_the_active_recipe_travels),
+        CLAIM(what_is_too_large_is_named),
+        CLAIM(the_same_tree_gives_the_same_bytes),
+        CLAIM(git_and_we_agree_on_what_is_ignored),
+        cmocka_unit_test(patterns_match_as_git_has_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

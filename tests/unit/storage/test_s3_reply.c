@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_s3_reply.c - what the s3 storage asks and how it understands the answers, without a server.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "storage/storage.h"
+
+#define NOW_MS 1700000000000
+
+static const char *lookup(void *context, const char *name)
+{
+    for (const char *const *pair = context; *pair; pair += 2)
+        if (strcmp(pair[0], name) == 0)
+            return pair[1];
+    return NULL;
+}
+
+static const char *const with_keys[] = { "AWS_ACCESS_KEY_ID", "AK", "AWS_SECRET_ACCESS_KEY",
+                                         "very-secret", NULL };
+static const char *const with_endpoint[] = { "AWS_ACCESS_KEY_ID", "AK", "AWS_SECRET_ACCESS_KEY",
+                                             "very-secret", "AWS_ENDPOINT_URL",
+                                             "http://minio:9000", NULL };
+static const char *const without_keys[] = { "HOME", "/nonexistent", NULL };
+
+/* An operation on s3://bucket-1/KEY and what came of it. */
+struct talk {
+    struct sw_root *root;
+    char *key;
+    struct sw_op op;
+    struct sw_http_request request;
+    struct sw_error err;
+};
+
+static void begin(struct talk *talk, const char *const *environment, const char *uri,
+                  enum sw_op_kind kind)
+{
+    struct sw_storage_options options = { lookup, (void *)environment };
+
+    *talk = (struct talk){ .op = SW_OP_INIT(kind), .request = SW_HTTP_REQUEST_INIT };
+    assert_non_null(sw_storage_open(uri, &options, &talk->root, &talk->key, NULL));
+    talk->op.root = talk->root;
+    talk->op.key = talk->key;
+    assert_int_equal(sw_storage_s3.next(&talk->op, NULL, NOW_MS, &talk->request, NULL),
+                     SW_STEP_SEND);
+}
+
+static enum sw_step answer(struct talk *talk, int status, const char *headers, const char *body)
+{
+    struct sw_http_reply reply = { .status = status, .length = 7 };
+    enum sw_step step;
+
+    sw_buf_add(&reply.headers, headers);
+    sw_buf_add(&reply.body, body);
+    sw_http_request_done(&talk->request);
+    step = sw_storage_s3.next(&talk->op, &reply, NOW_MS, &talk->request, &talk->err);
+    sw_http_reply_done(&reply);
+    return step;
+}
+
+static void end(struct talk *talk)
+{
+    sw_http_request_done(&talk->request);
+    sw_op_done(&talk->op);
+    sw_storage_close(talk->root);
+    free(talk->key);
+}
+
+static bool sends(const struct talk *talk, const char *beginning)
+{
+    for (size_t i = 0; i < talk->request.header_count; i++)
+        if (strncmp(talk->request.headers[i], beginning, strlen(beginning)) == 0)
+            return true;
+    return false;
+}
+
+static void aws_is_addressed_by_host_and_others_by_path(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/a b", SW_OP_GET);
+    assert_string_equal(talk.request.url, "https://bucket-1.s3.us-east-1.amazonaws.com/a%20b");
+    end(&talk);
+    begin(&talk, with_keys, "s3://dotted.name/k", SW_OP_GET);
+    assert_string_equal(talk.request.url, "https://s3.us-east-1.amazonaws.com/dotted.name/k");
+    end(&talk);
+    begin(&talk, with_endpoint, "s3://bucket-1/a/../b//c", SW_OP_GET);
+    assert_string_equal(talk.request.url, "http://minio:9000/bucket-1/a/../b//c");
+    end(&talk);
+}
+
+static void requests_are_signed_and_hold_no_secret(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_GET);
+    assert_true(sends(&talk, "authorization: AWS4-HMAC-SHA256 Credential=AK/20231114/us-east-1/s3/"));
+    for (size_t i = 0; i < talk.request.header_count; i++)
+        assert_null(strstr(talk.request.headers[i], "very-secret"));
+    end(&talk);
+    begin(&talk, without_keys, "s3://bucket-1/k", SW_OP_GET);
+    assert_false(sends(&talk, "authorization:"));
+    end(&talk);
+}
+
+static void the_region_is_learnt_from_the_server(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_STAT);
+    assert_int_equal(answer(&talk, 301, "x-amz-bucket-region: eu-west-1\n", ""), SW_STEP_SEND);
+    assert_string_equal(talk.request.url, "https://bucket-1.s3.eu-west-1.amazonaws.com/k");
+    assert_true(sends(&talk, "authorization: AWS4-HMAC-SHA256 Credential=AK/20231114/eu-west-1/"));
+    end(&talk);
+    begin(&talk, with_endpoint, "s3://bucket-1/k", SW_OP_GET);
+    assert_int_equal(answer(&talk, 400, "", "<Error><Code>AuthorizationHeaderMalformed</Code>"
+                                            "<Region>x-1</Region></Error>"), SW_STEP_SEND);
+    assert_int_equal(answer(&talk, 301, "x-amz-bucket-region: evil.host/\n", ""), SW_STEP_FAILED);
+    end(&talk);
+}
+
+static void the_clock_is_learnt_from_the_server(void **state)
+{
+    struct talk talk;
+    struct sw_http_reply reply = { .status = 403, .date_ms = NOW_MS + 3600000 };
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_GET);
+    sw_buf_add(&reply.body, "<Error><Code>RequestTimeTooSkewed</Code></Error>");
+    sw_http_request_done(&talk.request);
+    assert_int_equal(sw_storage_s3.next(&talk.op, &reply, NOW_MS, &talk.request, NULL),
+                     SW_STEP_SEND);
+    assert_true(sends(&talk, "x-amz-date: 20231114T231320Z"));
+    sw_http_reply_done(&reply);
+    end(&talk);
+}
+
+static void replies_mean_what_servers_mean(void **state)
+{
+    static const struct {
+        enum sw_op_kind kind;
+        int status;
+        const char *body;
+        enum sw_step step;
+        enum sw_code code;
+    } cases[] = {
+        { SW_OP_GET, 404, "<Error><Code>NoSuchKey</Code></Error>", SW_STEP_FAILED, SW_E_NOT_FOUND },
+        { SW_OP_GET, 403, "<Error><Code>AccessDenied</Code></Error>", SW_STEP_FAILED,
+          SW_E_CREDENTIAL },
+        { SW_OP_STAT, 403, "", SW_STEP_FAILED, SW_E_CREDENTIAL },
+        { SW_OP_GET, 503, "<Error><Code>SlowDown</Code></Error>", SW_STEP_SLOWER,
+          SW_E_UNREACHABLE },
+        { SW_OP_GET, 500, "<Error><Code>InternalError</Code></Error>", SW_STEP_LATER,
+          SW_E_UNREACHABLE },
+        { SW_OP_PUT, 400, "<Error><Code>RequestTimeout</Code></Error>", SW_STEP_LATER,
+          SW_E_UNREACHABLE },
+        { SW_OP_PUT, 400, "<Error><Code>BadDigest</Code></Error>", SW_STEP_LATER, SW_E_IO },
+        { SW_OP_PUT, 400, "<Error><Code>InvalidArgument</Code></Error>", SW_STEP_FAILED,
+          SW_E_REFUSED },
+        { SW_OP_GET, 412, "", SW_STEP_CHANGED, SW_E_CONFLICT },
+        { SW_OP_COMPLETE, 200, "  <Error><Code>InternalError</Code></Error>", SW_STEP_LATER,
+          SW_E_UNREACHABLE },
+        { SW_OP_COPY, 200, "<Error><Code>SlowDown</Code></Error>", SW_STEP_SLOWER,
+          SW_E_UNREACHABLE },
+        { SW_OP_COMPLETE, 200, "<R><ETag>\"x-2\"</ETag></R>", SW_STEP_DONE, SW_OK },
+        { SW_OP_DELETE, 404, "", SW_STEP_DONE, SW_OK },
+        { SW_OP_BEGIN, 200, "<R><UploadId>u</UploadId></R>", SW_STEP_DONE, SW_OK },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        struct talk talk;
+
+        begin(&talk, with_endpoint, "s3://bucket-1/k", SW_OP_GET);
+        talk.op.kind = cases[i].kind;
+        assert_int_equal(answer(&talk, cases[i].status, "", cases[i].body), cases[i].step);
+        assert_int_equal(talk.err.code, cases[i].code);
+        end(&talk);
+    }
+}
+
+static void a_denied_request_without_keys_names_the_variables(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, without_keys, "s3://bucket-1/k", SW_OP_GET);
+    assert_int_equal(answer(&talk, 403, "", "<Error><Code>AccessDenied</Code></Error>"),
+                     SW_STEP_FAILED);
+    assert_int_equal(talk.err.code, SW_E_CREDENTIAL);
+    assert_non_null(strstr(talk.err.hint, "AWS_ACCESS_KEY_ID"));
+    end(&talk);
+}
+
+static void an_etag_is_a_digest_unless_the_object_is_encrypted_with_a_key(void **state)
+{
+    static const char md5[] = "ETag: \"900150983cd24fb0d6963f7d28e17f72\"\n"
+                              "x-amz-meta-mtime: 1700000000.123456\n";
+    static const char kms[] = "ETag: \"900150983cd24fb0d6963f7d28e17f72\"\n"
+                              "x-amz-server-side-encryption: aws:kms\n";
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_STAT);
+    assert_int_equal(answer(&talk, 200, md5, ""), SW_STEP_DONE);
+    assert_int_equal(talk.op.object.digest_kind, SW_DIGEST_MD5);
+    assert_int_equal(talk.op.object.mtime_ms, 1700000000123);
+    assert_int_equal(talk.op.object.size, 7);
+    end(&talk);
+    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_STAT);
+    assert_int_equal(answer(&talk, 200, kms, ""), SW_STEP_DONE);
+    assert_int_equal(talk.op.object.digest_kind, SW_DIGEST_NONE);
+    end(&talk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(aws_is_addressed_by_host_and_others_by_path),
+        cmocka_unit_test(requests_are_signed_and_hold_no_secret),
+        cmocka_unit_test(the_region_is_learnt_from_the_server),
+        cmocka_unit_test(the_clock_is_learnt_from_the_server),
+        cmocka_unit_test(replies_mean_what_servers_mean),
+        cmocka_unit_test(a_denied_request_without_keys_names_the_variables),
+        cmocka_unit_test(an_etag_is_a_digest_unless_the_object_is_encrypted_with_a_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -191,14 +191,19 @@ static void a_holder_that_is_only_slow_keeps_it(void **state)
 {
     struct place *here = *state;
     struct lease *mine = NULL;
+    int go[2];
+    char word;
     pid_t other;
 
-    /* Taken before fork(): our own thread renews it, four times within its length. */
+    /* The other is made before our thread is, and waits for the word: a child of a process with
+     * threads may not even allocate. The thread renews the lease four times within its length. */
+    assert_int_equal(pipe(go), 0);
+    other = fork();
+    if (other == 0 && read(go[0], &word, 1) == 1)
+        work(here, 0, 200);
     assert_int_equal(lease_take(here->lock, &(struct lease_rules){ .length_ms = 200 }, &mine, NULL),
                      0);
-    other = fork();
-    if (other == 0)
-        work(here, 0, 200);
+    assert_int_equal(write(go[1], "g", 1), 1);
     sw_sleep_ms(900);
     assert_int_equal(notes(here, "began"), 0);
     assert_false(lease_is_lost(mine));

@@ -2,17 +2,19 @@
 /*
  * runner_image.c - finds the static runner of an architecture: inside the program, or beside it.
  *
- * A development build carries nothing and maps "slipway-runner-ARCH" from where its helpers are;
- * a mapped page that nobody reads costs nothing. Found once, kept for ever: two architectures.
+ * A development build carries nothing and maps "slipway-runner-ARCH" from the folder that
+ * $SLIPWAY_RUNNERS names, or from where its helpers are; a mapped page that nobody reads costs nothing. Found once, kept for ever: two architectures.
  */
 #include "core/runner_image.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
 
@@ -61,8 +63,10 @@ static int map(struct image *image, const char *path, struct sw_error *err)
 
 static int find(struct image *image, struct sw_error *err)
 {
+    const char *folder = getenv("SLIPWAY_RUNNERS");
     sw_autofree char *name = sw_format("slipway-runner-%s", image->arch);
-    sw_autofree char *path = sw_helper_path(name, err);
+    sw_autofree char *path = !sw_text_empty(folder) ? sw_path_join(folder, name)
+                                                    : sw_helper_path(name, err);
 
     if (!path)
         return sw_hint(err, "'make static' builds it; the released program carries it inside");

@@ -29,7 +29,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
-    http->ca_file = http_ca_find(http->options.ca_file);
+    http->ca_file = http->options.ca_length ? NULL : trust_file(http->options.ca_file);
     http->multi = curl->multi_init();
     if (!http->multi) {
         sw_fail(err, SW_E_INTERNAL, "libcurl cannot be set up");
@@ -197,7 +197,9 @@ int sw_http_ask(struct sw_http *http, struct sw_http_request *request,
             sw_http_drop(http, &wait);
             return -1;
         }
-    if (reply->status == 0)
-        return sw_fail(err, reply->failure, "%s", reply->why);
+    if (reply->status == 0) {
+        sw_fail(err, reply->failure, "%s", reply->why);
+        return reply->hint ? sw_hint(err, "%s", reply->hint) : -1;
+    }
     return 0;
 }

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "net/retry.h"
+#include "net/trust.h"
 
 #define LARGE_BUFFER (256L * 1024)
 
@@ -154,10 +155,19 @@ static void set_trust(struct flight *flight)
         .flags = CURL_BLOB_NOCOPY,
     };
 
-    if (http->ca_file)
+    if (!sw_text_starts(flight->request.url, "https:"))
+        return;
+    if (http->ca_file) {
         http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO, http->ca_file);
-    else if (blob.len)
+        http->curl->easy_setopt(flight->easy, CURLOPT_CAPATH, NULL);    /* that file and no other */
+        return;
+    }
+    if (!blob.len)
+        blob.data = (void *)sw_trust_inside(&blob.len);
+    if (blob.len) {
         http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
+        http->curl->easy_setopt(flight->easy, CURLOPT_CAPATH, NULL);
+    }
 }
 
 static void set_headers(struct flight *flight)
@@ -178,7 +188,8 @@ void flight_prepare(struct flight *flight)
 
     curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
     curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
+                      http_tls_required(&flight->request) ? "https" : "http,https");
     curl->easy_setopt(easy, CURLOPT_HTTP_VERSION,
                       (long)(options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     curl->easy_setopt(easy, CURLOPT_PIPEWAIT, (long)options->http2);
@@ -238,14 +249,50 @@ static void host_of(const char *url, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), begin);
 }
 
+/* Our own words where we have better ones than libcurl; NULL: its words will do. */
+static const char *own_words(const struct flight *flight, CURLcode result, const char **hint)
+{
+    if (flight->too_large)
+        return "the reply is larger than any honest one";
+    if (flight->read_failed)
+        return "the file to send became shorter";
+    if (result == CURLE_PEER_FAILED_VERIFICATION)
+        return http_tls_refusal(flight->error, hint);
+    if (result == CURLE_SSL_CACERT_BADFILE) {
+        *hint = http_tls_no_bundle_hint();
+        return flight->http->ca_file ? "the certificates to believe cannot be read"
+                                     : "there are no certificates here to judge its own by";
+    }
+    if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&flight->request)) {
+        *hint = "give the endpoint with https://, or say http:// in it yourself";
+        return "a credential is not sent there without TLS";
+    }
+    return NULL;
+}
+
+static void say_why(struct flight *flight, CURLcode result)
+{
+    struct sw_http_reply *reply = &flight->reply;
+    const char *own = own_words(flight, result, &reply->hint);
+    const char *said = flight->error[0] ? flight->error : flight->http->curl->easy_strerror(result);
+    const char *trusted = flight->http->ca_file ? flight->http->ca_file : "the bundle inside";
+    bool about_trust = result == CURLE_PEER_FAILED_VERIFICATION ||
+                       result == CURLE_SSL_CACERT_BADFILE;
+    char host[128];
+
+    host_of(flight->request.url, host, sizeof host);
+    if (own && about_trust)
+        snprintf(reply->why, sizeof reply->why, "%s: %s (%s; trusted: %s)", host, own, said, trusted);
+    else
+        snprintf(reply->why, sizeof reply->why, "%s: %s", host, own ? own : said);
+}
+
 void flight_judge(struct flight *flight, CURLcode result)
 {
     struct sw_http_reply *reply = &flight->reply;
-    char host[128];
 
     if (result == CURLE_OK)
         return;
-    host_of(flight->request.url, host, sizeof host);
     reply->failure = SW_E_UNREACHABLE;
     for (size_t i = 0; i < SW_COUNT(ends); i++)
         if (ends[i].result == result) {
@@ -259,11 +306,7 @@ void flight_judge(struct flight *flight, CURLcode result)
     else if (flight->read_failed)
         reply->failure = SW_E_IO;
     reply->retriable = reply->retriable && !flight->refused_by_sink && !flight->read_failed;
-    snprintf(reply->why, sizeof reply->why, "%s: %s", host,
-             flight->too_large          ? "the reply is larger than any honest one"
-             : flight->read_failed      ? "the file to send became shorter"
-             : flight->error[0] != '\0' ? flight->error
-                                        : flight->http->curl->easy_strerror(result));
+    say_why(flight, result);
     if (!flight->refused_by_sink)
         reply->status = 0;
 }

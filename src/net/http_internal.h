@@ -34,14 +34,20 @@ struct sw_http {
     CURL *idle[HTTP_IDLE_MAX];
     size_t idle_count;
     struct sw_http_options options;
-    char *ca_file;                     /* NULL: libcurl's own, or ca_bytes */
+    char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
 };
 
 /* http_flight.c */
 void flight_prepare(struct flight *flight);
 void flight_judge(struct flight *flight, CURLcode result);
 
-/* http_ca.c: an owned path to a certificate bundle, or NULL. */
-char *http_ca_find(const char *wanted);
+/* trust.c: an owned path to a certificate bundle, or NULL. */
+char *trust_file(const char *wanted);
+
+/* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we
+ * do not know). May this request travel over https only? */
+const char *http_tls_refusal(const char *said, const char **hint);
+const char *http_tls_no_bundle_hint(void);
+bool http_tls_required(const struct sw_http_request *request);
 
 #endif

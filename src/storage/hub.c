@@ -120,9 +120,12 @@ void hub_add_range(struct sw_http_request *request, const struct sw_op *op)
     sw_http_request_header(request, "Range", range);
 }
 
-void hub_add_bearer(struct sw_http_request *request, const char *token)
+void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint)
 {
     char *value = token ? sw_format("Bearer %s", token) : NULL;
+
+    /* Ours begin with https://, so an endpoint without TLS is one that the user named. */
+    request->plain_said = sw_http_same_host(request->url, endpoint);
 
     if (value)
         sw_http_request_header(request, "Authorization", value);

@@ -131,7 +131,8 @@ static enum sw_step ask_ngc(struct sw_op *op, int step, char *url,
     if (door_of(root)->guest)
         sw_http_request_header(request, "X-NGC-Guest-Token", root->guest_id);
     else
-        hub_add_bearer(request, root->key_kind == NGC_KEY_LEGACY ? root->token : root->key);
+        hub_add_bearer(request, root->key_kind == NGC_KEY_LEGACY ? root->token : root->key,
+                       root->api);
     return SW_STEP_SEND;
 }
 
@@ -147,6 +148,7 @@ static enum sw_step ask_token(struct sw_op *op, struct sw_http_request *request)
     hub_request(request, "GET", token_url(root));
     sw_http_request_header(request, "Accept", "application/json");
     sw_http_request_header(request, "Authorization", value);
+    request->plain_said = sw_http_same_host(request->url, root->auth);
     hub_wipe(pair);
     hub_wipe(coded);
     hub_wipe(value);

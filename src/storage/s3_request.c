@@ -240,6 +240,7 @@ void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *reques
     add_query(op, &query);
     s3_query_text(&query, &query_text);
     snprintf(request->method, sizeof request->method, "%s", signing.method);
+    request->plain_said = !s3_is_https(root);      /* only an endpoint can say http:// */
     request->url = sw_format("%s%s%s%s", sw_buf_text(&origin), sw_buf_text(&path),
                              query.count ? "?" : "", sw_buf_text(&query_text));
     if (op->kind == SW_OP_LIST)

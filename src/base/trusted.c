@@ -33,26 +33,31 @@ const char *sw_trusted_named(const char **variable)
     return NULL;
 }
 
+/* How far nothing but base64 and white space stands there: a key in between ends it. */
+static const char *coded_until(const char *at, const char *end)
+{
+    static const char coded[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+                                " \t\r\n";
+
+    while (at < end && *at && strchr(coded, *at))
+        at++;
+    return at;
+}
+
 size_t sw_trusted_pick(const char *text, size_t length, struct sw_buf *out)
 {
     const char *at = text, *end = text + length;
     size_t count = 0;
 
     while ((at = memmem(at, (size_t)(end - at), BEGIN, strlen(BEGIN)))) {
-        const char *last = memmem(at, (size_t)(end - at), END, strlen(END));
-        const char *inside = at + strlen(BEGIN);
-        const char *again = memmem(inside, (size_t)(end - inside), BEGIN, strlen(BEGIN));
+        const char *last = coded_until(at + strlen(BEGIN), end);
 
-        if (!last)
-            break;
-        if (again && again < last) {           /* one that was cut off stands before it */
-            at = again;
-            continue;
+        if ((size_t)(end - last) >= strlen(END) && memcmp(last, END, strlen(END)) == 0) {
+            sw_buf_add_bytes(out, at, (size_t)(last - at));
+            sw_buf_add(out, END "\n");
+            count++;
         }
-        sw_buf_add_bytes(out, at, (size_t)(last - at));
-        sw_buf_add(out, END "\n");
-        at = last + strlen(END);
-        count++;
+        at = last;
     }
     return count;
 }

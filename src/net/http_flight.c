@@ -263,6 +263,11 @@ static const char *own_words(const struct flight *flight, CURLcode result, const
         return flight->http->ca_file ? "the certificates to believe cannot be read"
                                      : "there are no certificates here to judge its own by";
     }
+    if (result == CURLE_GOT_NOTHING && !sw_text_starts(flight->request.url, "https:"))
+        *hint = "a server that hangs up at once may want https:// in its address";
+    if (result == CURLE_SSL_CONNECT_ERROR)
+        *hint = "the server may speak no TLS at all (then its address begins with http://), or only "
+                "versions that this program does not";
     if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&flight->request)) {
         *hint = "give the endpoint with https://, or say http:// in it yourself";
         return "a credential is not sent there without TLS";

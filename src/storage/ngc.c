@@ -316,10 +316,12 @@ static enum sw_step linked(struct sw_op *op, const struct sw_http_reply *reply,
     char *url = ngc_read_link(reply, op->key, what, err);
     enum sw_step step = SW_STEP_FAILED;
 
-    if (!url)
-        return step;
-    hub_link_keep(&root->links, op->key, url, NULL, -1);
-    step = ask_file_host(op, url, request);
+    if (url && hub_stays_secure(root->api, url, err) < 0)
+        sw_wrap(err, "%s", what);
+    else if (url) {
+        hub_link_keep(&root->links, op->key, url, NULL, -1);
+        step = ask_file_host(op, url, request);
+    }
     hub_wipe(url);
     return step;
 }

@@ -82,6 +82,7 @@ void sw_http_close(struct sw_http *http)
         http->curl->easy_cleanup(http->idle[--http->idle_count]);
     if (http->multi)
         http->curl->multi_cleanup(http->multi);
+    trust_release(http);
     free(http->ca_file);
     free(http);
 }

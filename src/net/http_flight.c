@@ -15,7 +15,6 @@
 
 #include "base/text.h"
 #include "net/retry.h"
-#include "net/trust.h"
 
 #define LARGE_BUFFER (256L * 1024)
 
@@ -147,29 +146,6 @@ static void set_method(struct flight *flight)
         curl->easy_setopt(flight->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
 }
 
-static void set_trust(struct flight *flight)
-{
-    const struct sw_http *http = flight->http;
-    struct curl_blob blob = {
-        .data = (void *)http->options.ca_bytes, .len = http->options.ca_length,
-        .flags = CURL_BLOB_NOCOPY,
-    };
-
-    if (!sw_text_starts(flight->request.url, "https:"))
-        return;
-    if (http->ca_file) {
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO, http->ca_file);
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAPATH, NULL);    /* that file and no other */
-        return;
-    }
-    if (!blob.len)
-        blob.data = (void *)sw_trust_inside(&blob.len);
-    if (blob.len) {
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAPATH, NULL);
-    }
-}
-
 static void set_headers(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
@@ -208,7 +184,7 @@ void flight_prepare(struct flight *flight)
     if (flight->request.large)
         curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
     set_method(flight);
-    set_trust(flight);
+    trust_apply(flight);
     set_headers(flight);
 }
 

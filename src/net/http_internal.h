@@ -35,6 +35,7 @@ struct sw_http {
     size_t idle_count;
     struct sw_http_options options;
     char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
+    struct trust *trust;               /* trust_mbedtls.c's own */
 };
 
 /* http_flight.c */
@@ -43,6 +44,10 @@ void flight_judge(struct flight *flight, CURLcode result);
 
 /* trust.c: an owned path to a certificate bundle, or NULL. */
 char *trust_file(const char *wanted);
+
+/* trust_curl.c or trust_mbedtls.c: whom this request believes; and the pool is closed. */
+void trust_apply(struct flight *flight);
+void trust_release(struct sw_http *http);
 
 /* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we
  * do not know). May this request travel over https only? */

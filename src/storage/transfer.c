@@ -78,9 +78,10 @@ static void job_done(struct pool_job *job)
     item->job_done(job);
 }
 
-void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *))
+void item_job(struct item *item, int weight, void (*work)(struct pool_job *), void (*done)(struct pool_job *))
 {
     item->copy->load++;
+    item->job.weight = weight;
     item->job.work = work;
     item->job.done = job_done;
     item->job_done = done;

@@ -133,7 +133,8 @@ struct item {
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
 void item_drop_etags(struct item *item);
-void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *));
+void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
+              void (*done)(struct pool_job *));
 struct item *item_of_job(struct pool_job *job);
 /* The end of an item: counted, reported, freed. */
 void item_over(struct item *item, enum sw_moved_how how);

@@ -341,6 +341,7 @@ void put_unit(struct item *item)
     copy->load++;
     copy->large_load++;
     errand->in_job = true;
+    errand->job.weight = POOL_HEAVY;
     errand->job.work = hash_part;
     errand->job.done = hashed_part;
     pool_run(copy->mover->pool, &errand->job);
@@ -452,5 +453,5 @@ void put_begin(struct item *item)
 {
     item->err->code = SW_OK;
     item->sha256[0] = '\0';
-    item_job(item, put_work, put_ready);
+    item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, put_work, put_ready);
 }

@@ -40,6 +40,7 @@ void item_drop_etags(struct item *item)
     for (size_t i = 0; item->etags && i < item->unit_count; i++)
         free(item->etags[i]);
     free(sw_take(item->etags));
+    free(sw_take(item->crcs));
 }
 
 void item_free(struct item *item)

@@ -17,6 +17,7 @@
 #include "net/retry.h"
 
 #define LARGE_BUFFER (256L * 1024)
+#define USUAL_BUFFER (68L * 1024)      /* a small object and its headers in one read */
 
 /* ---- the reply comes ------------------------------------------------------------------------ */
 
@@ -92,16 +93,13 @@ static size_t give_body(char *out, size_t one, size_t room, void *context)
     const struct sw_http_request *request = &flight->request;
     int64_t left = request->body_length - flight->sent;
     size_t part = (int64_t)(room * one) < left ? room * one : (size_t)left;
-    ssize_t got = (ssize_t)part;
+    ssize_t got;
 
     if (!part)
         return 0;
-    if (request->body_fd < 0)
-        memcpy(out, (const char *)request->body + flight->sent, part);
-    else
-        while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
-               errno == EINTR) {
-        }
+    while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
+           errno == EINTR) {
+    }
     if (got <= 0) {
         flight->read_failed = true;
         return CURL_READFUNC_ABORT;
@@ -136,6 +134,13 @@ static void set_method(struct flight *flight)
         curl->easy_setopt(flight->easy, CURLOPT_CUSTOMREQUEST, request->method);
     if (!upload)
         return;
+    if (request->body_fd < 0 && request->body_length > 0) {
+        /* As a form, a small body leaves in one piece with its headers: one packet, one read. */
+        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                          (curl_off_t)request->body_length);
+        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDS, request->body);
+        return;
+    }
     curl->easy_setopt(flight->easy, CURLOPT_UPLOAD, 1L);
     curl->easy_setopt(flight->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_length);
     curl->easy_setopt(flight->easy, CURLOPT_READFUNCTION, give_body);
@@ -146,13 +151,26 @@ static void set_method(struct flight *flight)
         curl->easy_setopt(flight->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
 }
 
+/* What libcurl would add by itself; an empty one takes it away. */
+static const char *const unwanted[] = { "Expect:", "Content-Type:" };
+
+static bool is_given(const struct sw_http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strncasecmp(request->headers[i], name, strlen(name)) == 0)
+            return true;
+    return false;
+}
+
 static void set_headers(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
 
     for (size_t i = 0; i < flight->request.header_count; i++)
         flight->headers = curl->slist_append(flight->headers, flight->request.headers[i]);
-    flight->headers = curl->slist_append(flight->headers, "Expect:");
+    for (size_t i = 0; i < SW_COUNT(unwanted); i++)
+        if (!is_given(&flight->request, unwanted[i]))
+            flight->headers = curl->slist_append(flight->headers, unwanted[i]);
     curl->easy_setopt(flight->easy, CURLOPT_HTTPHEADER, flight->headers);
 }
 
@@ -181,8 +199,7 @@ void flight_prepare(struct flight *flight)
     curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, flight);
     curl->easy_setopt(easy, CURLOPT_PRIVATE, flight);
-    if (flight->request.large)
-        curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
+    curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, flight->request.large ? LARGE_BUFFER : USUAL_BUFFER);
     set_method(flight);
     trust_apply(flight);
     set_headers(flight);

@@ -92,7 +92,8 @@ const struct sw_storage sw_storage_s3 = {
     .summary = "objects in S3 and compatible stores: s3://bucket/key",
     .can = SW_CAN(SW_OP_STAT) | SW_CAN(SW_OP_LIST) | SW_CAN(SW_OP_GET) | SW_CAN(SW_OP_PUT) |
            SW_CAN(SW_OP_DELETE) | SW_CAN(SW_OP_COPY) | SW_CAN(SW_OP_BEGIN) | SW_CAN(SW_OP_PART) |
-           SW_CAN(SW_OP_PART_COPY) | SW_CAN(SW_OP_COMPLETE) | SW_CAN(SW_OP_ABORT),
+           SW_CAN(SW_OP_PART_COPY) | SW_CAN(SW_OP_COMPLETE) | SW_CAN(SW_OP_ABORT) |
+           SW_CAN(SW_OP_PARTS),
     .open = s3_open,
     .close = s3_close,
     .next = s3_next,

@@ -250,6 +250,7 @@ static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,
 {
     switch (op->kind) {
     case SW_OP_LIST:
+    case SW_OP_PARTS:
         return next_page(op, reply, err);
     case SW_OP_STAT:
     case SW_OP_GET:

@@ -19,7 +19,6 @@ struct s3_root {
     char *bucket;
     int64_t skew_ms;             /* the server's clock minus ours */
     bool no_checksums;           /* the server refused x-amz-checksum-... */
-    bool no_checksum_mode;       /* it refused to be asked for one */
 };
 
 static inline struct s3_root *s3_root_of(struct sw_root *root)

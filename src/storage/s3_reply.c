@@ -7,7 +7,6 @@
  */
 #include "storage/s3_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,19 +155,6 @@ static bool learn_checksums(struct s3_root *root, const struct sw_op *op,
     return true;
 }
 
-/* The same for questions; to a HEAD it cannot say what it did not like. */
-static bool learn_checksum_mode(struct s3_root *root, const struct sw_op *op,
-                                const struct sw_http_reply *reply, const struct s3_error *error)
-{
-    bool named = error->message && strcasestr(error->message, "x-amz-checksum");
-
-    if ((op->kind != SW_OP_STAT && op->kind != SW_OP_GET) || root->no_checksum_mode ||
-        (reply->status != 501 && !(reply->status == 400 && (named || op->kind == SW_OP_STAT))))
-        return false;
-    root->no_checksum_mode = true;
-    return true;
-}
-
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 static char *etag_of(const struct sw_http_reply *reply)
@@ -210,32 +196,6 @@ static bool is_digest(const struct sw_http_reply *reply, const char *etag)
            (!encryption || strcmp(encryption, "AES256") == 0);
 }
 
-/* "yZRlqg==", four bytes in base64, to hex; false: it is something else. */
-static bool crc_hex(const char *text, char out[9])
-{
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint64_t bits = 0;
-
-    if (strlen(text) != 8 || strcmp(text + 6, "==") != 0 || strspn(text, alphabet) != 6)
-        return false;
-    for (int i = 0; i < 6; i++)
-        bits = bits << 6 | (uint64_t)(strchr(alphabet, text[i]) - alphabet);
-    snprintf(out, 9, "%08x", (unsigned)(bits >> 4));
-    return true;
-}
-
-/* The checksum of the whole content; one over the checksums of its parts ("...-3") is none, and to
- * a range belongs that of the range. */
-static void read_crc(struct sw_op *op, const struct sw_http_reply *reply)
-{
-    sw_autofree char *told = sw_http_header(reply, "x-amz-checksum-crc32c");
-    sw_autofree char *type = sw_http_header(reply, "x-amz-checksum-type");
-    bool whole = op->kind == SW_OP_STAT || (op->kind == SW_OP_GET && reply->status == 200);
-
-    if (told && whole && !sw_text_same_nocase(type, "COMPOSITE") && crc_hex(told, op->object.digest))
-        op->object.digest_kind = SW_DIGEST_CRC32C;
-}
-
 static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
 {
     sw_object_done(&op->object);
@@ -246,8 +206,6 @@ static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
     if (is_digest(reply, op->object.etag)) {
         op->object.digest_kind = SW_DIGEST_MD5;
         memcpy(op->object.digest, op->object.etag, 33);
-    } else {
-        read_crc(op, reply);
     }
 }
 
@@ -333,8 +291,7 @@ enum sw_step s3_judge(struct sw_op *op, const struct sw_http_reply *reply, int64
     read_error(reply, &error);
     if (op->turns < TURNS_MAX &&
         (learn_region(root, reply, &error) || learn_clock(root, reply, &error, now_ms) ||
-         learn_checksums(root, op, reply, &error) ||
-         learn_checksum_mode(root, op, reply, &error))) {
+         learn_checksums(root, op, reply, &error))) {
         op->turns++;
         return SW_STEP_SEND;
     }

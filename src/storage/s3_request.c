@@ -164,8 +164,6 @@ static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
 {
     const struct s3_root *root = s3_root_of(op->root);
 
-    if ((op->kind == SW_OP_STAT || op->kind == SW_OP_GET) && !root->no_checksum_mode)
-        s3_pairs_add(headers, "x-amz-checksum-mode", "ENABLED");
     if (op->kind == SW_OP_BEGIN && op->check_parts && !root->no_checksums)
         s3_pairs_add(headers, "x-amz-checksum-algorithm", "CRC32C");
     if (op->kind != SW_OP_PUT && op->kind != SW_OP_PART)

@@ -290,53 +290,6 @@ static void an_etag_is_a_digest_unless_the_object_is_encrypted_with_a_key(void *
     end(&talk);
 }
 
-static void a_checksum_of_the_whole_is_used_where_the_etag_is_none(void **state)
-{
-    static const struct {
-        enum sw_op_kind kind;
-        int status;
-        const char *headers;
-        enum sw_digest_kind wanted;
-    } rows[] = {
-        { SW_OP_STAT, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==\n", SW_DIGEST_CRC32C },
-        { SW_OP_STAT, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==\n"
-                           "x-amz-checksum-type: FULL_OBJECT\n", SW_DIGEST_CRC32C },
-        { SW_OP_GET, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==\n", SW_DIGEST_CRC32C },
-        { SW_OP_GET, 206, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==\n", SW_DIGEST_NONE },
-        { SW_OP_STAT, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==-2\n", SW_DIGEST_NONE },
-        { SW_OP_STAT, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7TA==\n"
-                           "x-amz-checksum-type: COMPOSITE\n", SW_DIGEST_NONE },
-        { SW_OP_STAT, 200, "ETag: \"x-2\"\nx-amz-checksum-crc32c: mnG7T!==\n", SW_DIGEST_NONE },
-        { SW_OP_STAT, 200, "ETag: \"5d41402abc4b2a76b9719d911017c592\"\n"
-                           "x-amz-checksum-crc32c: mnG7TA==\n", SW_DIGEST_MD5 },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct talk talk;
-
-        begin(&talk, with_keys, "s3://bucket-1/k", rows[i].kind);
-        assert_int_equal(answer(&talk, rows[i].status, rows[i].headers, ""), SW_STEP_DONE);
-        assert_int_equal(talk.op.object.digest_kind, rows[i].wanted);
-        if (rows[i].wanted == SW_DIGEST_CRC32C)
-            assert_string_equal(talk.op.object.digest, "9a71bb4c");       /* of "hello" */
-        end(&talk);
-    }
-}
-
-static void a_server_that_cannot_be_asked_for_checksums_is_asked_without(void **state)
-{
-    struct talk talk;
-
-    (void)state;
-    begin(&talk, with_keys, "s3://bucket-1/k", SW_OP_STAT);
-    assert_true(sends(&talk, "x-amz-checksum-mode"));
-    assert_int_equal(answer(&talk, 400, "", ""), SW_STEP_SEND);
-    assert_false(sends(&talk, "x-amz-checksum-mode"));
-    assert_int_equal(answer(&talk, 400, "", ""), SW_STEP_FAILED);
-    end(&talk);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,8 +303,6 @@ int main(void)
         cmocka_unit_test(replies_mean_what_servers_mean),
         cmocka_unit_test(a_denied_request_without_keys_names_the_variables),
         cmocka_unit_test(an_etag_is_a_digest_unless_the_object_is_encrypted_with_a_key),
-        cmocka_unit_test(a_checksum_of_the_whole_is_used_where_the_etag_is_none),
-        cmocka_unit_test(a_server_that_cannot_be_asked_for_checksums_is_asked_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,6 +166,8 @@ static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
 
     if (op->kind == SW_OP_BEGIN && op->check_parts && !root->no_checksums)
         s3_pairs_add(headers, "x-amz-checksum-algorithm", "CRC32C");
+    if (op->kind == SW_OP_GET && op->offset == 0 && op->length < 0 && !root->no_checksums)
+        s3_pairs_add(headers, "x-amz-checksum-mode", "ENABLED");
     if (op->kind != SW_OP_PUT && op->kind != SW_OP_PART)
         return;
     add_digest("content-md5", op->body_md5, headers);

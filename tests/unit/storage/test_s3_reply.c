@@ -163,6 +163,29 @@ static void a_refused_checksum_is_left_out_from_then_on(void **state)
     end(&talk);
 }
 
+static void the_checksum_of_a_whole_object_is_its_digest(void **state)
+{
+    static const struct { const char *header; enum sw_digest_kind kind; const char *digest; } rows[] = {
+        { "x-amz-checksum-crc32c: mnG7TA==\n",   SW_DIGEST_CRC32C, "9a71bb4c" },
+        { "x-amz-checksum-crc32c: mnG7TA==-8\n", SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+        { "x-amz-checksum-crc32c: mn!7TA==\n",   SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+        { "",                                    SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct talk talk;
+        char headers[200] = "ETag: \"5d41402abc4b2a76b9719d911017c592\"\n";
+
+        begin(&talk, with_keys, "s3://bucket-1/a", SW_OP_GET);
+        assert_true(sends(&talk, "x-amz-checksum-mode: ENABLED"));
+        assert_int_equal(answer(&talk, 200, strcat(headers, rows[i].header), ""), SW_STEP_DONE);
+        assert_int_equal(talk.op.object.digest_kind, rows[i].kind);
+        assert_string_equal(talk.op.object.digest, rows[i].digest);
+        end(&talk);
+    }
+}
+
 static void a_wrong_checksum_is_sent_again_with_it(void **state)
 {
     struct talk talk;
@@ -297,6 +320,7 @@ int main(void)
         cmocka_unit_test(requests_are_signed_and_hold_no_secret),
         cmocka_unit_test(a_body_is_signed_or_checked),
         cmocka_unit_test(a_refused_checksum_is_left_out_from_then_on),
+        cmocka_unit_test(the_checksum_of_a_whole_object_is_its_digest),
         cmocka_unit_test(a_wrong_checksum_is_sent_again_with_it),
         cmocka_unit_test(the_region_is_learnt_from_the_server),
         cmocka_unit_test(the_clock_is_learnt_from_the_server),

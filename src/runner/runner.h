@@ -118,6 +118,10 @@ char *runner_local_path(const char *uri);
 
 /* ---- phases ------------------------------------------------------------------------------------ */
 
+/* The files of a folder that the annotation of `entry` names; NULL without err: all of them. */
+json_t *runner_selection(const struct runner *runner, const json_t *entry, struct sw_error *err);
+const char **runner_texts(const json_t *names);       /* owned vector of borrowed texts */
+json_t *runner_excludes(const struct runner *runner, const json_t *entry);     /* owned */
 int runner_declared_inputs(struct runner *runner, struct sw_error *err);     /* config.c */
 int runner_declared_outputs(struct runner *runner, struct sw_error *err);
 int runner_config_uris(struct runner *runner, struct sw_error *err);         /* config_uris.c */

@@ -130,8 +130,11 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
     } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
         result->exit_code = RUNNER_IO;
     } else {
+        pid_t gpu_watch = runner_start_gpu_watch(runner);
+
         runner->payload->grace_ms = grace_ms * 2 / 3;
         outcome = runner_run(runner, result, &why);
+        runner_stop_gpu_watch(gpu_watch);
         runner->payload->grace_ms = grace_ms;
         if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
             outcome = -1;

@@ -8,6 +8,7 @@
  *     resume.c    the checkpoint a new attempt goes on from
  *     prepare.c   all of that in order, once for all ranks that share the folder
  *     run.c       the command: its signals, its end
+ *     gpu.c       the GPU memory it took
  *     sync.c      outputs to their destinations, while it runs and at the end
  *     life.c      the whole life, each phase a process of its own
  *
@@ -21,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/secret.h"
+#include "core/gpu.h"
 #include "core/payload.h"
 #include "storage/transfer.h"
 
@@ -57,6 +59,7 @@ char *runner_default_destination(const struct runner_place *place, const char *p
 struct runner_tally {
     int64_t files_in, bytes_in, files_out, bytes_out;
     int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
+    int64_t gpus, gpu_memory_bytes, gpu_peak_bytes;     /* of the GPU that was filled most */
     struct sw_error err;          /* why a phase failed */
 };
 
@@ -155,6 +158,11 @@ void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
 
 /* prepare, run and collect in one, as a container's first process. */
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
+
+/* gpu.c: in a process of its own, the most GPU memory that was seen in use; 0: no GPUs. */
+pid_t runner_start_gpu_watch(struct runner *runner);
+void runner_stop_gpu_watch(pid_t pid);
+bool runner_gpu_is_ours(const struct sw_gpu *gpu, const char *visible);
 
 /* report.c */
 void runner_beat(const struct runner *runner, const char *phase);

@@ -242,9 +242,11 @@ char *sw_command_with_args(const char *command, const json_t *args, const json_t
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const char *name;
     json_t *value;
-    size_t i;
+    size_t i, length = strlen(command);
 
-    sw_buf_add(&out, command);
+    while (length > 0 && strchr("\r\n", command[length - 1]))      /* of a YAML block */
+        length--;
+    sw_buf_add_bytes(&out, command, length);
     json_object_foreach((json_t *)args, name, value) {
         sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 

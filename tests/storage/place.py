@@ -10,9 +10,14 @@ import socket
 import subprocess
 import tempfile
 import time
+import traceback
 import urllib.request
 
 BUCKET = "bucket-1"
+
+
+def uri(name):
+    return f"s3://{BUCKET}/{name}"
 
 
 def free_port():
@@ -34,8 +39,8 @@ def wait_for_port(port, process, seconds=30):
 
 
 class Place:
-    def __init__(self, slipway, peers):
-        self.slipway = slipway
+    def __init__(self, slipway, peers, runner=None):
+        self.slipway, self.runner = slipway, runner
         self.root = tempfile.mkdtemp(prefix="slipway-storage-")
         self.port, self.fault_port = free_port(), free_port()
         self.processes = []
@@ -65,7 +70,10 @@ class Place:
         port = self.fault_port if faults else self.port
         return {"PATH": os.environ["PATH"], "HOME": f"{self.root}/home", "AWS_ACCESS_KEY_ID": "testkey",
                 "AWS_SECRET_ACCESS_KEY": "canary-secret-value", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-                "SLIPWAY_STATE_DIR": f"{self.root}/state", **more}
+                "SLIPWAY_STATE_DIR": f"{self.root}/state", **self.helpers(), **more}
+
+    def helpers(self):
+        return {name: os.environ[name] for name in ("SLIPWAY_LIBEXEC_DIR", "LD_LIBRARY_PATH") if name in os.environ}
 
     def run(self, *words, faults=False, timeout=120, **more):
         """The program's result; its words must never hold the secret."""
@@ -109,6 +117,40 @@ class Place:
         with open(path, "wb") as out:
             out.write(data)
         return path
+
+
+def claims_of(names):
+    """Functions of the main program that take a place, in their order."""
+    return [value for value in list(names.values())
+            if callable(value) and getattr(value, "__module__", "") == "__main__"
+            and value.__code__.co_varnames[:value.__code__.co_argcount] == ("place",)]
+
+
+def play(claims, arguments):
+    """Each claim on one place: `PROGRAM SLIPWAY RUNNER PEERS [PART_OF_A_NAME]`. Returns the exit status."""
+    slipway, runner, peers = (os.path.abspath(each) for each in arguments[1:4])
+    wanted = arguments[4] if len(arguments) > 4 else ""
+    built = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "build-peers"), peers])
+    if built.returncode:
+        return built.returncode
+    place = Place(slipway, peers, runner)
+    broken = 0
+    try:
+        for claim in claims:
+            if wanted not in claim.__name__:
+                continue
+            began = time.monotonic()
+            try:
+                place.faults()
+                told = claim(place) or ""
+                print(f"ok      {claim.__name__} ({time.monotonic() - began:.1f} s) {told}", flush=True)
+            except (AssertionError, subprocess.SubprocessError, OSError) as why:
+                broken += 1
+                line = traceback.extract_tb(why.__traceback__)[1].lineno
+                print(f"BROKEN  {claim.__name__}, line {line}: {str(why)[:3000]}", flush=True)
+    finally:
+        place.close()
+    return 1 if broken else 0
 
 
 def content(path):

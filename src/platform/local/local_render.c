@@ -233,7 +233,12 @@ static void set_command(struct sw_payload *payload, const struct sw_plan *plan, 
     }
     if (plan->args) {                        /* what the runner adds are words for the command */
         sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-        sw_autofree char *taking = sw_format("%s \"$@\"", command);
+        size_t length = strlen(command);
+        sw_autofree char *taking = NULL;
+
+        while (length > 0 && strchr("\r\n", command[length - 1]))
+            length--;
+        taking = sw_format("%.*s \"$@\"", (int)length, command);
 
         sw_buf_add(&out, "exec ");
         sw_buf_add_quoted(&out, shell);

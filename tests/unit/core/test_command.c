@@ -62,7 +62,7 @@ static void arguments_are_words_whatever_they_hold(void **state)
                                            "flag", 1, "none", "lr", 0.1, "list", 1, "a'b",
                                            "map", "x", 0);
     sw_auto(json) json_t *flags = json_pack("[s, s]", "fast", "--dry");
-    sw_autofree char *text = sw_command_with_args("tool run", args, flags);
+    sw_autofree char *text = sw_command_with_args("tool run\n", args, flags);
 
     (void)state;
     assert_string_equal(text, "tool run --output-dir '/m/j/output_dir' --name 'it'\"'\"'s $HOME'"

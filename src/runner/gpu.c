@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,19 +87,11 @@ static void watch(struct runner_tally *tally)
 
 pid_t runner_start_gpu_watch(struct runner *runner)
 {
-    pid_t parent = getpid(), pid;
-    sigset_t none;
+    pid_t pid = may_have_gpus() ? runner_fork() : -1;
 
-    if (!may_have_gpus() || (pid = fork()) < 0)
-        return 0;
-    if (pid > 0)
+    if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
     signal(SIGINT, SIG_IGN);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     watch(runner->tally);
     _exit(0);
 }

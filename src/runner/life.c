@@ -13,7 +13,6 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,18 +51,12 @@ static int run_phase(struct runner *runner, const struct phase *phase,
                      struct runner_result *result, struct sw_error *err)
 {
     struct watched watched = { runner, phase->name };
-    pid_t parent = getpid(), pid = fork();
-    sigset_t none;
+    pid_t pid = runner_fork();
     int status;
 
     if (pid < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot start a process");
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
         runner->tally->err = (struct sw_error){ 0 };
         /* Should a server that does not answer hold it up: the container's time is not ours. */
         if (phase->deadline_ms)

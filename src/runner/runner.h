@@ -159,7 +159,7 @@ void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
 /* prepare, run and collect in one, as a container's first process. */
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
 
-/* gpu.c: in a process of its own, the most GPU memory that was seen in use; 0: no GPUs. */
+/* gpu.c: in a process of its own, the most GPU memory that was seen in use; <= 0: no GPUs. */
 pid_t runner_start_gpu_watch(struct runner *runner);
 void runner_stop_gpu_watch(pid_t pid);
 bool runner_gpu_is_ours(const struct sw_gpu *gpu, const char *visible);
@@ -171,6 +171,8 @@ json_t *runner_report(const struct runner *runner, const char *phase,
 
 /* signals.c: TERM, INT, USR1, ... as events instead of interruptions. */
 void runner_block_signals(void);
+/* fork(), the child without blocked signals, and ended when we end. */
+pid_t runner_fork(void);
 int runner_next_signal(int64_t wait_ms);      /* 0: none came */
 /* Wait for a child of ours; signals are passed on, KILL after the grace. Calls tick() about once a
  * second. Returns its wait status. */

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -318,23 +317,17 @@ pid_t runner_start_syncer(struct runner *runner)
     bool any = false;
     size_t i;
     json_t *entry;
-    pid_t parent = getpid(), pid;
-    sigset_t none;
+    pid_t pid;
 
     json_array_foreach(runner->outputs, i, entry)
         any = any || every_of(runner, entry) > 0;
     if (!any)
         return 0;
-    pid = fork();
+    pid = runner_fork();
     if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
     signal(SIGTERM, end_soon);
     signal(SIGINT, SIG_IGN);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     sync_until_term(runner);
     _exit(0);
 }

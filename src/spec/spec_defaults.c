@@ -169,7 +169,8 @@ static void require_fields(const struct spec_level *level, struct spec_check *ch
             continue;
         shown = spec_shown(sw_buf_text(&check->path));
         spec_problem(check->problems,
-                     spec_source_below(level->sources, sw_buf_text(&check->path)), "%s: '%s' is required%s%s%s", shown, row->name,
+                     spec_source_below(level->sources, sw_buf_text(&check->path)),
+                     "%s: '%s' is required%s%s%s", shown, row->name,
                      row->env ? " (or set " : "", row->env ? row->env : "", row->env ? ")" : "");
     }
 }

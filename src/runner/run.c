@@ -76,6 +76,7 @@ static void become_command(void *context, struct sw_start_failure *why)
     sw_autofree char *workdir = runner_command_folder(command->runner);
 
     setpgid(0, 0);
+    runner_terminal_hand_to(getpid());
     apply_environment(command->runner);
     if (workdir && chdir(workdir) < 0) {
         *why = (struct sw_start_failure){ errno, IN_FOLDER };
@@ -149,11 +150,15 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
     runner_block_signals();
     if (make_own_outputs(runner, err) < 0)
         return -1;
+    runner_terminal_find();
     command = start(runner, result, err);
-    if (command < 0)
+    if (command < 0) {
+        runner_terminal_hand_to(getpgrp());
         return -1;
+    }
     syncer = runner_start_syncer(runner);
     status = runner_watch(command, true, runner->payload->grace_ms, result, beat, runner);
+    runner_terminal_hand_to(getpgrp());
     runner->tally->command_ms = sw_monotonic_ms() - begun;
     runner_stop_syncer(syncer, result->stop_at_ms);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -8,6 +8,7 @@
  *     resume.c    the checkpoint a new attempt goes on from
  *     prepare.c   all of that in order, once for all ranks that share the folder
  *     run.c       the command: its signals, its end
+ *     terminal.c  the terminal, handed to the command
  *     gpu.c       the GPU memory it took
  *     sync.c      outputs to their destinations, while it runs and at the end
  *     life.c      the whole life, each phase a process of its own
@@ -152,12 +153,20 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
  * then the manifest. deadline_ms: monotonic; 0: none. */
 int runner_sync(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
                 struct sw_error *err);
+/* A small text to a path or a URI; the mover must be open for the latter. */
+int runner_put_text(struct runner *runner, const char *uri, const char *text,
+                    struct sw_error *err);
 /* In a process of its own: sync whenever an output's `every` has passed, until TERM. */
 pid_t runner_start_syncer(struct runner *runner);
 void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
 
 /* prepare, run and collect in one, as a container's first process. */
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
+
+/* terminal.c: the terminal is the command's while it runs, if there is one. */
+void runner_terminal_find(void);
+void runner_terminal_hand_to(pid_t group);
+void runner_terminal_stopped(pid_t group, int by);
 
 /* gpu.c: in a process of its own, the most GPU memory that was seen in use; <= 0: no GPUs. */
 pid_t runner_start_gpu_watch(struct runner *runner);

@@ -68,8 +68,11 @@ static bool reap(pid_t child, int *status)
     bool over = false;
     int how;
 
-    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;)
-        if (pid == child) {
+    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG | WUNTRACED)) > 0;)
+        if (WIFSTOPPED(how)) {
+            if (pid == child)
+                runner_terminal_stopped(child, WSTOPSIG(how));
+        } else if (pid == child) {
             *status = how;
             over = true;
         }

@@ -130,7 +130,7 @@ static int list_file(void *context, const char *relative, const struct stat *inf
     return 0;
 }
 
-static int put_text(struct runner *runner, const char *uri, const char *text,
+int runner_put_text(struct runner *runner, const char *uri, const char *text,
                     struct sw_error *err)
 {
     sw_autofree char *path = runner_local_path(uri);
@@ -163,7 +163,7 @@ static int write_manifest(struct runner *runner, const struct output *output,
         SW_INT("exit_code", result->exit_code), SW_STR("written_at", now),
         SW_INT("bytes", all.bytes), SW_SUB_COPY("files", files));
     text = sw_json_dump_pretty(manifest);
-    return put_text(runner, uri, text, err);
+    return runner_put_text(runner, uri, text, err);
 }
 
 static void remove_manifest(struct runner *runner, const struct output *output)

@@ -173,6 +173,47 @@ static void check_args(const struct places *places, const json_t *args)
                      : "is a map: an option has one value, or a list");
 }
 
+/* TOML has no null; an output's place is filled in before it is written. Elements of a list stand
+ * where the list stands. */
+static void check_nulls(const struct places *places, const json_t *value, struct sw_buf *path,
+                        const char *list, const json_t *outputs)
+{
+    const char *source = spec_source_below(places->sources, sw_buf_text(path)), *key;
+    size_t mark = path->length, i;
+    json_t *inside;
+
+    source = source ? source : list;
+    if (json_is_null(value) && !json_object_get(outputs, sw_buf_text(path) + strlen("config."))) {
+        sw_autofree char *shown = spec_shown(sw_buf_text(path));
+
+        spec_problem(places->problems, source,
+                     "%s: has no value, which TOML cannot say (config_format: yaml and json can)",
+                     shown);
+    }
+    json_object_foreach((json_t *)value, key, inside) {
+        sw_path_add_key(path, key);
+        check_nulls(places, inside, path, NULL, outputs);
+        path->length = mark;
+    }
+    json_array_foreach(value, i, inside) {
+        sw_path_add_index(path, i);
+        check_nulls(places, inside, path, source, outputs);
+        path->length = mark;
+    }
+    if (path->data)
+        path->data[mark] = '\0';
+}
+
+static void check_toml(const struct places *places, const json_t *values)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+
+    if (!places->config || strcmp(sw_json_str(values, "config_format"), "toml") != 0)
+        return;
+    sw_path_add_key(&path, "config");
+    check_nulls(places, places->config, &path, NULL, json_object_get(values, "config_outputs"));
+}
+
 void spec_check_places(const struct spec_level *level, struct spec_problems *problems)
 {
     const json_t *values = level->values;
@@ -198,6 +239,7 @@ void spec_check_places(const struct spec_level *level, struct spec_problems *pro
                          "the job has neither");
         return;
     }
+    check_toml(&places, values);
     check_config_inputs(&places, inputs);
     check_config_outputs(&places, outputs, inputs);
 }

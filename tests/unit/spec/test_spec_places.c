@@ -34,6 +34,8 @@ static void names_of_args_are_places_too(void **state)
         .flags = { "args.epochs", "5" } });
 
     (void)state;
+    sw_spec_free(must_resolve(&(struct given){ .job =
+        "command: x\nconfig_format: toml\nconfig: {r: null, s: {t: null}}\nconfig_outputs: [r, s.t]\n" }));
     expect_json(json_object_get(spec->job, "args"),
                 "{\"epochs\":5,\"data\":\"s3://b/d/\",\"amp\":true,\"sizes\":[1,2]}");
     expect_json(json_object_get(spec->job, "config_inputs"),
@@ -89,6 +91,9 @@ static const struct {
     { "command: x\nconfig: {a: 1}\nconfig_outputs: [a..b]\n", "is not a place such as" },
     { "command: x\ninputs: {/i: {from: s3://b/i/, selective: {annotation: /no, keys: [f]}}}\n",
       "inputs: '/i' selects by an annotation that has to be an input declared before it" },
+    { "command: x\nconfig_format: toml\nconfig: {a: {b: null, c: [1, null], d: 1}}\n",
+      "job.yaml:3:14: config.a.b: has no value, which TOML cannot say (config_format: yaml and json can)\n"
+      "job.yaml:3:23: config.a.c[1]: has no value" },
     { "command: x\ncache: lustre\n", "job.yaml:2:1: cache: 'lustre' is not an absolute path without '..'" },
     { "command: x\ncode: {recipe: a/b}\n", "'a/b' is not the name of a folder below recipes/" },
     { "command: x\nflags: [a=b]\n", "job.yaml:2:9: flags: 'a=b' is not the name of an option" },

@@ -79,9 +79,10 @@ static void watch(struct runner_tally *tally)
     int count = our_gpus(gpus);
     struct sw_gpu_meter *meter = count > 0 ? sw_gpu_meter_open(gpus, count) : NULL;
 
-    for (; meter; sw_sleep_ms(LOOK_EVERY_MS)) {
+    while (meter) {                       /* until we are ended */
         sw_gpu_meter_read(meter, gpus);
         note(tally, gpus, count);
+        sw_sleep_ms(LOOK_EVERY_MS);
     }
 }
 

@@ -78,20 +78,21 @@ char *sw_entrypoint(struct sw_session *session, const struct sw_request *request
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_auto(sw_bundle) struct sw_bundle code = { 0 };
     __attribute__((cleanup(found_runners_auto))) struct found_runners runners = { 0 };
-    sw_auto(sw_buf) struct sw_buf steps = SW_BUF_INIT, text = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf steps = SW_BUF_INIT, text = SW_BUF_INIT, ca = SW_BUF_INIT;
     sw_autofree char *what = NULL;
 
     if (api_plan_make(session, request, &made, err) < 0)
         return NULL;
     payload = sw_entrypoint_payload(made.plan, err);
-    if (!payload || pack_code(made.plan, &code, &what, err) < 0)
+    if (!payload || pack_code(made.plan, &code, &what, err) < 0 ||
+        sw_payload_take_ca(payload, &ca, err) < 0)
         return NULL;
     sw_entrypoint_describe(&steps, payload);
     if (script) {
         if (find_runners(session, &runners, err) < 0)
             return NULL;
         sw_entrypoint_script(&text, payload, runners.items, runners.count,
-                             code.bytes ? &code : NULL);
+                             code.bytes ? &code : NULL, &ca);
     }
     return api_text(sw_json_object(
         SW_INT("version", 1), SW_STR("id", made.plan->job_id),

@@ -102,10 +102,12 @@ sw_crc_fn *sw_crc32c_hardware(void)
 }
 
 #elif defined(__aarch64__)
+#include <arm_acle.h>
 #include <arm_neon.h>
 #include <sys/auxv.h>
 
-#define HAS_SHA2 (1u << 6)      /* HWCAP_SHA2; musl and glibc agree on the kernel's number */
+#define HAS_SHA2 (1u << 6)      /* HWCAP_SHA2; musl and glibc agree on the kernel's numbers */
+#define HAS_CRC  (1u << 7)      /* HWCAP_CRC32 */
 
 __attribute__((target("+crypto")))
 static void sha256_arm(uint32_t state[8], const unsigned char *bytes, size_t count)
@@ -140,9 +142,23 @@ sw_block_fn *sw_sha256_hardware(void)
     return getauxval(AT_HWCAP) & HAS_SHA2 ? sha256_arm : NULL;
 }
 
+__attribute__((target("+crc")))
+static uint32_t crc32c_arm(uint32_t crc, const unsigned char *bytes, size_t length)
+{
+    for (; length >= 8; length -= 8, bytes += 8) {
+        uint64_t word;
+
+        memcpy(&word, bytes, 8);
+        crc = __crc32cd(crc, word);
+    }
+    for (; length; length--)
+        crc = __crc32cb(crc, *bytes++);
+    return crc;
+}
+
 sw_crc_fn *sw_crc32c_hardware(void)
 {
-    return NULL;
+    return getauxval(AT_HWCAP) & HAS_CRC ? crc32c_arm : NULL;
 }
 
 #else

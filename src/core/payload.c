@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/trusted.h"
 
 static const char *const format_words[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
@@ -31,7 +33,7 @@ static const struct field {
     ROW(outputs, DOCUMENT),   ROW(exclude, DOCUMENT),  ROW(config, DOCUMENT),
     ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
-    ROW(checkpoint, DOCUMENT),
+    ROW(checkpoint, DOCUMENT), ROW(ca, TEXT),
 #undef ROW
 };
 
@@ -51,6 +53,27 @@ void sw_payload_free(struct sw_payload *payload)
             json_decref(*(json_t **)at);
     }
     free(payload);
+}
+
+int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err)
+{
+    const char *variable = NULL, *path = sw_trusted_named(&variable);
+    sw_autofree char *text = NULL;
+    size_t length = 0;
+
+    if (!path)
+        return 0;
+    text = sw_file_read(path, SW_TRUSTED_MAX, &length, err);
+    if (!text)
+        return sw_wrap(err, "the certificates that %s names", variable);
+    if (sw_trusted_pick(text, length, pem) == 0) {
+        sw_fail(err, SW_E_SPEC, "%s names '%s', which holds no certificate (PEM)", variable, path);
+        return sw_hint(err, "unset %s, or name a file with -----BEGIN CERTIFICATE----- in it",
+                       variable);
+    }
+    free(payload->ca);
+    payload->ca = sw_strdup(SW_PAYLOAD_CA);
+    return 0;
 }
 
 json_t *sw_payload_to_json(const struct sw_payload *payload)

@@ -33,6 +33,8 @@ struct sw_payload {
     json_t *credentials;      /* array of names that only the runner may see */
     char *mount;              /* shared cache: s3://b/k is <mount>/b/k; NULL: none */
     json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
+    char *ca;                 /* file beside the payload with the certificates to believe (PEM); NULL:
+                                 whatever the place has, or what the runner carries */
 
     json_t *inputs;           /* array of {"path": local target, "from": source, "extract"} */
     json_t *outputs;          /* array of {"path", "to" or null, "every_ms", "exclude"} */
@@ -54,6 +56,13 @@ struct sw_payload {
 struct sw_payload *sw_payload_new(void);
 void sw_payload_free(struct sw_payload *payload);
 SW_DEFINE_AUTO(sw_payload, struct sw_payload *, sw_payload_free)
+
+/* The certificates that the user named on this machine ($SSL_CERT_FILE, ..., base/trusted.h), for the
+ * runner to believe as well: names them in payload->ca and puts them into `pem`. Whoever places the
+ * payload writes `pem` beside it under that name (0644). Nothing named: `pem` stays empty. -1: the
+ * file that was named cannot be read or holds none. */
+#define SW_PAYLOAD_CA "ca.pem"
+int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err);
 
 json_t *sw_payload_to_json(const struct sw_payload *payload);
 struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err);

@@ -3,8 +3,8 @@
  * webhook.c - post the event as JSON: three tries, thirty seconds each at most.
  *
  * The address often is a secret (whoever knows a chat's webhook may write there), so it may be
- * given as ${NAME}, and it never stands in what we report. A refusal (4xx) is final; a server's
- * own trouble (5xx) and a broken connection are worth another try.
+ * given as ${NAME}, and it never stands in what we report. A refusal is final, theirs (4xx) or ours
+ * (its certificate); a server's own trouble (5xx) and a broken connection are worth another try.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +50,8 @@ static int try_once(const char *url, const char *body, char **result)
 
     free(sw_take(*result));
     if (sw_http_post_json(url, body, TIMEOUT_MS, &status, &why) < 0) {
-        *result = sw_strdup(why.message);
-        return why.code == SW_E_SPEC ? -1 : 1;
+        *result = sw_format("%s%s%s", why.message, why.hint[0] ? "; " : "", why.hint);
+        return why.code == SW_E_SPEC || why.code == SW_E_REFUSED ? -1 : 1;
     }
     *result = sw_format("answered %ld", status);
     if (status >= 200 && status < 300)

@@ -29,9 +29,7 @@
     X(multi_setopt, curl_multi_setopt)                \
     X(multi_add_handle, curl_multi_add_handle)        \
     X(multi_remove_handle, curl_multi_remove_handle)  \
-    X(multi_perform, curl_multi_perform)              \
-    X(multi_poll, curl_multi_poll)                    \
-    X(multi_wakeup, curl_multi_wakeup)                \
+    X(multi_socket_action, curl_multi_socket_action)  \
     X(multi_info_read, curl_multi_info_read)          \
     X(multi_strerror, curl_multi_strerror)
 

@@ -29,9 +29,10 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
-    http->ca_file = http_ca_find(http->options.ca_file);
+    http->ca_file = http->options.ca_length ? NULL : trust_file(http->options.ca_file);
+    http->epoll_fd = http->wake_fd = -1;
     http->multi = curl->multi_init();
-    if (!http->multi) {
+    if (!http->multi || http_wait_open(http) < 0) {
         sw_fail(err, SW_E_INTERNAL, "libcurl cannot be set up");
         sw_http_close(http);
         return NULL;
@@ -82,6 +83,8 @@ void sw_http_close(struct sw_http *http)
         http->curl->easy_cleanup(http->idle[--http->idle_count]);
     if (http->multi)
         http->curl->multi_cleanup(http->multi);
+    trust_release(http);
+    http_wait_close(http);
     free(http->ca_file);
     free(http);
 }
@@ -143,10 +146,9 @@ static void finish(struct sw_http *http, const CURLMsg *message)
     sw_http_reply_done(&reply);
 }
 
-static int perform(struct sw_http *http, size_t *finished, struct sw_error *err)
+static int collect(struct sw_http *http, CURLMcode result, size_t *finished, struct sw_error *err)
 {
-    int running, left;
-    CURLMcode result = http->curl->multi_perform(http->multi, &running);
+    int left;
     const CURLMsg *message;
 
     if (result != CURLM_OK)
@@ -163,17 +165,9 @@ int sw_http_work(struct sw_http *http, int64_t wait_ms, struct sw_error *err)
 {
     size_t finished = 0;
 
-    if (perform(http, &finished, err) < 0)
+    if (collect(http, http_wait_timer(http), &finished, err) < 0)
         return -1;
-    if (finished)
-        return 0;
-    http->curl->multi_poll(http->multi, NULL, 0, (int)wait_ms, NULL);
-    return perform(http, &finished, err);
-}
-
-void sw_http_wake(struct sw_http *http)
-{
-    http->curl->multi_wakeup(http->multi);
+    return finished ? 0 : collect(http, http_wait(http, wait_ms), &finished, err);
 }
 
 static void keep_reply(void *context, struct sw_http_reply *reply)
@@ -197,7 +191,9 @@ int sw_http_ask(struct sw_http *http, struct sw_http_request *request,
             sw_http_drop(http, &wait);
             return -1;
         }
-    if (reply->status == 0)
-        return sw_fail(err, reply->failure, "%s", reply->why);
+    if (reply->status == 0) {
+        sw_fail(err, reply->failure, "%s", reply->why);
+        return reply->hint ? sw_hint(err, "%s", reply->hint) : -1;
+    }
     return 0;
 }

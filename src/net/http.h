@@ -19,9 +19,9 @@
 #include "base/error.h"
 
 struct sw_http_options {
-    const char *ca_file;         /* NULL: $SSL_CERT_FILE, $CURL_CA_BUNDLE, then the usual places */
-    const void *ca_bytes;        /* certificates in memory (PEM), for images without any; borrowed
-                                    as long as the connection pool lives; used when no file is found */
+    const char *ca_file;         /* whom to believe; NULL: as net/trust.h says */
+    const void *ca_bytes;        /* or the certificates themselves (PEM), borrowed as long as the
+                                    connection pool lives */
     size_t ca_length;
     int connections;             /* kept open at most; 0: 128 */
     int64_t connect_ms;          /* 0: 10 s */
@@ -49,6 +49,7 @@ struct sw_http_reply {
     enum sw_code failure;        /* SW_OK, or SW_E_UNREACHABLE, _TIMEOUT, _INTERRUPTED (sink said
                                     no), _REFUSED (certificate, reply too large), _IO ... */
     char why[512];               /* words for `failure`: host and reason, never a header value */
+    const char *hint;            /* what to do about it; NULL: we do not know */
     bool retriable;              /* `failure` is of a kind that may pass: cut, refused, stalled */
 };
 
@@ -76,6 +77,8 @@ struct sw_http_request {
     void *sink_context;
     size_t reply_limit;          /* 0: 1 MiB */
     bool large;                  /* much data: worth a big buffer */
+    bool plain_said;             /* the user named this server with http://: a credential may go
+                                    there in the open. Else it goes over https or to loopback only */
 };
 #define SW_HTTP_REQUEST_INIT { .body_fd = -1 }
 

@@ -17,6 +17,7 @@
 #include "net/retry.h"
 
 #define LARGE_BUFFER (256L * 1024)
+#define USUAL_BUFFER (68L * 1024)      /* a small object and its headers in one read */
 
 /* ---- the reply comes ------------------------------------------------------------------------ */
 
@@ -92,16 +93,13 @@ static size_t give_body(char *out, size_t one, size_t room, void *context)
     const struct sw_http_request *request = &flight->request;
     int64_t left = request->body_length - flight->sent;
     size_t part = (int64_t)(room * one) < left ? room * one : (size_t)left;
-    ssize_t got = (ssize_t)part;
+    ssize_t got;
 
     if (!part)
         return 0;
-    if (request->body_fd < 0)
-        memcpy(out, (const char *)request->body + flight->sent, part);
-    else
-        while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
-               errno == EINTR) {
-        }
+    while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
+           errno == EINTR) {
+    }
     if (got <= 0) {
         flight->read_failed = true;
         return CURL_READFUNC_ABORT;
@@ -136,6 +134,13 @@ static void set_method(struct flight *flight)
         curl->easy_setopt(flight->easy, CURLOPT_CUSTOMREQUEST, request->method);
     if (!upload)
         return;
+    if (request->body_fd < 0 && request->body_length > 0) {
+        /* As a form, a small body leaves in one piece with its headers: one packet, one read. */
+        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                          (curl_off_t)request->body_length);
+        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDS, request->body);
+        return;
+    }
     curl->easy_setopt(flight->easy, CURLOPT_UPLOAD, 1L);
     curl->easy_setopt(flight->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_length);
     curl->easy_setopt(flight->easy, CURLOPT_READFUNCTION, give_body);
@@ -146,18 +151,15 @@ static void set_method(struct flight *flight)
         curl->easy_setopt(flight->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
 }
 
-static void set_trust(struct flight *flight)
-{
-    const struct sw_http *http = flight->http;
-    struct curl_blob blob = {
-        .data = (void *)http->options.ca_bytes, .len = http->options.ca_length,
-        .flags = CURL_BLOB_NOCOPY,
-    };
+/* What libcurl would add by itself; an empty one takes it away. */
+static const char *const unwanted[] = { "Expect:", "Content-Type:" };
 
-    if (http->ca_file)
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO, http->ca_file);
-    else if (blob.len)
-        http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
+static bool is_given(const struct sw_http_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strncasecmp(request->headers[i], name, strlen(name)) == 0)
+            return true;
+    return false;
 }
 
 static void set_headers(struct flight *flight)
@@ -166,7 +168,9 @@ static void set_headers(struct flight *flight)
 
     for (size_t i = 0; i < flight->request.header_count; i++)
         flight->headers = curl->slist_append(flight->headers, flight->request.headers[i]);
-    flight->headers = curl->slist_append(flight->headers, "Expect:");
+    for (size_t i = 0; i < SW_COUNT(unwanted); i++)
+        if (!is_given(&flight->request, unwanted[i]))
+            flight->headers = curl->slist_append(flight->headers, unwanted[i]);
     curl->easy_setopt(flight->easy, CURLOPT_HTTPHEADER, flight->headers);
 }
 
@@ -178,7 +182,8 @@ void flight_prepare(struct flight *flight)
 
     curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
     curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
+                      http_tls_required(&flight->request) ? "https" : "http,https");
     curl->easy_setopt(easy, CURLOPT_HTTP_VERSION,
                       (long)(options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     curl->easy_setopt(easy, CURLOPT_PIPEWAIT, (long)options->http2);
@@ -194,10 +199,9 @@ void flight_prepare(struct flight *flight)
     curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, flight);
     curl->easy_setopt(easy, CURLOPT_PRIVATE, flight);
-    if (flight->request.large)
-        curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
+    curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, flight->request.large ? LARGE_BUFFER : USUAL_BUFFER);
     set_method(flight);
-    set_trust(flight);
+    trust_apply(flight);
     set_headers(flight);
 }
 
@@ -238,14 +242,55 @@ static void host_of(const char *url, char *out, size_t room)
     snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), begin);
 }
 
+/* Our own words where we have better ones than libcurl; NULL: its words will do. */
+static const char *own_words(const struct flight *flight, CURLcode result, const char **hint)
+{
+    if (flight->too_large)
+        return "the reply is larger than any honest one";
+    if (flight->read_failed)
+        return "the file to send became shorter";
+    if (result == CURLE_PEER_FAILED_VERIFICATION)
+        return http_tls_refusal(flight->error, hint);
+    if (result == CURLE_SSL_CACERT_BADFILE) {
+        *hint = http_tls_no_bundle_hint();
+        return flight->http->ca_file ? "the certificates to believe cannot be read"
+                                     : "there are no certificates here to judge its own by";
+    }
+    if (result == CURLE_GOT_NOTHING && !sw_text_starts(flight->request.url, "https:"))
+        *hint = "a server that hangs up at once may want https:// in its address";
+    if (result == CURLE_SSL_CONNECT_ERROR)
+        *hint = "the server may speak no TLS at all (then its address begins with http://), or only "
+                "versions that this program does not";
+    if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&flight->request)) {
+        *hint = "give the endpoint with https://, or say http:// in it yourself";
+        return "a credential is not sent there without TLS";
+    }
+    return NULL;
+}
+
+static void say_why(struct flight *flight, CURLcode result)
+{
+    struct sw_http_reply *reply = &flight->reply;
+    const char *own = own_words(flight, result, &reply->hint);
+    const char *said = flight->error[0] ? flight->error : flight->http->curl->easy_strerror(result);
+    const char *trusted = flight->http->ca_file ? flight->http->ca_file : "the bundle inside";
+    bool about_trust = result == CURLE_PEER_FAILED_VERIFICATION ||
+                       result == CURLE_SSL_CACERT_BADFILE;
+    char host[128];
+
+    host_of(flight->request.url, host, sizeof host);
+    if (own && about_trust)
+        snprintf(reply->why, sizeof reply->why, "%s: %s (%s; trusted: %s)", host, own, said, trusted);
+    else
+        snprintf(reply->why, sizeof reply->why, "%s: %s", host, own ? own : said);
+}
+
 void flight_judge(struct flight *flight, CURLcode result)
 {
     struct sw_http_reply *reply = &flight->reply;
-    char host[128];
 
     if (result == CURLE_OK)
         return;
-    host_of(flight->request.url, host, sizeof host);
     reply->failure = SW_E_UNREACHABLE;
     for (size_t i = 0; i < SW_COUNT(ends); i++)
         if (ends[i].result == result) {
@@ -259,11 +304,7 @@ void flight_judge(struct flight *flight, CURLcode result)
     else if (flight->read_failed)
         reply->failure = SW_E_IO;
     reply->retriable = reply->retriable && !flight->refused_by_sink && !flight->read_failed;
-    snprintf(reply->why, sizeof reply->why, "%s: %s", host,
-             flight->too_large          ? "the reply is larger than any honest one"
-             : flight->read_failed      ? "the file to send became shorter"
-             : flight->error[0] != '\0' ? flight->error
-                                        : flight->http->curl->easy_strerror(result));
+    say_why(flight, result);
     if (!flight->refused_by_sink)
         reply->status = 0;
 }

@@ -34,14 +34,37 @@ struct sw_http {
     CURL *idle[HTTP_IDLE_MAX];
     size_t idle_count;
     struct sw_http_options options;
-    char *ca_file;                     /* NULL: libcurl's own, or ca_bytes */
+    char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
+    struct trust *trust;               /* trust_mbedtls.c's own */
+
+    int epoll_fd, wake_fd;
+    int64_t timer_ms;                  /* when libcurl wants to be called; -1: not at all */
+    unsigned char *wanted;             /* CURL_POLL_... by socket; 0: nobody listens */
+    size_t wanted_room;
+    int sleep;                         /* touched by sw_http_wake() in other threads */
 };
 
 /* http_flight.c */
 void flight_prepare(struct flight *flight);
 void flight_judge(struct flight *flight, CURLcode result);
 
-/* http_ca.c: an owned path to a certificate bundle, or NULL. */
-char *http_ca_find(const char *wanted);
+/* http_wait.c: let libcurl handle what is ready within that time; or only what is due. */
+int http_wait_open(struct sw_http *http);
+void http_wait_close(struct sw_http *http);
+CURLMcode http_wait(struct sw_http *http, int64_t wait_ms);
+CURLMcode http_wait_timer(struct sw_http *http);
+
+/* trust.c: an owned path to a certificate bundle, or NULL. */
+char *trust_file(const char *wanted);
+
+/* trust_curl.c or trust_mbedtls.c: whom this request believes; and the pool is closed. */
+void trust_apply(struct flight *flight);
+void trust_release(struct sw_http *http);
+
+/* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we
+ * do not know). May this request travel over https only? */
+const char *http_tls_refusal(const char *said, const char **hint);
+const char *http_tls_no_bundle_hint(void);
+bool http_tls_required(const struct sw_http_request *request);
 
 #endif

@@ -18,6 +18,7 @@ struct outcome {
     int status;
     enum sw_code failure;
     char why[512];
+    const char *hint;
 };
 
 static void note_outcome(void *context, struct sw_http_reply *reply)
@@ -28,6 +29,7 @@ static void note_outcome(void *context, struct sw_http_reply *reply)
     outcome->status = reply->status;
     outcome->failure = reply->failure;
     snprintf(outcome->why, sizeof outcome->why, "%s", reply->why);
+    outcome->hint = reply->hint;
 }
 
 static int wait_for(struct sw_http *http, struct outcome *outcome, int64_t deadline_ms,
@@ -43,9 +45,10 @@ static int wait_for(struct sw_http *http, struct outcome *outcome, int64_t deadl
         if (sw_http_work(http, left, err) < 0)
             return -1;
     }
-    if (outcome->status == 0)
-        return sw_fail(err, outcome->failure ? outcome->failure : SW_E_UNREACHABLE, "%s",
-                       outcome->why);
+    if (outcome->status == 0) {
+        sw_fail(err, outcome->failure ? outcome->failure : SW_E_UNREACHABLE, "%s", outcome->why);
+        return outcome->hint ? sw_hint(err, "%s", outcome->hint) : -1;
+    }
     return 0;
 }
 

@@ -238,7 +238,7 @@ static void add_choose_folder(struct sw_buf *out, const struct sw_payload *paylo
 
 void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
-                          const struct sw_bundle *code)
+                          const struct sw_bundle *code, const struct sw_buf *ca)
 {
     sw_auto(json) json_t *letter = sw_payload_to_json(payload);
     sw_autofree char *text = sw_json_dump(letter);
@@ -249,6 +249,8 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
     add_heredoc(out, "\"$slipway_dir/payload.json\"", text, strlen(text));
     if (code && code->length)
         add_heredoc(out, "\"$slipway_dir/code.tar.gz\"", code->bytes, code->length);
+    if (payload->ca)
+        add_heredoc(out, "\"$slipway_dir/" SW_PAYLOAD_CA "\"", ca->data, ca->length);
     sw_buf_add(out, "umask 022\n"
                     "exec \"$slipway_dir/slipway-runner\" all --cleanup \"$slipway_dir\""
                     " \"$slipway_dir/payload.json\"\n");

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "net/trust.h"
 #include "runner/archive.h"
 #include "runner/runner.h"
 
@@ -122,6 +123,15 @@ static int read_call(int argc, char **argv, struct call *call)
     return call->mode && call->payload ? 0 : -1;
 }
 
+/* The certificates that came with the job lie beside the payload. */
+static int trust(const struct runner *runner, struct sw_error *err)
+{
+    sw_autofree char *path = runner->payload->ca
+                                 ? sw_path_join(runner->letter_folder, runner->payload->ca) : NULL;
+
+    return sw_trust_job(path, err);
+}
+
 static int go(const struct call *call, struct runner_result *result, struct sw_error *err)
 {
     struct sw_payload *payload = read_payload(call->payload, err);
@@ -129,7 +139,8 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
 
     if (runner)
         runner->letter_folder = runner_folder_of(call->payload);
-    if (!runner || runner_take_secrets(payload, call->secrets_file, call->secrets_fd, err) < 0)
+    if (!runner || runner_take_secrets(payload, call->secrets_file, call->secrets_fd, err) < 0 ||
+        trust(runner, err) < 0)
         return -1;
     return call->mode->go(runner, result, err);
 }

@@ -256,6 +256,16 @@ static void set_style(const char *style, struct s3_settings *out)
     out->virtual_style = sw_text_same(style, "virtual");
 }
 
+/* AWS's own setting, in the profile. */
+static void set_signing(const struct profile *profile, struct s3_settings *out)
+{
+    sw_autofree char *said = profile_value(profile, "payload_signing_enabled");
+
+    out->sign_payload = sw_text_same_nocase(said, "true")    ? S3_ALWAYS
+                        : sw_text_same_nocase(said, "false") ? S3_NEVER
+                                                             : S3_AS_NEEDED;
+}
+
 int s3_settings_read(const struct sw_storage_options *options, struct s3_settings *out,
                      struct sw_error *err)
 {
@@ -272,6 +282,7 @@ int s3_settings_read(const struct sw_storage_options *options, struct s3_setting
     endpoint = endpoint ? endpoint : profile_value(&profile, "endpoint_url");
     region = region ? region : profile_value(&profile, "region");
     set_style(sw_storage_env(options, "SLIPWAY_S3_ADDRESSING"), out);
+    set_signing(&profile, out);
     out->region_given = region != NULL;
     out->region = region ? sw_take(region) : sw_strdup("us-east-1");
     if (keys_from_env(options, &out->keys, err) == 0 &&

@@ -64,7 +64,7 @@ static enum sw_step ask_hub(struct sw_op *op, int step, const char *method, char
     op->note = sw_strdup(url);
     op->step = step;
     hub_request(request, method, url);
-    hub_add_bearer(request, root->token);
+    hub_add_bearer(request, root->token, root->endpoint);
     if (op->kind == SW_OP_GET)
         hub_add_range(request, op);
     return SW_STEP_SEND;

@@ -120,9 +120,12 @@ void hub_add_range(struct sw_http_request *request, const struct sw_op *op)
     sw_http_request_header(request, "Range", range);
 }
 
-void hub_add_bearer(struct sw_http_request *request, const char *token)
+void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint)
 {
     char *value = token ? sw_format("Bearer %s", token) : NULL;
+
+    /* Ours begin with https://, so an endpoint without TLS is one that the user named. */
+    request->plain_said = sw_http_same_host(request->url, endpoint);
 
     if (value)
         sw_http_request_header(request, "Authorization", value);
@@ -149,6 +152,13 @@ bool hub_link_is_over(int status)
     return status == 400 || status == 401 || status == 403 || status == 404 || status == 410;
 }
 
+int hub_stays_secure(const char *from, const char *to, struct sw_error *err)
+{
+    if (!sw_text_starts(from, "https://") || sw_text_starts(to, "https://"))
+        return 0;
+    return sw_fail(err, SW_E_REFUSED, "the server leads from https to an address without TLS");
+}
+
 char *hub_redirect(const struct sw_http_reply *reply, const char *asked, struct sw_error *err)
 {
     sw_autofree char *told = sw_http_header(reply, "Location");
@@ -158,11 +168,7 @@ char *hub_redirect(const struct sw_http_reply *reply, const char *asked, struct 
         sw_fail(err, SW_E_REFUSED, "the server redirects to nowhere (status %d)", reply->status);
         return NULL;
     }
-    if (sw_text_starts(asked, "https://") && !sw_text_starts(url, "https://")) {
-        sw_fail(err, SW_E_REFUSED, "the server redirects from https to an address without TLS");
-        return NULL;
-    }
-    return sw_take(url);
+    return hub_stays_secure(asked, url, err) < 0 ? NULL : sw_take(url);
 }
 
 void hub_set_digest(struct sw_object *object, const char *hex)

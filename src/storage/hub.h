@@ -37,11 +37,13 @@ bool hub_hex(const char *text, size_t length);      /* exactly so many lower-cas
 /* GET (or POST) of an address, taken over; the reply is bounded and never compressed. */
 void hub_request(struct sw_http_request *request, const char *method, char *url);
 void hub_add_range(struct sw_http_request *request, const struct sw_op *op);
-void hub_add_bearer(struct sw_http_request *request, const char *token);
+void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint);
 /* The answer as JSON; NULL: SW_E_REFUSED "`what`: ... is no JSON". */
 json_t *hub_json(const struct sw_http_reply *reply, const char *what, struct sw_error *err);
 bool hub_is_redirect(int status);
 bool hub_link_is_over(int status);          /* what a file host says to an expired link */
+/* A redirect or link may not lead from https to http: -1 + err. */
+int hub_stays_secure(const char *from, const char *to, struct sw_error *err);
 /* The address a redirect means, owned. NULL: there is none, or it leads from https to http. */
 char *hub_redirect(const struct sw_http_reply *reply, const char *asked, struct sw_error *err);
 void hub_set_digest(struct sw_object *object, const char *hex);   /* sha256 or git sha1, by length */

@@ -131,7 +131,8 @@ static enum sw_step ask_ngc(struct sw_op *op, int step, char *url,
     if (door_of(root)->guest)
         sw_http_request_header(request, "X-NGC-Guest-Token", root->guest_id);
     else
-        hub_add_bearer(request, root->key_kind == NGC_KEY_LEGACY ? root->token : root->key);
+        hub_add_bearer(request, root->key_kind == NGC_KEY_LEGACY ? root->token : root->key,
+                       root->api);
     return SW_STEP_SEND;
 }
 
@@ -147,6 +148,7 @@ static enum sw_step ask_token(struct sw_op *op, struct sw_http_request *request)
     hub_request(request, "GET", token_url(root));
     sw_http_request_header(request, "Accept", "application/json");
     sw_http_request_header(request, "Authorization", value);
+    request->plain_said = sw_http_same_host(request->url, root->auth);
     hub_wipe(pair);
     hub_wipe(coded);
     hub_wipe(value);
@@ -314,10 +316,12 @@ static enum sw_step linked(struct sw_op *op, const struct sw_http_reply *reply,
     char *url = ngc_read_link(reply, op->key, what, err);
     enum sw_step step = SW_STEP_FAILED;
 
-    if (!url)
-        return step;
-    hub_link_keep(&root->links, op->key, url, NULL, -1);
-    step = ask_file_host(op, url, request);
+    if (url && hub_stays_secure(root->api, url, err) < 0)
+        sw_wrap(err, "%s", what);
+    else if (url) {
+        hub_link_keep(&root->links, op->key, url, NULL, -1);
+        step = ask_file_host(op, url, request);
+    }
     hub_wipe(url);
     return step;
 }

@@ -60,6 +60,8 @@ enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, in
 
     if (reply->status == 0) {
         sw_fail(err, reply->failure, "%s: %s", what, reply->why);
+        if (reply->hint)
+            sw_hint(err, "%s", reply->hint);
         return reply->retriable ? SW_STEP_LATER : SW_STEP_FAILED;
     }
     if (reply->status >= 200 && reply->status < 300)

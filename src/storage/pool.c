@@ -2,11 +2,17 @@
 /*
  * pool.c - see pool.h. Threads are made when there is work for them, at most POOL_THREADS: on a
  * network file system each rename takes a round trip, and eight of them at once take one too.
+ *
+ * A light job on a local disk is over before another thread would have been woken. With two processors
+ * or fewer, where that thread would only take the place of the server or of the loop, it is done at
+ * once; a single one that took long (a network file system, a full queue of the disk) sends the next
+ * few hundred to threads. Elsewhere a thread is woken only when those awake fall behind.
  */
 #include "storage/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>
@@ -15,6 +21,9 @@
 
 #define POOL_THREADS 8
 #define POOL_STACK   (256 * 1024)
+#define BEHIND       4                     /* jobs that may wait for each thread awake */
+#define QUICK_NS     2000000               /* a light job that took longer was not light */
+#define DISTRUST     256                   /* ... nor will be this many more */
 
 struct pool {
     pthread_mutex_t lock;
@@ -23,16 +32,30 @@ struct pool {
     struct pool_job *finished, **finished_end;
     pthread_t threads[POOL_THREADS];
     size_t thread_count, idle, queued;
+    size_t busy;                           /* threads at jobs that are not heavy, or on their way */
+    size_t distrust;                       /* light jobs that go to threads; touched by the loop only */
     size_t pending;                        /* touched by the loop only */
-    bool closing, poked;
+    bool closing, poked, few_processors;
     void (*wake)(void *context);
     void *wake_context;
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 struct pool *pool_new(void)
 {
     struct pool *pool = sw_new(struct pool);
     pthread_condattr_t attributes;
+    cpu_set_t ours;
+
+    CPU_ZERO(&ours);
+    pool->few_processors = sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) <= 2;
 
     pthread_mutex_init(&pool->lock, NULL);
     pthread_condattr_init(&attributes);
@@ -57,10 +80,11 @@ static struct pool_job *next_job(struct pool *pool)
 {
     struct pool_job *job;
 
-    pool->idle++;
-    while (!pool->todo && !pool->closing)
+    while (!pool->todo && !pool->closing) {
+        pool->idle++;
+        pool->busy--;
         pthread_cond_wait(&pool->work, &pool->lock);
-    pool->idle--;
+    }
     if (pool->closing)
         return NULL;
     job = pool->todo;
@@ -78,8 +102,10 @@ static void hand_back(struct pool *pool, struct pool_job *job)
     job->next = NULL;
     *pool->finished_end = job;
     pool->finished_end = &job->next;
+    if (!first)
+        return;
     pthread_cond_signal(&pool->ready);
-    if (first && pool->wake)
+    if (pool->wake)
         pool->wake(pool->wake_context);
 }
 
@@ -90,9 +116,13 @@ static void *thread_main(void *context)
 
     pthread_mutex_lock(&pool->lock);
     while ((job = next_job(pool))) {
+        bool heavy = job->weight == POOL_HEAVY;
+
+        pool->busy -= heavy;
         pthread_mutex_unlock(&pool->lock);
         job->work(job);
         pthread_mutex_lock(&pool->lock);
+        pool->busy += heavy;
         hand_back(pool, job);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -117,28 +147,53 @@ static bool add_thread(struct pool *pool)
     return made;
 }
 
+/* A thread on its way counts as busy, or every job of a volley would wake another. */
+static void wake_one(struct pool *pool)
+{
+    if (pool->idle) {
+        pool->idle--;
+        pool->busy++;
+        pthread_cond_signal(&pool->work);
+    } else if (pool->thread_count < POOL_THREADS) {
+        pool->busy += add_thread(pool);
+    }
+}
+
+static void do_here(struct pool *pool, struct pool_job *job)
+{
+    int64_t began = now_ns();
+
+    job->work(job);
+    if (now_ns() - began > QUICK_NS)
+        pool->distrust = DISTRUST;
+    pthread_mutex_lock(&pool->lock);
+    hand_back(pool, job);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void pool_run(struct pool *pool, struct pool_job *job)
 {
-    bool alone = false;
+    bool alone;
 
     job->next = NULL;
     pool->pending++;
+    if (pool->few_processors && job->weight == POOL_LIGHT && !pool->distrust) {
+        do_here(pool, job);
+        return;
+    }
+    pool->distrust -= pool->distrust > 0;
     pthread_mutex_lock(&pool->lock);
-    if (pool->idle <= pool->queued && pool->thread_count < POOL_THREADS)
-        alone = !add_thread(pool) && pool->thread_count == 0;
+    if (job->weight == POOL_HEAVY || pool->queued >= BEHIND * pool->busy)
+        wake_one(pool);
+    alone = !pool->thread_count;
     if (!alone) {
         *pool->todo_end = job;
         pool->todo_end = &job->next;
         pool->queued++;
-        pthread_cond_signal(&pool->work);
     }
     pthread_mutex_unlock(&pool->lock);
-    if (!alone)
-        return;
-    job->work(job);                        /* no thread to be had: slower, but it works */
-    pthread_mutex_lock(&pool->lock);
-    hand_back(pool, job);
-    pthread_mutex_unlock(&pool->lock);
+    if (alone)
+        do_here(pool, job);                /* no thread to be had: slower, but it works */
 }
 
 size_t pool_collect(struct pool *pool)

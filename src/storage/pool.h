@@ -15,6 +15,7 @@ struct pool_job {
     struct pool_job *next;
     void (*work)(struct pool_job *job);      /* in some thread */
     void (*done)(struct pool_job *job);      /* in the loop, from pool_collect() */
+    enum { POOL_USUAL, POOL_LIGHT, POOL_HEAVY } weight;    /* light: a small file; heavy: hashing */
 };
 
 struct pool;

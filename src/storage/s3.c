@@ -63,11 +63,28 @@ static enum sw_step s3_next(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_SEND;
 }
 
-static bool s3_hashes_body(const struct sw_root *opened)
+/* What never leaves this machine needs no more protection than what TLS covers. */
+static bool is_loopback(const char *endpoint)
+{
+    static const char *const hosts[] = { "http://127.", "http://localhost:", "http://localhost/",
+                                         "http://[::1]" };
+
+    for (size_t i = 0; endpoint && i < SW_COUNT(hosts); i++)
+        if (sw_text_starts(endpoint, hosts[i]))
+            return true;
+    return sw_text_same(endpoint, "http://localhost");
+}
+
+static enum sw_digest_kind s3_body_digest(const struct sw_root *opened)
 {
     const struct s3_root *root = (const struct s3_root *)opened;
+    const struct s3_settings *set = &root->settings;
+    bool covered = s3_is_https(root) || is_loopback(set->endpoint);
 
-    return root->settings.keys.access && !s3_is_https(root);
+    if (set->keys.access && (set->sign_payload == S3_ALWAYS ||
+                             (set->sign_payload == S3_AS_NEEDED && !covered)))
+        return SW_DIGEST_SHA256;
+    return root->no_checksums ? SW_DIGEST_NONE : SW_DIGEST_CRC32C;
 }
 
 const struct sw_storage sw_storage_s3 = {
@@ -79,7 +96,7 @@ const struct sw_storage sw_storage_s3 = {
     .open = s3_open,
     .close = s3_close,
     .next = s3_next,
-    .hashes_body = s3_hashes_body,
+    .body_digest = s3_body_digest,
     .part_least = 5 * 1024 * 1024,
     .part_most = 10000,
     .put_most = 5LL * 1024 * 1024 * 1024,

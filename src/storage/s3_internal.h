@@ -18,6 +18,7 @@ struct s3_root {
     struct s3_settings settings;
     char *bucket;
     int64_t skew_ms;             /* the server's clock minus ours */
+    bool no_checksums;           /* the server refused x-amz-checksum-... */
 };
 
 static inline struct s3_root *s3_root_of(struct sw_root *root)

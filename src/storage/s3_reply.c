@@ -55,6 +55,7 @@ static const struct {
     { "OperationAborted",     SW_STEP_LATER,   SW_E_UNREACHABLE },
     { "BadDigest",            SW_STEP_LATER,   SW_E_IO },
     { "XAmzContentSHA256Mismatch", SW_STEP_LATER, SW_E_IO },
+    { "XAmzContentChecksumMismatch", SW_STEP_LATER, SW_E_IO },
     { "IncompleteBody",       SW_STEP_LATER,   SW_E_UNREACHABLE },
     { "PreconditionFailed",   SW_STEP_CHANGED, SW_E_CONFLICT },
     { "NoSuchBucket",         SW_STEP_FAILED,  SW_E_NOT_FOUND },
@@ -139,6 +140,21 @@ static bool learn_clock(struct s3_root *root, const struct sw_http_reply *reply,
     return true;
 }
 
+/* Some stores refuse what they do not know: it is left out from then on. */
+static bool learn_checksums(struct s3_root *root, const struct sw_op *op,
+                            const struct sw_http_reply *reply, const struct s3_error *error)
+{
+    bool asked = (op->kind == SW_OP_BEGIN && op->check_parts) ||
+                 ((op->kind == SW_OP_PUT || op->kind == SW_OP_PART) && op->body_crc32c);
+    bool named = error->message && strcasestr(error->message, "x-amz-checksum") &&
+                 !sw_text_same(error->code, "XAmzContentChecksumMismatch");
+
+    if (!asked || root->no_checksums || (reply->status != 501 && !(reply->status == 400 && named)))
+        return false;
+    root->no_checksums = true;
+    return true;
+}
+
 /* ---- answers ------------------------------------------------------------------------------------ */
 
 static char *etag_of(const struct sw_http_reply *reply)
@@ -208,6 +224,13 @@ static char *etag_in_body(const struct sw_http_reply *reply)
     return sw_take(quoted);
 }
 
+static bool has_header(const struct sw_http_reply *reply, const char *name)
+{
+    sw_autofree char *value = sw_http_header(reply, name);
+
+    return value != NULL;
+}
+
 static enum sw_step next_page(struct sw_op *op, const struct sw_http_reply *reply,
                               struct sw_error *err)
 {
@@ -236,6 +259,7 @@ static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,
         return SW_STEP_DONE;
     case SW_OP_BEGIN:
         op->upload_made = s3_xml_find(sw_buf_text(&reply->body), reply->body.length, "UploadId");
+        op->parts_checked = op->check_parts && has_header(reply, "x-amz-checksum-algorithm");
         return op->upload_made ? SW_STEP_DONE : SW_STEP_LATER;
     case SW_OP_COMPLETE:
     case SW_OP_COPY:
@@ -265,7 +289,8 @@ enum sw_step s3_judge(struct sw_op *op, const struct sw_http_reply *reply, int64
         return SW_STEP_DONE;
     read_error(reply, &error);
     if (op->turns < TURNS_MAX &&
-        (learn_region(root, reply, &error) || learn_clock(root, reply, &error, now_ms))) {
+        (learn_region(root, reply, &error) || learn_clock(root, reply, &error, now_ms) ||
+         learn_checksums(root, op, reply, &error))) {
         op->turns++;
         return SW_STEP_SEND;
     }

@@ -3,8 +3,8 @@
  * s3_request.c - one operation becomes one signed request. No clock, no network, no environment.
  *
  * The payload is signed with its sha256 whenever the caller computed one; it does so over plain
- * http, where nothing else protects it. Over https the body is UNSIGNED-PAYLOAD: TLS covers it, and
- * hashing every byte twice only costs time.
+ * http to another machine, where nothing else protects it. Over https and loopback the body is
+ * UNSIGNED-PAYLOAD and its crc32c stands in a signed header: the server says whether it arrived.
  */
 #include "storage/s3_internal.h"
 
@@ -138,15 +138,34 @@ static int from_hex(const char *hex, unsigned char *out, size_t room)
     return (int)count;
 }
 
-static void add_md5(const char *hex, struct s3_pairs *headers)
+/* Digests travel in base64. Owned; NULL: there is none. */
+static char *base64_of(const char *hex)
 {
-    unsigned char raw[16];
-    sw_autofree char *text = NULL;
+    unsigned char raw[SW_DIGEST_SIZE];
+    int length = hex ? from_hex(hex, raw, sizeof raw) : 0;
 
-    if (!hex || from_hex(hex, raw, sizeof raw) != 16)
+    return length > 0 ? sw_base64(raw, (size_t)length) : NULL;
+}
+
+static void add_digest(const char *name, const char *hex, struct s3_pairs *headers)
+{
+    sw_autofree char *text = base64_of(hex);
+
+    if (text)
+        s3_pairs_add(headers, name, text);
+}
+
+static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
+{
+    const struct s3_root *root = s3_root_of(op->root);
+
+    if (op->kind == SW_OP_BEGIN && op->check_parts && !root->no_checksums)
+        s3_pairs_add(headers, "x-amz-checksum-algorithm", "CRC32C");
+    if (op->kind != SW_OP_PUT && op->kind != SW_OP_PART)
         return;
-    text = sw_base64(raw, sizeof raw);
-    s3_pairs_add(headers, "content-md5", text);
+    add_digest("content-md5", op->body_md5, headers);
+    if (!root->no_checksums)
+        add_digest("x-amz-checksum-crc32c", op->body_crc32c, headers);
 }
 
 static void add_headers(const struct sw_op *op, struct s3_pairs *headers)
@@ -170,8 +189,7 @@ static void add_headers(const struct sw_op *op, struct s3_pairs *headers)
                  (long long)(op->mtime_ms % 1000));
         s3_pairs_add(headers, "x-amz-meta-mtime", mtime);
     }
-    if (op->kind == SW_OP_PUT || op->kind == SW_OP_PART)
-        add_md5(op->body_md5, headers);
+    add_checks(op, headers);
 }
 
 static char *complete_body(const struct sw_op *op)
@@ -179,9 +197,15 @@ static char *complete_body(const struct sw_op *op)
     sw_auto(sw_buf) struct sw_buf body = SW_BUF_INIT;
 
     sw_buf_add(&body, "<CompleteMultipartUpload>");
-    for (int i = 0; i < op->part_count; i++)
-        sw_buf_addf(&body, "<Part><PartNumber>%d</PartNumber><ETag>\"%s\"</ETag></Part>", i + 1,
+    for (int i = 0; i < op->part_count; i++) {
+        sw_autofree char *crc = op->part_crcs ? base64_of(op->part_crcs[i]) : NULL;
+
+        sw_buf_addf(&body, "<Part><PartNumber>%d</PartNumber><ETag>\"%s\"</ETag>", i + 1,
                     op->part_etags[i]);
+        if (crc)
+            sw_buf_addf(&body, "<ChecksumCRC32C>%s</ChecksumCRC32C>", crc);
+        sw_buf_add(&body, "</Part>");
+    }
     sw_buf_add(&body, "</CompleteMultipartUpload>");
     return sw_buf_steal(&body);
 }
@@ -240,6 +264,7 @@ void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *reques
     add_query(op, &query);
     s3_query_text(&query, &query_text);
     snprintf(request->method, sizeof request->method, "%s", signing.method);
+    request->plain_said = !s3_is_https(root);      /* only an endpoint can say http:// */
     request->url = sw_format("%s%s%s%s", sw_buf_text(&origin), sw_buf_text(&path),
                              query.count ? "?" : "", sw_buf_text(&query_text));
     if (op->kind == SW_OP_LIST)

@@ -62,6 +62,8 @@ enum sw_op_kind {
 };
 #define SW_CAN(kind) (1u << (kind))
 
+#define SW_CRC_HEX 9
+
 struct sw_root;          /* an open storage: a bucket, a repository; each scheme has its own */
 
 /* Non-zero stops the listing. `object` lives until it returns; take texts out with sw_take. */
@@ -82,16 +84,20 @@ struct sw_op {
     int64_t mtime_ms;              /* PUT, BEGIN: kept with the object where possible; 0: none */
     const char *body_sha256;       /* PUT, PART: hex, NULL: not known */
     const char *body_md5;          /* PUT, PART: hex, NULL: not known */
+    const char *body_crc32c;       /* PUT, PART: hex, NULL: not known */
+    bool check_parts;              /* BEGIN: each part would come with its crc32c */
     const char *upload;
     int part;                      /* counted from 1 */
     char *const *part_etags;       /* COMPLETE: [0] is part 1 */
     int part_count;
+    const char (*part_crcs)[SW_CRC_HEX];     /* COMPLETE: hex crc32c of each; NULL: not checked */
     struct sw_root *from_root;     /* COPY, PART_COPY: a root of the same storage */
     const char *from_key;
 
     /* Answered by the storage. */
     struct sw_object object;       /* STAT, GET (from its headers), PUT, PART, COMPLETE */
     char *upload_made;             /* BEGIN; owned */
+    bool parts_checked;            /* BEGIN: the server will check that crc32c */
     bool asking;                   /* GET, with SW_STEP_SEND: the request is a question of the
                                       storage's own (a signed URL, a token): attach no sink, its
                                       body is for next() */
@@ -148,8 +154,9 @@ struct sw_storage {
     /* For local storages: the path a URI means, owned. */
     char *(*path)(const struct sw_uri *uri, struct sw_error *err);
 
-    /* Optional: does a PUT or PART need op->body_sha256? NULL: never. */
-    bool (*hashes_body)(const struct sw_root *root);
+    /* Optional: what a PUT or PART wants to know of its body: SW_DIGEST_SHA256 or _CRC32C, in
+     * op->body_sha256 or body_crc32c; NULL: nothing. */
+    enum sw_digest_kind (*body_digest)(const struct sw_root *root);
 
     int64_t part_least;          /* smallest part of an upload; 0: no uploads in parts */
     int part_most;               /* how many parts at most */

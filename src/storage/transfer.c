@@ -40,6 +40,7 @@ void item_drop_etags(struct item *item)
     for (size_t i = 0; item->etags && i < item->unit_count; i++)
         free(item->etags[i]);
     free(sw_take(item->etags));
+    free(sw_take(item->crcs));
 }
 
 void item_free(struct item *item)
@@ -78,9 +79,10 @@ static void job_done(struct pool_job *job)
     item->job_done(job);
 }
 
-void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *))
+void item_job(struct item *item, int weight, void (*work)(struct pool_job *), void (*done)(struct pool_job *))
 {
     item->copy->load++;
+    item->job.weight = weight;
     item->job.work = work;
     item->job.done = job_done;
     item->job_done = done;

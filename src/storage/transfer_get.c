@@ -248,7 +248,7 @@ static void get_small_over(struct errand *errand, enum sw_step step, const struc
     if (step == SW_STEP_DONE)
         take_facts(item, &errand->op);
     if (step == SW_STEP_DONE && errand->got == item->object.size) {
-        item_job(item, land_small, landed);
+        item_job(item, item->copy->rules->flush ? POOL_USUAL : POOL_LIGHT, land_small, landed);
     } else if (step == SW_STEP_CHANGED || step == SW_STEP_DONE ||
                errand->sink_err.code == SW_E_CONFLICT) {
         struct sw_error why = { 0 };
@@ -294,7 +294,7 @@ static void units_settled(struct item *item)
             item_fail(item, &why);
     } else if (item->units_over == item->unit_count) {
         item_close(item);
-        item_job(item, land_large, landed);
+        item_job(item, POOL_HEAVY, land_large, landed);
     }
 }
 
@@ -409,7 +409,7 @@ static void get_start(struct item *item)
     if (sw_text_empty(item->object.etag) || sw_text_starts(item->object.etag, "W/"))
         item->unit = WHOLE;
     item->unit = item->unit ? item->unit : GET_UNIT;
-    item_job(item, open_work, opened);
+    item_job(item, POOL_USUAL, open_work, opened);
 }
 
 static void asked(struct errand *errand, enum sw_step step, const struct sw_error *err)
@@ -499,5 +499,5 @@ void get_begin(struct item *item)
     if (item->copy->fresh && !folder && item->object.size >= 0 && !item->copy->rules->dry_run)
         get_start(item);
     else
-        item_job(item, look_work, looked);
+        item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, look_work, looked);
 }

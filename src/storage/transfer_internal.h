@@ -63,6 +63,12 @@ void side_done(struct side *side);
 
 /* ---- errands --------------------------------------------------------------------------------- */
 
+/* What the storage wants to know of a body. */
+struct proof {
+    enum sw_digest_kind kind;
+    char hex[SW_DIGEST_HEX];
+};
+
 struct errand {
     struct sw_op op;
     struct copy *copy;
@@ -85,7 +91,7 @@ struct errand {
     bool no_ranges;                          /* the server sent something else than asked for */
     struct sw_error sink_err;                /* why the sink said no; code 0: it did not */
     struct pool_job job;                     /* for hashing a part */
-    char sha256[SW_DIGEST_HEX];              /* by the job */
+    struct proof proof;                      /* of the body; by the job */
     struct sw_error job_err;                 /* by the job */
 };
 
@@ -121,19 +127,21 @@ struct item {
     struct partial partial;                  /* get: where it arrives; by the job when opened */
     int fd;                                  /* put: what is sent; by the job when opened */
     int64_t put_mtime_ns;                    /* put: as opened, to notice a change */
-    char sha256[SW_DIGEST_HEX];              /* by the job */
+    struct proof proof;                      /* put: of the content; by the job */
 
     int64_t unit;
     size_t unit_count, unit_next, units_over;
     int flying;                              /* errands and jobs of its units under way */
     char *upload;
     char **etags;
+    char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
 void item_drop_etags(struct item *item);
-void item_job(struct item *item, void (*work)(struct pool_job *), void (*done)(struct pool_job *));
+void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
+              void (*done)(struct pool_job *));
 struct item *item_of_job(struct pool_job *job);
 /* The end of an item: counted, reported, freed. */
 void item_over(struct item *item, enum sw_moved_how how);

@@ -301,7 +301,7 @@ static void local_done(struct pool_job *job)
 
 void move_local(struct item *item)
 {
-    item_job(item, local_work, local_done);
+    item_job(item, POOL_USUAL, local_work, local_done);
 }
 
 /* ---- through here: the unit of whichever half is under way ------------------------------------------- */

@@ -40,10 +40,45 @@ static bool changed_meanwhile(const struct item *item)
            (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
 }
 
-/* Plain http: nothing but the signature protects the content, so it must cover it. */
-static bool must_hash(const struct copy *copy)
+/* ---- the proof of a body --------------------------------------------------------------------------- */
+
+static enum sw_digest_kind proof_wanted(const struct copy *copy)
 {
-    return copy->to.storage->hashes_body && copy->to.storage->hashes_body(copy->to.root);
+    return copy->to.storage->body_digest ? copy->to.storage->body_digest(copy->to.root)
+                                         : SW_DIGEST_NONE;
+}
+
+static enum sw_digest_algorithm algorithm_of(const struct proof *proof)
+{
+    return proof->kind == SW_DIGEST_SHA256 ? SW_SHA256 : SW_CRC32C;
+}
+
+/* The kind was settled when the item began: the loop may learn better meanwhile. */
+static int prove_file(struct proof *proof, int fd, int64_t offset, int64_t length,
+                      struct sw_error *err)
+{
+    if (proof->kind == SW_DIGEST_NONE)
+        return 0;
+    return file_digest(fd, offset, length, algorithm_of(proof), proof->hex, err);
+}
+
+static void prove_bytes(struct proof *proof, const void *bytes, size_t length)
+{
+    struct sw_digest digest;
+
+    if (proof->kind == SW_DIGEST_NONE)
+        return;
+    sw_digest_init(&digest, algorithm_of(proof));
+    sw_digest_add(&digest, bytes, length);
+    sw_digest_end_hex(&digest, proof->hex);
+}
+
+static void attach(struct sw_op *op, const struct proof *proof)
+{
+    if (proof->hex[0] && proof->kind == SW_DIGEST_SHA256)
+        op->body_sha256 = proof->hex;
+    else if (proof->hex[0])
+        op->body_crc32c = proof->hex;
 }
 
 /* ---- the job that opens -------------------------------------------------------------------------- */
@@ -64,8 +99,7 @@ static int read_small(struct item *item, int fd)
     }
     if (have < size || changed_since(item, fd))
         return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
-    if (must_hash(item->copy))
-        sw_sha256_hex(item->buffer, size, item->sha256);
+    prove_bytes(&item->proof, item->buffer, size);
     return 0;
 }
 
@@ -120,8 +154,8 @@ static void put_work(struct pool_job *job)
         if (read_small(item, item->fd) < 0)
             item->found = FOUND_FAILED;
         close(sw_take_fd(item->fd));
-    } else if (item->object.size <= PUT_UNIT && must_hash(item->copy) &&
-               file_digest(item->fd, 0, item->object.size, SW_SHA256, item->sha256, item->err) < 0) {
+    } else if (item->object.size <= PUT_UNIT &&
+               prove_file(&item->proof, item->fd, 0, item->object.size, item->err) < 0) {
         item->found = FOUND_FAILED;
     }
 }
@@ -189,7 +223,7 @@ static void put_single(struct item *item)
 
     errand->op.size = item->object.size;
     errand->op.mtime_ms = item->object.mtime_ms;
-    errand->op.body_sha256 = item->sha256[0] ? item->sha256 : NULL;
+    attach(&errand->op, &item->proof);
     errand->body = item->buffer;
     errand->body_fd = item->fd;
     errand->large = item->object.size > 1024 * 1024;
@@ -248,6 +282,7 @@ static void complete(struct item *item)
     errand->op.upload = item->upload;
     errand->op.part_etags = item->etags;
     errand->op.part_count = (int)item->unit_count;
+    errand->op.part_crcs = (const char(*)[SW_CRC_HEX])item->crcs;
     errand->over = completed;
     errand_start(errand);
 }
@@ -292,8 +327,8 @@ static void hash_part(struct pool_job *job)
 {
     struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
 
-    file_digest(errand->item->fd, errand->body_offset, errand->op.size, SW_SHA256, errand->sha256,
-                &errand->job_err);
+    prove_file(&errand->proof, errand->item->fd, errand->body_offset, errand->op.size,
+               &errand->job_err);
 }
 
 static void hashed_part(struct pool_job *job)
@@ -312,7 +347,9 @@ static void hashed_part(struct pool_job *job)
         part_over(errand, SW_STEP_FAILED, &errand->job_err);
         return;
     }
-    errand->op.body_sha256 = errand->sha256;
+    if (errand->item->crcs)
+        memcpy(errand->item->crcs[errand->unit], errand->proof.hex, SW_CRC_HEX);
+    attach(&errand->op, &errand->proof);
     errand_start(errand);
 }
 
@@ -333,7 +370,8 @@ void put_unit(struct item *item)
     errand->over = part_over;
     errand->unit_of_item = true;
     item->flying++;
-    if (!must_hash(copy)) {
+    errand->proof.kind = item->proof.kind;
+    if (item->proof.kind == SW_DIGEST_NONE || (item->proof.kind == SW_DIGEST_CRC32C && !item->crcs)) {
         posix_fadvise(item->fd, begin, errand->op.size, POSIX_FADV_WILLNEED);
         errand_start(errand);
         return;
@@ -341,6 +379,7 @@ void put_unit(struct item *item)
     copy->load++;
     copy->large_load++;
     errand->in_job = true;
+    errand->job.weight = POOL_HEAVY;
     errand->job.work = hash_part;
     errand->job.done = hashed_part;
     pool_run(copy->mover->pool, &errand->job);
@@ -352,6 +391,8 @@ static void begun(struct errand *errand, enum sw_step step, const struct sw_erro
 
     if (step == SW_STEP_DONE) {
         item->upload = sw_take(errand->op.upload_made);
+        if (errand->op.parts_checked)
+            item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
         item_open(item);
     } else {
         item_fail(item, err);
@@ -382,6 +423,7 @@ static void put_parts(struct item *item)
     item->unit_next = item->units_over = 0;
     item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
     errand->op.mtime_ms = item->object.mtime_ms;
+    errand->op.check_parts = item->proof.kind == SW_DIGEST_CRC32C;
     errand->over = begun;
     errand_start(errand);
 }
@@ -451,6 +493,6 @@ static void put_ready(struct pool_job *job)
 void put_begin(struct item *item)
 {
     item->err->code = SW_OK;
-    item->sha256[0] = '\0';
-    item_job(item, put_work, put_ready);
+    item->proof = (struct proof){ .kind = proof_wanted(item->copy) };
+    item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, put_work, put_ready);
 }

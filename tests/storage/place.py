@@ -7,11 +7,15 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
+import sys
 import tempfile
 import time
-import traceback
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import authority  # noqa: E402
 
 BUCKET = "bucket-1"
 
@@ -39,23 +43,38 @@ def wait_for_port(port, process, seconds=30):
 
 
 class Place:
-    def __init__(self, slipway, peers, runner=None):
-        self.slipway, self.runner = slipway, runner
+    def __init__(self, slipway, peers, secure=False, runner=None):
+        """secure: server and proxy speak https, with certificates of an authority of our own."""
+        self.slipway, self.peers, self.runner = slipway, peers, runner
         self.root = tempfile.mkdtemp(prefix="slipway-storage-")
         self.port, self.fault_port = free_port(), free_port()
+        self.upstream = self.port
         self.processes = []
         self.objects = f"{self.root}/s3"
         for folder in (f"{self.objects}/{BUCKET}", f"{self.root}/side", f"{self.root}/home"):
             os.makedirs(folder)
+        self.scheme = "https" if secure else "http"
+        self.certificates = authority.make(f"{self.root}/certificates") if secure else None
+        pair = self.pair("good") if secure else []
         keys = {"ROOT_ACCESS_KEY": "testkey", "ROOT_SECRET_KEY": "canary-secret-value"}
         self.start([f"{peers}/versitygw", "--port", f"127.0.0.1:{self.port}", "--quiet", "posix",
                     "--sidecar", f"{self.root}/side", self.objects], self.port, keys)
-        self.start([f"{peers}/faults", f"127.0.0.1:{self.fault_port}", f"127.0.0.1:{self.port}"],
-                   self.fault_port, {})
+        self.proxy(self.fault_port, *pair)
+        if secure:                # a second door to the same objects, with the server's own TLS
+            self.port = free_port()
+            self.start([f"{peers}/versitygw", "--cert", pair[0], "--key", pair[1], "--port",
+                        f"127.0.0.1:{self.port}", "--quiet", "posix", "--sidecar", f"{self.root}/side",
+                        self.objects], self.port, keys)
+
+    def pair(self, name):
+        return [f"{self.certificates}/{name}.crt", f"{self.certificates}/{name}.key"]
+
+    def proxy(self, port, *pair):
+        self.start([f"{self.peers}/faults", f"127.0.0.1:{port}", f"127.0.0.1:{self.upstream}", *pair], port, {})
 
     def start(self, command, port, more):
-        log = open(f"{self.root}/{os.path.basename(command[0])}.log", "wb")
-        process = subprocess.Popen(command, env={**os.environ, **more}, stdout=log, stderr=log)
+        with open(f"{self.root}/{os.path.basename(command[0])}-{port}.log", "wb") as log:
+            process = subprocess.Popen(command, env={**os.environ, **more}, stdout=log, stderr=log)
         self.processes.append(process)
         wait_for_port(port, process)
 
@@ -69,7 +88,9 @@ class Place:
     def environment(self, faults=False, **more):
         port = self.fault_port if faults else self.port
         return {"PATH": os.environ["PATH"], "HOME": f"{self.root}/home", "AWS_ACCESS_KEY_ID": "testkey",
-                "AWS_SECRET_ACCESS_KEY": "canary-secret-value", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+                "AWS_SECRET_ACCESS_KEY": "canary-secret-value",
+                "AWS_ENDPOINT_URL": f"{self.scheme}://127.0.0.1:{port}",
+                **({"SSL_CERT_FILE": f"{self.certificates}/ca.crt"} if self.certificates else {}),
                 "SLIPWAY_STATE_DIR": f"{self.root}/state", **self.helpers(), **more}
 
     def helpers(self):
@@ -95,8 +116,9 @@ class Place:
         return json.loads(self.good(*words, "-o", "json", **more).stdout)
 
     def control(self, path, data=b""):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.fault_port}{path}", data=data, method="POST")
-        with urllib.request.urlopen(request, timeout=10) as reply:
+        request = urllib.request.Request(f"{self.scheme}://127.0.0.1:{self.fault_port}{path}", data=data, method="POST")
+        trust = ssl.create_default_context(cafile=f"{self.certificates}/ca.crt") if self.certificates else None
+        with urllib.request.urlopen(request, timeout=10, context=trust) as reply:
             return reply.read().decode()
 
     def faults(self, *rules):
@@ -117,40 +139,6 @@ class Place:
         with open(path, "wb") as out:
             out.write(data)
         return path
-
-
-def claims_of(names):
-    """Functions of the main program that take a place, in their order."""
-    return [value for value in list(names.values())
-            if callable(value) and getattr(value, "__module__", "") == "__main__"
-            and value.__code__.co_varnames[:value.__code__.co_argcount] == ("place",)]
-
-
-def play(claims, arguments):
-    """Each claim on one place: `PROGRAM SLIPWAY RUNNER PEERS [PART_OF_A_NAME]`. Returns the exit status."""
-    slipway, runner, peers = (os.path.abspath(each) for each in arguments[1:4])
-    wanted = arguments[4] if len(arguments) > 4 else ""
-    built = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "build-peers"), peers])
-    if built.returncode:
-        return built.returncode
-    place = Place(slipway, peers, runner)
-    broken = 0
-    try:
-        for claim in claims:
-            if wanted not in claim.__name__:
-                continue
-            began = time.monotonic()
-            try:
-                place.faults()
-                told = claim(place) or ""
-                print(f"ok      {claim.__name__} ({time.monotonic() - began:.1f} s) {told}", flush=True)
-            except (AssertionError, subprocess.SubprocessError, OSError) as why:
-                broken += 1
-                line = traceback.extract_tb(why.__traceback__)[1].lineno
-                print(f"BROKEN  {claim.__name__}, line {line}: {str(why)[:3000]}", flush=True)
-    finally:
-        place.close()
-    return 1 if broken else 0
 
 
 def content(path):

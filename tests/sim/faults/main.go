@@ -2,7 +2,9 @@
 
 // faults - a proxy that breaks things on purpose, in front of a real server.
 //
-//	faults LISTEN UPSTREAM        for example: faults 127.0.0.1:9001 127.0.0.1:9000
+//	faults LISTEN UPSTREAM [CERTIFICATE KEY]     for example: faults 127.0.0.1:9001 127.0.0.1:9000
+//
+// With a certificate it speaks https; what breaks then breaks inside TLS.
 //
 // POST /_faults takes a JSON array of rules and replaces the old ones; each rule says which requests
 // it is for, how often it acts, and what it does. GET /_log tells every request since then, one per
@@ -10,6 +12,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -212,14 +215,22 @@ func send(w http.ResponseWriter, body io.Reader, fault *rule) {
 }
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: faults LISTEN UPSTREAM")
+	if len(os.Args) != 3 && len(os.Args) != 5 {
+		fmt.Fprintln(os.Stderr, "usage: faults LISTEN UPSTREAM [CERTIFICATE KEY]")
 		os.Exit(64)
 	}
 	listener, err := net.Listen("tcp", os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(69)
+	}
+	if len(os.Args) == 5 {
+		pair, err := tls.LoadX509KeyPair(os.Args[3], os.Args[4])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(69)
+		}
+		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}})
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
 	p := &proxy{upstream: os.Args[2], seen: map[*rule]int{}, release: make(chan struct{}),

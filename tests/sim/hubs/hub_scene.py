@@ -3,12 +3,15 @@
 import json
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "tools"))
+import authority  # noqa: E402
 
 
 def content(name, size):
@@ -34,16 +37,19 @@ def tree(root):
 class Sim:
     """A stand-in that runs as long as this object is open."""
 
-    def __init__(self, program, root):
+    def __init__(self, program, root, certificates=None):
+        secure = {"SIM_CERTIFICATES": certificates} if certificates else {}
+        self.trust = ssl.create_default_context(cafile=f"{certificates}/ca.crt") if certificates else None
         self.process = subprocess.Popen([sys.executable, HERE / program, root],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+                                        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **secure})
         self.at = json.loads(self.process.stdout.readline())
         self.control = next(iter(self.at.values()))
 
     def order(self, what, body=None):
         data = None if what == "report" else json.dumps(body).encode()
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}),
+                                             urllib.request.HTTPSHandler(context=self.trust))
         with opener.open(urllib.request.Request(f"{self.control}/_sim/{what}", data)) as reply:
             return json.load(reply)
 
@@ -59,13 +65,15 @@ class Sim:
 class Stage:
     """A folder that goes away, with trees for a stand-in and places to download to."""
 
-    def __init__(self, program, plants):
+    def __init__(self, program, plants, secure=False):
+        """secure: the stand-in speaks https, with certificates below `certificates`."""
         self.folder = tempfile.TemporaryDirectory(prefix="slipway-hubs-")
         self.root = pathlib.Path(self.folder.name)
         self.count = 0
         for below, files in plants.items():
             plant(self.root / "tree" / below, files)
-        self.sim = Sim(program, self.root / "tree")
+        self.certificates = authority.make(str(self.root / "certificates")) if secure else None
+        self.sim = Sim(program, self.root / "tree", self.certificates)
 
     def place(self):
         self.count += 1

@@ -5,14 +5,18 @@ A stand-in answers like the real service and, beyond that, writes down every req
 would refuse or that leaks a credential. A test asks for the report at the end and wants it empty.
 
 The program prints one line of JSON with its addresses and ends when its standard input does, so
-that it never outlives the test that started it. Control, on any of its ports:
+that it never outlives the test that started it. With $SIM_CERTIFICATES, a folder of tests/tools/authority.py,
+it speaks https, and its file host plain http as well. Control, on any of its ports:
     POST /_sim/faults   [{"where": "tree", "what": "429", "times": 2, "after": 1}]
+    POST /_sim/plain    true: from now on links lead to the file host without TLS
     GET  /_sim/report   {"violations": [...], "unplayed": [], "requests": {"tree": 3}}
 """
 import hashlib
 import hmac
 import json
+import os
 import re
+import ssl
 import sys
 import threading
 import time
@@ -34,6 +38,8 @@ class State:
         self.faults = []
         self.secret = b"stand-in"
         self.link_seconds = 3600
+        self.plain_links = False
+        self.addresses = {}
 
     def violation(self, text):
         with self.lock:
@@ -61,6 +67,7 @@ class State:
 
     def link(self, base, path):
         expires = int(time.time() + self.link_seconds)
+        base = self.addresses["plain files"] if self.plain_links else base
         return f"{base}{path}?Expires={expires}&Signature={self.sign(path, expires)}&Key-Pair-Id=K"
 
 
@@ -151,6 +158,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/_sim/links":
             self.state.link_seconds = json.loads(body)
             return self.reply(200, {})
+        if self.path == "/_sim/plain":
+            self.state.plain_links = json.loads(body)
+            return self.reply(200, {})
         if self.path == "/_sim/report":
             with self.state.lock:
                 left = [f for f in self.state.faults if f.get("times", 1) > 0]
@@ -227,15 +237,24 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
+def start(state, handler, certificates=None):
+    """One server in a thread of its own; its address."""
+    handler.state = state
+    server = Server(("127.0.0.1", 0), handler)
+    server.stand_in = state
+    if certificates:
+        secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        secure.load_cert_chain(f"{certificates}/good.crt", f"{certificates}/good.key")
+        server.socket = secure.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http{'s' if certificates else ''}://127.0.0.1:{server.server_address[1]}"
+
+
 def serve(state, **handlers):
     """Run one server per handler until standard input ends; prints their addresses."""
-    addresses = {}
-    for key, handler in handlers.items():
-        handler.state = state
-        server = Server(("127.0.0.1", 0), handler)
-        server.stand_in = state
-        addresses[key] = f"http://127.0.0.1:{server.server_address[1]}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    state.addresses = addresses
-    print(json.dumps(addresses), flush=True)
+    certificates = os.environ.get("SIM_CERTIFICATES")
+    state.addresses = {key: start(state, handler, certificates) for key, handler in handlers.items()}
+    if certificates:
+        state.addresses["plain files"] = start(state, handlers["files"])
+    print(json.dumps(state.addresses), flush=True)
     sys.stdin.read()

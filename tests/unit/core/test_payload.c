@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "core/payload.h"
@@ -59,12 +62,55 @@ static void a_letter_without_a_command_is_refused(void **state)
     assert_int_equal(err.code, SW_E_SPEC);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "we");
+
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void certificates_that_the_user_named_travel_and_nothing_beside_them(void **state)
+{
+    static const char certificate[] = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
+    sw_auto(sw_buf) struct sw_buf pem = SW_BUF_INIT;
+    char path[] = "/tmp/slipway-payload-XXXXXX";
+    struct sw_error err = { 0 };
+    int fd = mkstemp(path);
+
+    (void)state;
+    close(fd);
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("CURL_CA_BUNDLE");
+    unsetenv("AWS_CA_BUNDLE");
+    unsetenv("REQUESTS_CA_BUNDLE");
+    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), 0);
+    assert_null(payload->ca);                     /* nothing named, nothing sent */
+    setenv("REQUESTS_CA_BUNDLE", path, 1);
+    write_text(path, "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n");
+    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), -1);
+    assert_non_null(strstr(err.message, "REQUESTS_CA_BUNDLE"));
+    assert_null(payload->ca);
+    write_text(path, "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n"
+                     "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), 0);
+    assert_string_equal(payload->ca, SW_PAYLOAD_CA);
+    assert_string_equal(sw_buf_text(&pem), certificate);
+    unlink(path);
+    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), -1);
+    assert_non_null(strstr(err.message, path));
+    unsetenv("REQUESTS_CA_BUNDLE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_letter_survives_the_journey),
         cmocka_unit_test(a_letter_of_another_version_is_refused_by_name),
         cmocka_unit_test(a_letter_without_a_command_is_refused),
+        cmocka_unit_test(certificates_that_the_user_named_travel_and_nothing_beside_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_tls.c - certificates refused, in words that say what to do; and credentials that would
+ * travel in the open.
+ *
+ * OpenSSL and mbedTLS say the same things differently, so both are turned into our own sentences.
+ * Pure.
+ */
+#include "net/http_internal.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+/* ---- refused certificates ---------------------------------------------------------------------- */
+
+static const char clock_hint[] = "look at this machine's clock (`date`); if it is right, the "
+                                 "server needs a new certificate";
+static const char name_hint[] = "use the name that the certificate was made for, in the endpoint "
+                                "or URL";
+static const char authority_hint[] = "set SSL_CERT_FILE to a file (PEM) with the certificate of "
+                                     "the authority that signed it";
+
+/* The first row with a word of the library's message counts; the last one is for all others. */
+static const struct {
+    const char *openssl, *mbedtls, *why, *hint;
+} refusals[] = {
+    { "has expired", "BADCERT_EXPIRED", "its certificate has expired", clock_hint },
+    { "not yet valid", "BADCERT_FUTURE", "its certificate is not valid yet", clock_hint },
+    { "subject name", "CN_MISMATCH", "its certificate is for another host name", name_hint },
+    { "does not match target host", "CN_MISMATCH", "its certificate is for another host name",
+      name_hint },
+    { "revoked", "BADCERT_REVOKED", "its certificate was revoked", NULL },
+    { "", "", "its certificate is signed by nobody we trust", authority_hint },
+};
+
+const char *http_tls_refusal(const char *said, const char **hint)
+{
+    size_t i = 0;
+
+    while (!strcasestr(said, refusals[i].openssl) && !strstr(said, refusals[i].mbedtls))
+        i++;
+    *hint = refusals[i].hint;
+    return refusals[i].why;
+}
+
+const char *http_tls_no_bundle_hint(void)
+{
+    return "SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or AWS_CA_BUNDLE must name a "
+           "readable file with certificates (PEM)";
+}
+
+/* ---- credentials in the open -------------------------------------------------------------------- */
+
+static const char *const credential_headers[] = { "Authorization:", "X-Amz-Security-Token:",
+                                                  "Cookie:", "Proxy-Authorization:" };
+
+static bool is_credential(const char *header)
+{
+    for (size_t i = 0; i < SW_COUNT(credential_headers); i++)
+        if (strncasecmp(header, credential_headers[i], strlen(credential_headers[i])) == 0)
+            return true;
+    return false;
+}
+
+/* "http://127.0.0.1:9000/..." never leaves this machine. */
+static bool is_loopback(const char *host, size_t length)
+{
+    sw_autofree char *name = sw_strndup(host, length);
+    struct in_addr address;
+
+    if (strchr(name, '@'))
+        return false;
+    if (sw_text_starts(name, "[::1]"))
+        return name[5] == '\0' || name[5] == ':';
+    name[strcspn(name, ":")] = '\0';
+    if (strcasecmp(name, "localhost") == 0)
+        return true;
+    return inet_pton(AF_INET, name, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
+bool http_tls_required(const struct sw_http_request *request)
+{
+    const char *host = request->url + strlen("http://");
+
+    if (request->plain_said || strncasecmp(request->url, "http://", strlen("http://")) != 0 ||
+        is_loopback(host, strcspn(host, "/?#")))
+        return false;
+    for (size_t i = 0; i < request->header_count; i++)
+        if (is_credential(request->headers[i]))
+            return true;
+    return false;
+}

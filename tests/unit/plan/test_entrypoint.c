@@ -100,8 +100,12 @@ static void make_script(struct sw_buf *out, const struct sw_bundle *code)
         { "x86_64", RUNNER, strlen(RUNNER) }, { "aarch64", RUNNER, strlen(RUNNER) },
     };
     sw_auto(sw_payload) struct sw_payload *payload = payload_of(jobs[code ? 1 : 2].job);
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
 
-    sw_entrypoint_script(out, payload, runners, SW_COUNT(runners), code);
+    sw_buf_add(&ca, "a certificate\n");
+    if (code)                                    /* with all that can travel in it */
+        payload->ca = sw_strdup(SW_PAYLOAD_CA);
+    sw_entrypoint_script(out, payload, runners, SW_COUNT(runners), code, &ca);
 }
 
 static void the_script_is_as_reviewed(void **state)

@@ -40,14 +40,17 @@ for slipway_try in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
 done
 [ -n "$slipway_dir" ] || slipway_fail "no folder here takes and runs a program; set SLIPWAY_TMP to one"
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/payload.json"
-H4sIAAAAAAAC/1VPwWrDMAz9F529pOtuuZXMh1JoYS6MMYZxbcfxltrBdgJZyL9PSbOV6SQ9Pb33
-NEKvQ7TeQbEl8Okv3CoowPhGafcg1gICIpgeindoh1Qjm0DK2gE+CGiH+DgRiFoGnSKSEMUWBZIV
-zQzAriwpY/xA3/CS0fKFntdh98r4fcv3zyu2kv4d3nDG9qcjP58O9Dj7S680BsCAsrY9tguSJREy
-8w2Yy7q2+43lu3QfKp1kzbtgcU6h08uTcdZSIgkUik9Fnl9ylaN3E6DYZI+oVzXCLE+Ja3sL4Cpr
-+J/NCF96wOtFZEKCCUJqfsXdZvoBdavYB3ABAAA=
+H4sIAAAAAAAC/1WPQW+DMAyF/4vPDLr2llvFOFSVWqmpNE3TFKXBhGxAohCQGOK/z1C2ajnZL8+f
+n0fo0bfGNsC2EXzamzA5MNC2yrF5kuuDCKTXPbB3cEMoyR1BiN0AHxFgQ/o4RdCi8hhaMpFKJQGC
+kdUswD5NM87FMXujSZ6ll+y6NvtXLh6/4vCyaqvp3+Bd5/xwPonr+Zid5v3K5kgBKKAqTU/losRB
++lh/A+Uyjet+Y9kuPJoCgypF5w31wXe4HNnOrFwGSaB2x5LkluQJ7a48sE38TLyikno5StbuHqAp
+jBZ/a0b4woGmF8g0G2aWkrHDmkDaS4WiJudm+gE4HzJmfgEAAA==
 SLIPWAY
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/code.tar.gz"
 H4sIAAAAAAAC/5Pv5mAAAab/2ic9Qj3O+XuyMryQOWEFEgUAsDl/OhwAAAA=
+SLIPWAY
+base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/ca.pem"
+H4sIAAAAAAAC/0tUSE4tKslMy0xOLEnlAgDFqD2sDgAAAA==
 SLIPWAY
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

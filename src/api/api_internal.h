@@ -49,6 +49,7 @@ struct sw_request {
 };
 
 /* session.c */
+char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);

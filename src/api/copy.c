@@ -49,11 +49,12 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
     struct copying copying = { .progress = progress, .context = context };
+    sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
     sw_auto(sw_mover) struct sw_mover *mover = NULL;
     sw_auto(json) json_t *would = NULL;
     struct sw_copy_rules rules;
 
-    (void)session;
+    state_dir = state_dir ? state_dir : api_state_dir();
     options = options ? options : &none;
     rules = (struct sw_copy_rules){
         .recursive = options->recursive, .force = options->force, .checksum = options->checksum,
@@ -64,7 +65,8 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     };
     if (options->dry_run)
         copying.would = would = json_array();
-    mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs }, err);
+    mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs, .state_dir = state_dir },
+                          err);
     if (!mover || sw_mover_copy(mover, from, to, &rules, &report, err) < 0)
         return NULL;
     return api_text(sw_json_object(

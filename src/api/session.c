@@ -18,7 +18,7 @@
 #include "diagnose/diagnose.h"
 #include "monitor/hooks.h"
 
-static char *default_state_dir(void)
+char *api_state_dir(void)
 {
     const char *asked = getenv("SLIPWAY_STATE_DIR");
     const char *xdg = getenv("XDG_STATE_HOME");
@@ -38,7 +38,7 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     if (!options)
         options = &defaults;
     session->state_dir = options->state_dir ? sw_path_absolute(options->state_dir, NULL)
-                                            : default_state_dir();
+                                            : api_state_dir();
     session->project_dir = sw_path_absolute(options->project_dir ? options->project_dir : ".",
                                             NULL);
     session->profile = sw_strdup(options->profile);

@@ -29,7 +29,7 @@ void sw_op_done(struct sw_op *op)
 void sw_op_restart(struct sw_op *op)
 {
     /* A listing goes on with the page it was at: what was found is not told again. */
-    char *page = op->kind == SW_OP_LIST ? sw_take(op->note) : NULL;
+    char *page = op->kind == SW_OP_LIST || op->kind == SW_OP_PARTS ? sw_take(op->note) : NULL;
 
     sw_op_done(op);
     op->note = page;

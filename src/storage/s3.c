@@ -66,13 +66,13 @@ static enum sw_step s3_next(struct sw_op *op, const struct sw_http_reply *reply,
 /* What never leaves this machine needs no more protection than what TLS covers. */
 static bool is_loopback(const char *endpoint)
 {
-    static const char *const hosts[] = { "http://127.", "http://localhost:", "http://localhost/",
-                                         "http://[::1]" };
+    const char *host = endpoint && sw_text_starts(endpoint, "http://") ? endpoint + 7 : "";
+    size_t digits = strspn(host, "0123456789.");
+    size_t length = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
 
-    for (size_t i = 0; endpoint && i < SW_COUNT(hosts); i++)
-        if (sw_text_starts(endpoint, hosts[i]))
-            return true;
-    return sw_text_same(endpoint, "http://localhost");
+    return (length == digits && sw_text_starts(host, "127.")) ||
+           (length == 9 && strncmp(host, "localhost", 9) == 0) ||
+           (length == 5 && strncmp(host, "[::1]", 5) == 0);
 }
 
 static enum sw_digest_kind s3_body_digest(const struct sw_root *opened)
@@ -92,7 +92,8 @@ const struct sw_storage sw_storage_s3 = {
     .summary = "objects in S3 and compatible stores: s3://bucket/key",
     .can = SW_CAN(SW_OP_STAT) | SW_CAN(SW_OP_LIST) | SW_CAN(SW_OP_GET) | SW_CAN(SW_OP_PUT) |
            SW_CAN(SW_OP_DELETE) | SW_CAN(SW_OP_COPY) | SW_CAN(SW_OP_BEGIN) | SW_CAN(SW_OP_PART) |
-           SW_CAN(SW_OP_PART_COPY) | SW_CAN(SW_OP_COMPLETE) | SW_CAN(SW_OP_ABORT),
+           SW_CAN(SW_OP_PART_COPY) | SW_CAN(SW_OP_COMPLETE) | SW_CAN(SW_OP_ABORT) |
+           SW_CAN(SW_OP_PARTS),
     .open = s3_open,
     .close = s3_close,
     .next = s3_next,

@@ -7,6 +7,7 @@
  */
 #include "storage/s3_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +146,8 @@ static bool learn_checksums(struct s3_root *root, const struct sw_op *op,
                             const struct sw_http_reply *reply, const struct s3_error *error)
 {
     bool asked = (op->kind == SW_OP_BEGIN && op->check_parts) ||
-                 ((op->kind == SW_OP_PUT || op->kind == SW_OP_PART) && op->body_crc32c);
+                 ((op->kind == SW_OP_PUT || op->kind == SW_OP_PART) && op->body_crc32c) ||
+                 (op->kind == SW_OP_GET && op->offset == 0 && op->length < 0);
     bool named = error->message && strcasestr(error->message, "x-amz-checksum") &&
                  !sw_text_same(error->code, "XAmzContentChecksumMismatch");
 
@@ -196,6 +198,27 @@ static bool is_digest(const struct sw_http_reply *reply, const char *etag)
            (!encryption || strcmp(encryption, "AES256") == 0);
 }
 
+/* The crc32c of the whole object, which is cheaper to compare than the md5; a checksum of checksums
+ * ("...-8") says nothing about the bytes in one piece. */
+static bool read_crc(const struct sw_http_reply *reply, char hex[SW_CRC_HEX])
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    sw_autofree char *said = sw_http_header(reply, "x-amz-checksum-crc32c");
+    uint64_t value = 0;
+
+    if (!said || strlen(said) != 8 || strcmp(said + 6, "==") != 0)
+        return false;
+    for (size_t i = 0; i < 6; i++) {
+        const char *letter = strchr(letters, said[i]);
+
+        if (!letter)
+            return false;
+        value = value << 6 | (uint64_t)(letter - letters);
+    }
+    snprintf(hex, SW_CRC_HEX, "%08x", (unsigned)(value >> 4));
+    return true;
+}
+
 static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
 {
     sw_object_done(&op->object);
@@ -207,6 +230,9 @@ static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
         op->object.digest_kind = SW_DIGEST_MD5;
         memcpy(op->object.digest, op->object.etag, 33);
     }
+    if (op->kind == SW_OP_GET && op->offset == 0 && op->length < 0 &&
+        read_crc(reply, op->object.digest))
+        op->object.digest_kind = SW_DIGEST_CRC32C;
 }
 
 /* ETag from the body of complete, copy and part-copy; NULL: there is an error inside. */
@@ -250,6 +276,7 @@ static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,
 {
     switch (op->kind) {
     case SW_OP_LIST:
+    case SW_OP_PARTS:
         return next_page(op, reply, err);
     case SW_OP_STAT:
     case SW_OP_GET:

@@ -58,7 +58,7 @@ static const struct { const char *method; bool key; } shapes[] = {
     [SW_OP_DELETE] = { "DELETE", true },   [SW_OP_COPY] = { "PUT", true },
     [SW_OP_BEGIN] = { "POST", true },      [SW_OP_PART] = { "PUT", true },
     [SW_OP_PART_COPY] = { "PUT", true },   [SW_OP_COMPLETE] = { "POST", true },
-    [SW_OP_ABORT] = { "DELETE", true },
+    [SW_OP_ABORT] = { "DELETE", true },    [SW_OP_PARTS] = { "GET", true },
 };
 
 static void add_query(const struct sw_op *op, struct s3_pairs *query)
@@ -82,6 +82,11 @@ static void add_query(const struct sw_op *op, struct s3_pairs *query)
     case SW_OP_PART:
     case SW_OP_PART_COPY:
         s3_pairs_add(query, "partNumber", number);
+        s3_pairs_add(query, "uploadId", op->upload);
+        break;
+    case SW_OP_PARTS:
+        if (op->note)
+            s3_pairs_add(query, "part-number-marker", op->note);
         s3_pairs_add(query, "uploadId", op->upload);
         break;
     case SW_OP_COMPLETE:
@@ -161,6 +166,8 @@ static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
 
     if (op->kind == SW_OP_BEGIN && op->check_parts && !root->no_checksums)
         s3_pairs_add(headers, "x-amz-checksum-algorithm", "CRC32C");
+    if (op->kind == SW_OP_GET && op->offset == 0 && op->length < 0 && !root->no_checksums)
+        s3_pairs_add(headers, "x-amz-checksum-mode", "ENABLED");
     if (op->kind != SW_OP_PUT && op->kind != SW_OP_PART)
         return;
     add_digest("content-md5", op->body_md5, headers);
@@ -267,7 +274,7 @@ void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *reques
     request->plain_said = !s3_is_https(root);      /* only an endpoint can say http:// */
     request->url = sw_format("%s%s%s%s", sw_buf_text(&origin), sw_buf_text(&path),
                              query.count ? "?" : "", sw_buf_text(&query_text));
-    if (op->kind == SW_OP_LIST)
+    if (op->kind == SW_OP_LIST || op->kind == SW_OP_PARTS)
         request->reply_limit = LIST_REPLY_MAX;
     if (op->kind == SW_OP_COMPLETE) {
         request->body_owned = complete_body(op);

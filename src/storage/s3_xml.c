@@ -259,7 +259,7 @@ static void object_field(struct page *page, const struct s3_xml *xml)
 {
     struct sw_object *object = &page->object;
 
-    if (s3_xml_is(xml, "Key")) {
+    if (s3_xml_is(xml, "Key") || s3_xml_is(xml, "PartNumber")) {
         free(object->name);
         object->name = page_name(page);
     } else if (s3_xml_is(xml, "Size")) {
@@ -287,7 +287,7 @@ static void hand_over(struct page *page, enum sw_object_kind kind)
 static void page_open(struct page *page, const struct s3_xml *xml)
 {
     free(sw_take(page->text));
-    if (s3_xml_is(xml, "Contents"))
+    if (s3_xml_is(xml, "Contents") || s3_xml_is(xml, "Part"))
         page->in_object = true;
     else if (s3_xml_is(xml, "CommonPrefixes"))
         page->in_folder = true;
@@ -295,7 +295,7 @@ static void page_open(struct page *page, const struct s3_xml *xml)
 
 static void page_close(struct page *page, const struct s3_xml *xml)
 {
-    if (page->in_object && s3_xml_is(xml, "Contents"))
+    if (page->in_object && (s3_xml_is(xml, "Contents") || s3_xml_is(xml, "Part")))
         hand_over(page, SW_OBJECT_FILE);
     else if (page->in_folder && s3_xml_is(xml, "CommonPrefixes"))
         hand_over(page, SW_OBJECT_FOLDER);
@@ -308,7 +308,7 @@ static void page_close(struct page *page, const struct s3_xml *xml)
         page->object.name = page_name(page);
     } else if (s3_xml_is(xml, "IsTruncated"))
         page->truncated = strcmp(page->text, "true") == 0;
-    else if (s3_xml_is(xml, "NextContinuationToken")) {
+    else if (s3_xml_is(xml, "NextContinuationToken") || s3_xml_is(xml, "NextPartNumberMarker")) {
         free(page->token);
         page->token = sw_take(page->text);
     }

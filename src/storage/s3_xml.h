@@ -32,8 +32,8 @@ char *s3_xml_decode(const char *text, size_t length);    /* entities to UTF-8; o
 /* Text of the first element of that name anywhere; owned, NULL: there is none. */
 char *s3_xml_find(const char *bytes, size_t length, const char *name);
 
-/* One page of ListObjectsV2. Calls found() for each object and folder; *token is the next page,
- * owned, NULL at the end. */
+/* One page of ListObjectsV2 or ListParts. Calls found() for each object, folder or part; *token is
+ * the next page, owned, NULL at the end. */
 int s3_xml_list(const char *bytes, size_t length, sw_found_fn *found, void *context, char **token,
                 struct sw_error *err);
 

@@ -59,6 +59,7 @@ enum sw_op_kind {
     SW_OP_PART_COPY,     /* from_key, offset, length -> object.etag */
     SW_OP_COMPLETE,      /* key, upload, part_etags -> object.etag */
     SW_OP_ABORT,         /* key, upload */
+    SW_OP_PARTS,         /* key, upload -> found() for each part: name is its number, size, etag */
 };
 #define SW_CAN(kind) (1u << (kind))
 

@@ -27,6 +27,7 @@ struct item *item_new(struct copy *copy, const char *name)
     item->object.size = -1;
     item->fd = -1;
     item->partial.fd = -1;
+    item->record.fd = -1;
     item->after = copy->all;
     item->link = &copy->all;
     if (item->after)
@@ -54,6 +55,7 @@ void item_free(struct item *item)
     if (item->relayed && item->path)
         unlink(item->path);
     item_drop_etags(item);
+    upload_record_close(&item->record);
     free(item->upload);
     free(item->buffer);
     free(item->path);
@@ -79,7 +81,8 @@ static void job_done(struct pool_job *job)
     item->job_done(job);
 }
 
-void item_job(struct item *item, int weight, void (*work)(struct pool_job *), void (*done)(struct pool_job *))
+void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
+              void (*done)(struct pool_job *))
 {
     item->copy->load++;
     item->job.weight = weight;
@@ -109,6 +112,8 @@ bool item_has_units(struct item *item)
     while (item->unit_next < item->unit_count && item->partial.have &&
            partial_has(&item->partial, item->unit_next))
         item->unit_next++;
+    while (item->unit_next < item->unit_count && item->etags && item->etags[item->unit_next])
+        item->unit_next++;                   /* an earlier copy sent it */
     return item->unit_next < item->unit_count;
 }
 
@@ -450,7 +455,8 @@ static void abort_uploads(struct copy *copy)
         op.root = copy->to.root;
         op.key = item->key;
         op.upload = item->upload;
-        sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, NULL);
+        if (sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, NULL) == 0)
+            upload_record_drop(&item->record);
     }
 }
 

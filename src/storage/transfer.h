@@ -19,6 +19,7 @@ struct sw_mover_options {
     struct sw_http_options http;
     struct sw_storage_options storage;
     int jobs;                    /* requests at once at most; 0: found by measuring, up to 64 */
+    const char *state_dir;       /* where uploads in parts are remembered, borrowed; NULL: nowhere */
 };
 
 struct sw_mover;

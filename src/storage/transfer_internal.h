@@ -8,6 +8,7 @@
  *     transfer_list.c   where items come from, and what lies at the destination already
  *     transfer_get.c    an item comes here
  *     transfer_put.c    an item goes there
+ *     transfer_parts.c  ... in parts
  *     transfer_move.c   an item stays on its side: server-side copies, local copies, removals
  *     transfer_same.c   is it identical already?
  *
@@ -22,6 +23,7 @@
 #include "storage/partial.h"
 #include "storage/pool.h"
 #include "storage/transfer.h"
+#include "storage/upload_record.h"
 #include "storage/walker.h"
 #include "storage/window.h"
 
@@ -133,6 +135,8 @@ struct item {
     size_t unit_count, unit_next, units_over;
     int flying;                              /* errands and jobs of its units under way */
     char *upload;
+    struct upload_record record;             /* put in parts: what is remembered of it */
+    char identity[128];                      /* put in parts: which file it was; by the job */
     char **etags;
     char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
@@ -220,6 +224,15 @@ void get_unit(struct item *item);            /* hand out the next unit */
 void put_begin(struct item *item);
 void put_unit(struct item *item);
 void put_abort(struct item *item);
+void put_parts(struct item *item);
+
+/* transfer_put.c, for transfer_parts.c. */
+bool put_changed(const struct item *item, int fd);           /* the file is not what it was */
+void put_restart(struct item *item);
+void put_end(struct item *item);
+void put_again(struct errand *errand);
+int prove_file(struct proof *proof, int fd, int64_t offset, int64_t length, struct sw_error *err);
+void proof_attach(struct sw_op *op, const struct proof *proof);
 void move_remote(struct item *item);         /* the server copies */
 void move_remote_unit(struct item *item);
 void move_local(struct item *item);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer_put.c - an item goes there: opened, compared, sent in one request or in parts.
+ * transfer_put.c - an item goes there: opened, compared, sent in one request (transfer_parts.c: in
+ * parts).
  *
  * A job opens the file and computes what the signature needs, which also brings the bytes into the
  * page cache: the network loop then reads without stalling. A file that changed while it was sent is
- * sent again, and an upload in parts that does not end well is aborted: nothing half is left behind.
+ * sent again.
  */
 #include "storage/transfer_internal.h"
 
@@ -15,17 +16,17 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static int64_t mtime_ns(const struct stat *info)
+static int64_t ns(struct timespec at)
 {
-    return (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec;
+    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
 }
 
-static bool changed_since(const struct item *item, int fd)
+bool put_changed(const struct item *item, int fd)
 {
     struct stat now;
 
     return fstat(fd, &now) < 0 || now.st_size != item->object.size ||
-           mtime_ns(&now) != item->put_mtime_ns;
+           ns(now.st_mtim) != item->put_mtime_ns;
 }
 
 /* After it was sent. A small file was read at one instant and is let go; only one that was caught
@@ -35,9 +36,9 @@ static bool changed_meanwhile(const struct item *item)
     struct stat now;
 
     if (item->fd >= 0)
-        return changed_since(item, item->fd);
+        return put_changed(item, item->fd);
     return item->restarts && !item->relayed &&
-           (stat(item->path, &now) < 0 || mtime_ns(&now) != item->put_mtime_ns);
+           (stat(item->path, &now) < 0 || ns(now.st_mtim) != item->put_mtime_ns);
 }
 
 /* ---- the proof of a body --------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ static enum sw_digest_algorithm algorithm_of(const struct proof *proof)
 }
 
 /* The kind was settled when the item began: the loop may learn better meanwhile. */
-static int prove_file(struct proof *proof, int fd, int64_t offset, int64_t length,
+int prove_file(struct proof *proof, int fd, int64_t offset, int64_t length,
                       struct sw_error *err)
 {
     if (proof->kind == SW_DIGEST_NONE)
@@ -73,7 +74,7 @@ static void prove_bytes(struct proof *proof, const void *bytes, size_t length)
     sw_digest_end_hex(&digest, proof->hex);
 }
 
-static void attach(struct sw_op *op, const struct proof *proof)
+void proof_attach(struct sw_op *op, const struct proof *proof)
 {
     if (proof->hex[0] && proof->kind == SW_DIGEST_SHA256)
         op->body_sha256 = proof->hex;
@@ -97,7 +98,7 @@ static int read_small(struct item *item, int fd)
             break;
         have += (size_t)got;
     }
-    if (have < size || changed_since(item, fd))
+    if (have < size || put_changed(item, fd))
         return sw_fail(item->err, SW_E_CONFLICT, "'%s' was changed while it was read", item->path);
     prove_bytes(&item->proof, item->buffer, size);
     return 0;
@@ -129,8 +130,8 @@ static int open_file(struct item *item)
     if (!S_ISREG(info.st_mode))
         return sw_fail(item->err, SW_E_IO, "'%s' is not a file", item->path);
     item->object.size = info.st_size;
-    item->object.mtime_ms = mtime_ns(&info) / 1000000;
-    item->put_mtime_ns = mtime_ns(&info);
+    item->object.mtime_ms = ns(info.st_mtim) / 1000000;
+    item->put_mtime_ns = ns(info.st_mtim);
     return 0;
 }
 
@@ -169,7 +170,7 @@ static void put_release(struct item *item)
     free(sw_take(item->buffer));
 }
 
-static void put_restart(struct item *item)
+void put_restart(struct item *item)
 {
     put_release(item);
     item_count(item, -item->counted);
@@ -183,16 +184,16 @@ static void put_restart(struct item *item)
     put_begin(item);
 }
 
-static void put_end(struct item *item)
+void put_end(struct item *item)
 {
     put_release(item);
     item_over(item, SW_MOVED_COPIED);
 }
 
 /* A digest that the server does not find is ours to explain: trying again helps nobody. */
-static void put_again(struct errand *errand)
+void put_again(struct errand *errand)
 {
-    if (errand->body_fd >= 0 && changed_since(errand->item, errand->body_fd))
+    if (errand->body_fd >= 0 && put_changed(errand->item, errand->body_fd))
         sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
                 errand->item->path);
 }
@@ -223,208 +224,12 @@ static void put_single(struct item *item)
 
     errand->op.size = item->object.size;
     errand->op.mtime_ms = item->object.mtime_ms;
-    attach(&errand->op, &item->proof);
+    proof_attach(&errand->op, &item->proof);
     errand->body = item->buffer;
     errand->body_fd = item->fd;
     errand->large = item->object.size > 1024 * 1024;
     errand->again = put_again;
     errand->over = put_single_over;
-    errand_start(errand);
-}
-
-/* ---- in parts -------------------------------------------------------------------------------------- */
-
-static void aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
-{
-    struct item *item = errand->item;
-
-    (void)step;
-    (void)err;
-    free(sw_take(item->upload));
-    errand_free(errand);
-    if (item->found == FOUND_UNSURE)
-        put_restart(item);
-    else
-        item_fail(item, item->err);
-}
-
-void put_abort(struct item *item)
-{
-    struct errand *errand = errand_new(item->copy, SW_OP_ABORT, item->copy->to.root, item->key, item);
-
-    errand->op.upload = item->upload;
-    errand->over = aborted;
-    errand_start(errand);
-}
-
-static void completed(struct errand *errand, enum sw_step step, const struct sw_error *err)
-{
-    struct item *item = errand->item;
-
-    if (step == SW_STEP_DONE) {
-        free(sw_take(item->upload));
-        free(item->object.etag);
-        item->object.etag = sw_take(errand->op.object.etag);
-        put_end(item);
-    } else {
-        *item->err = *err;
-        item->found = FOUND_FAILED;
-        put_abort(item);
-    }
-    errand_free(errand);
-}
-
-static void complete(struct item *item)
-{
-    struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
-
-    errand->op.upload = item->upload;
-    errand->op.part_etags = item->etags;
-    errand->op.part_count = (int)item->unit_count;
-    errand->op.part_crcs = (const char(*)[SW_CRC_HEX])item->crcs;
-    errand->over = completed;
-    errand_start(errand);
-}
-
-static void parts_settled(struct item *item)
-{
-    if (item->flying || (!item->failed && item->units_over < item->unit_count))
-        return;
-    item_close(item);
-    if (item->fd >= 0 && changed_since(item, item->fd)) {
-        item->found = FOUND_UNSURE;
-        put_abort(item);
-    } else if (item->failed) {
-        item->found = FOUND_FAILED;
-        put_abort(item);
-    } else {
-        complete(item);
-    }
-}
-
-static void part_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
-{
-    struct item *item = errand->item;
-
-    item->flying--;
-    if (step == SW_STEP_DONE && errand->op.object.etag) {
-        item->etags[errand->unit] = sw_take(errand->op.object.etag);
-        item->units_over++;
-        item_count(item, errand->op.size > 0 ? errand->op.size : errand->op.length);
-    } else if (!item->failed) {
-        item->failed = true;
-        if (step == SW_STEP_DONE)
-            sw_fail(item->err, SW_E_REFUSED, "the server gave a part of '%s' no ETag", item->name);
-        else
-            *item->err = *err;
-    }
-    errand_free(errand);
-    parts_settled(item);
-}
-
-static void hash_part(struct pool_job *job)
-{
-    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
-
-    prove_file(&errand->proof, errand->item->fd, errand->body_offset, errand->op.size,
-               &errand->job_err);
-}
-
-static void hashed_part(struct pool_job *job)
-{
-    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
-
-    errand->copy->load--;
-    errand->copy->large_load--;
-    errand->in_job = false;
-    if (errand->copy->stop) {
-        errand->item->flying--;
-        errand_free(errand);
-        return;
-    }
-    if (errand->job_err.code) {
-        part_over(errand, SW_STEP_FAILED, &errand->job_err);
-        return;
-    }
-    if (errand->item->crcs)
-        memcpy(errand->item->crcs[errand->unit], errand->proof.hex, SW_CRC_HEX);
-    attach(&errand->op, &errand->proof);
-    errand_start(errand);
-}
-
-void put_unit(struct item *item)
-{
-    struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_PART, copy->to.root, item->key, item);
-    int64_t begin = (int64_t)item->unit_next * item->unit;
-
-    errand->unit = item->unit_next++;
-    errand->op.upload = item->upload;
-    errand->op.part = (int)errand->unit + 1;
-    errand->op.size = item->object.size - begin < item->unit ? item->object.size - begin : item->unit;
-    errand->body_fd = item->fd;
-    errand->body_offset = begin;
-    errand->large = true;
-    errand->again = put_again;
-    errand->over = part_over;
-    errand->unit_of_item = true;
-    item->flying++;
-    errand->proof.kind = item->proof.kind;
-    if (item->proof.kind == SW_DIGEST_NONE || (item->proof.kind == SW_DIGEST_CRC32C && !item->crcs)) {
-        posix_fadvise(item->fd, begin, errand->op.size, POSIX_FADV_WILLNEED);
-        errand_start(errand);
-        return;
-    }
-    copy->load++;
-    copy->large_load++;
-    errand->in_job = true;
-    errand->job.weight = POOL_HEAVY;
-    errand->job.work = hash_part;
-    errand->job.done = hashed_part;
-    pool_run(copy->mover->pool, &errand->job);
-}
-
-static void begun(struct errand *errand, enum sw_step step, const struct sw_error *err)
-{
-    struct item *item = errand->item;
-
-    if (step == SW_STEP_DONE) {
-        item->upload = sw_take(errand->op.upload_made);
-        if (errand->op.parts_checked)
-            item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
-        item_open(item);
-    } else {
-        item_fail(item, err);
-    }
-    errand_free(errand);
-}
-
-/* Every part costs the server a file and its flush, so few are better than many; but enough of them
- * to fill the line, and never more than the storage allows. */
-static int64_t part_size(int64_t size, int most)
-{
-    int64_t mib = 1024 * 1024, part = size / PUT_PARTS;
-
-    part = part < PUT_UNIT ? PUT_UNIT : part > PUT_LARGE ? PUT_LARGE : part;
-    if (part < (size + most - 1) / most)
-        part = (size + most - 1) / most;
-    return (part + mib - 1) / mib * mib;
-}
-
-static void put_parts(struct item *item)
-{
-    struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
-
-    item_drop_etags(item);                   /* of an upload that was given up */
-    item->unit = part_size(item->object.size, copy->to.storage->part_most);
-    item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
-    item->unit_next = item->units_over = 0;
-    item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
-    errand->op.mtime_ms = item->object.mtime_ms;
-    errand->op.check_parts = item->proof.kind == SW_DIGEST_CRC32C;
-    errand->over = begun;
     errand_start(errand);
 }
 

@@ -127,6 +127,30 @@ class Place:
     def log(self):
         return self.control("/_log").splitlines()
 
+    def parts_sent(self):
+        return [line for line in self.log() if line.startswith("PUT") and "partNumber" in line]
+
+    def remembered(self):
+        """The records of uploads in parts that are not over."""
+        folder = f"{self.root}/state/uploads"
+        return [f"{folder}/{name}" for name in os.listdir(folder)] if os.path.isdir(folder) else []
+
+    def kill_in_the_middle(self, path, to):
+        """A copy in eight parts is killed when a few of them are there."""
+        self.faults({"Kind": "hold", "Method": "PUT", "Path": "partNumber", "Skip": 3})
+        copying = self.begin("cp", path, to, faults=True)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            records = self.remembered()
+            if records and content(records[0]).count(b"\n") >= 3:
+                break
+            time.sleep(0.02)
+        copying.kill()
+        copying.communicate()
+        self.control("/_release")
+        assert len(self.remembered()) == 1
+        self.faults()
+
     def folder(self, name):
         path = f"{self.root}/{name}"
         shutil.rmtree(path, ignore_errors=True)

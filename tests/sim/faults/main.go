@@ -32,6 +32,7 @@ import (
 //	truncate  send After bytes and announce just that many: a lie that adds up
 //	longer    announce and send After bytes more than there are
 //	corrupt   flip one bit in the byte at After
+//	garble    the same on the way to the server
 //	slow      wait Millis before every 64 KiB
 //	stall     send After bytes, then nothing for Millis
 //	file      answer 200 with the whole file Body, whatever range was asked for
@@ -110,6 +111,22 @@ func (p *proxy) forward(r *http.Request) (*http.Response, error) {
 	return p.client.Do(out)
 }
 
+type garbled struct {
+	body  io.ReadCloser
+	after int64 // bytes until the wrong one
+}
+
+func (g *garbled) Read(piece []byte) (int, error) {
+	n, err := g.body.Read(piece)
+	if g.after >= 0 && g.after < int64(n) {
+		piece[g.after] ^= 1
+	}
+	g.after -= int64(n)
+	return n, err
+}
+
+func (g *garbled) Close() error { return g.body.Close() }
+
 func abort() { panic(http.ErrAbortHandler) }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -148,6 +165,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		release := p.release
 		p.mutex.Unlock()
 		<-release
+	case "garble":
+		r.Body = &garbled{body: r.Body, after: fault.After}
 	}
 	reply, err := p.forward(r)
 	if err != nil {

@@ -111,6 +111,97 @@ static void requests_are_signed_and_hold_no_secret(void **state)
     end(&talk);
 }
 
+/* How a body is covered: over plain http by the signature, else by a crc32c that the server checks. */
+static void a_body_is_signed_or_checked(void **state)
+{
+    static const struct { const char *endpoint; enum sw_digest_kind wanted; } rows[] = {
+        { "https://minio:9000",   SW_DIGEST_CRC32C },
+        { "http://minio:9000",    SW_DIGEST_SHA256 },
+        { "http://10.0.0.1",      SW_DIGEST_SHA256 },
+        { "http://127.0.0.1:9000", SW_DIGEST_CRC32C },
+        { "http://localhost:9000", SW_DIGEST_CRC32C },
+        { "http://[::1]:9000",    SW_DIGEST_CRC32C },
+        { "http://localhost.example.com", SW_DIGEST_SHA256 },
+        { "http://127.example.com", SW_DIGEST_SHA256 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const environment[] = { "AWS_ACCESS_KEY_ID", "AK", "AWS_SECRET_ACCESS_KEY", "SK",
+                                            "AWS_ENDPOINT_URL", rows[i].endpoint, NULL };
+        struct talk talk;
+
+        begin(&talk, environment, "s3://bucket-1/a", SW_OP_PUT);
+        assert_int_equal(sw_storage_s3.body_digest(talk.root), rows[i].wanted);
+        end(&talk);
+    }
+}
+
+static void put_again(struct talk *talk)
+{
+    sw_http_request_done(&talk->request);
+    assert_int_equal(sw_storage_s3.next(&talk->op, NULL, NOW_MS, &talk->request, NULL),
+                     SW_STEP_SEND);
+}
+
+static void a_refused_checksum_is_left_out_from_then_on(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/a", SW_OP_PUT);
+    talk.op.size = 5;
+    talk.op.body_crc32c = "9a71bb4c";
+    put_again(&talk);
+    assert_true(sends(&talk, "x-amz-checksum-crc32c: mnG7TA=="));
+    assert_true(sends(&talk, "x-amz-content-sha256: UNSIGNED-PAYLOAD"));
+    assert_int_equal(answer(&talk, 400, "", "<Error><Code>InvalidArgument</Code><Message>Unsupported "
+                                            "header 'x-amz-checksum-crc32c'</Message></Error>"),
+                     SW_STEP_SEND);
+    assert_false(sends(&talk, "x-amz-checksum"));
+    assert_int_equal(sw_storage_s3.body_digest(talk.root), SW_DIGEST_NONE);
+    end(&talk);
+}
+
+static void the_checksum_of_a_whole_object_is_its_digest(void **state)
+{
+    static const struct { const char *header; enum sw_digest_kind kind; const char *digest; } rows[] = {
+        { "x-amz-checksum-crc32c: mnG7TA==\n",   SW_DIGEST_CRC32C, "9a71bb4c" },
+        { "x-amz-checksum-crc32c: mnG7TA==-8\n", SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+        { "x-amz-checksum-crc32c: mn!7TA==\n",   SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+        { "",                                    SW_DIGEST_MD5, "5d41402abc4b2a76b9719d911017c592" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct talk talk;
+        char headers[200] = "ETag: \"5d41402abc4b2a76b9719d911017c592\"\n";
+
+        begin(&talk, with_keys, "s3://bucket-1/a", SW_OP_GET);
+        assert_true(sends(&talk, "x-amz-checksum-mode: ENABLED"));
+        assert_int_equal(answer(&talk, 200, strcat(headers, rows[i].header), ""), SW_STEP_DONE);
+        assert_int_equal(talk.op.object.digest_kind, rows[i].kind);
+        assert_string_equal(talk.op.object.digest, rows[i].digest);
+        end(&talk);
+    }
+}
+
+static void a_wrong_checksum_is_sent_again_with_it(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin(&talk, with_keys, "s3://bucket-1/a", SW_OP_PUT);
+    talk.op.size = 5;
+    talk.op.body_crc32c = "9a71bb4c";
+    assert_int_equal(answer(&talk, 400, "", "<Error><Code>XAmzContentChecksumMismatch</Code><Message>The "
+                                            "provided 'x-amz-checksum' header does not match</Message>"
+                                            "</Error>"),
+                     SW_STEP_LATER);
+    assert_int_equal(sw_storage_s3.body_digest(talk.root), SW_DIGEST_CRC32C);
+    end(&talk);
+}
+
 static void the_region_is_learnt_from_the_server(void **state)
 {
     struct talk talk;
@@ -227,6 +318,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aws_is_addressed_by_host_and_others_by_path),
         cmocka_unit_test(requests_are_signed_and_hold_no_secret),
+        cmocka_unit_test(a_body_is_signed_or_checked),
+        cmocka_unit_test(a_refused_checksum_is_left_out_from_then_on),
+        cmocka_unit_test(the_checksum_of_a_whole_object_is_its_digest),
+        cmocka_unit_test(a_wrong_checksum_is_sent_again_with_it),
         cmocka_unit_test(the_region_is_learnt_from_the_server),
         cmocka_unit_test(the_clock_is_learnt_from_the_server),
         cmocka_unit_test(replies_mean_what_servers_mean),

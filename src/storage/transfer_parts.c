@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transfer_parts.c - a large file goes in parts: begun, or gone on with where a killed copy stopped.
+ *
+ * An upload that does not end well is aborted, so that nobody pays for halves. Two endings leave it
+ * for the next copy, which finds it by its record: a kill, and a server out of reach, to which an abort
+ * would not get through either.
+ */
+#include "storage/transfer_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+/* ---- in parts -------------------------------------------------------------------------------------- */
+
+static void aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    (void)err;
+    free(sw_take(item->upload));
+    errand_free(errand);
+    if (step == SW_STEP_DONE)
+        upload_record_drop(&item->record);
+    else
+        upload_record_close(&item->record);
+    if (item->found == FOUND_UNSURE)
+        put_restart(item);
+    else
+        item_fail(item, item->err);
+}
+
+void put_abort(struct item *item)
+{
+    struct errand *errand = errand_new(item->copy, SW_OP_ABORT, item->copy->to.root, item->key, item);
+
+    errand->op.upload = item->upload;
+    errand->over = aborted;
+    errand_start(errand);
+}
+
+/* It failed. Where the server is only out of reach, the next copy goes on. */
+static void give_up(struct item *item)
+{
+    bool away = item->err->code == SW_E_UNREACHABLE || item->err->code == SW_E_TIMEOUT;
+
+    item->found = FOUND_FAILED;
+    if (!away || item->record.fd < 0) {
+        put_abort(item);
+        return;
+    }
+    free(sw_take(item->upload));
+    sw_hint(item->err, "the same copy goes on where this one stopped");
+    item_fail(item, item->err);
+}
+
+static void completed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        free(sw_take(item->upload));
+        free(item->object.etag);
+        item->object.etag = sw_take(errand->op.object.etag);
+        upload_record_drop(&item->record);
+        put_end(item);
+    } else {
+        *item->err = *err;
+        give_up(item);
+    }
+    errand_free(errand);
+}
+
+static void complete(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
+
+    errand->op.upload = item->upload;
+    errand->op.part_etags = item->etags;
+    errand->op.part_count = (int)item->unit_count;
+    errand->op.part_crcs = (const char(*)[SW_CRC_HEX])item->crcs;
+    errand->over = completed;
+    errand_start(errand);
+}
+
+static void parts_settled(struct item *item)
+{
+    if (item->flying || (!item->failed && item->units_over < item->unit_count))
+        return;
+    item_close(item);
+    if (item->fd >= 0 && put_changed(item, item->fd)) {
+        item->found = FOUND_UNSURE;
+        put_abort(item);
+    } else if (item->failed) {
+        give_up(item);
+    } else {
+        complete(item);
+    }
+}
+
+static void part_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    item->flying--;
+    if (step == SW_STEP_DONE && errand->op.object.etag) {
+        item->etags[errand->unit] = sw_take(errand->op.object.etag);
+        upload_record_part(&item->record, errand->unit, item->etags[errand->unit],
+                           item->crcs ? item->crcs[errand->unit] : NULL);
+        item->units_over++;
+        item_count(item, errand->op.size > 0 ? errand->op.size : errand->op.length);
+    } else if (!item->failed) {
+        item->failed = true;
+        if (step == SW_STEP_DONE)
+            sw_fail(item->err, SW_E_REFUSED, "the server gave a part of '%s' no ETag", item->name);
+        else
+            *item->err = *err;
+    }
+    errand_free(errand);
+    parts_settled(item);
+}
+
+static void hash_part(struct pool_job *job)
+{
+    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+
+    prove_file(&errand->proof, errand->item->fd, errand->body_offset, errand->op.size,
+               &errand->job_err);
+}
+
+static void hashed_part(struct pool_job *job)
+{
+    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+
+    errand->copy->load--;
+    errand->copy->large_load--;
+    errand->in_job = false;
+    if (errand->copy->stop) {
+        errand->item->flying--;
+        errand_free(errand);
+        return;
+    }
+    if (errand->job_err.code) {
+        part_over(errand, SW_STEP_FAILED, &errand->job_err);
+        return;
+    }
+    if (errand->item->crcs)
+        memcpy(errand->item->crcs[errand->unit], errand->proof.hex, SW_CRC_HEX);
+    proof_attach(&errand->op, &errand->proof);
+    errand_start(errand);
+}
+
+void put_unit(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_PART, copy->to.root, item->key, item);
+    int64_t begin = (int64_t)item->unit_next * item->unit;
+
+    errand->unit = item->unit_next++;
+    errand->op.upload = item->upload;
+    errand->op.part = (int)errand->unit + 1;
+    errand->op.size = item->object.size - begin < item->unit ? item->object.size - begin : item->unit;
+    errand->body_fd = item->fd;
+    errand->body_offset = begin;
+    errand->large = true;
+    errand->again = put_again;
+    errand->over = part_over;
+    errand->unit_of_item = true;
+    item->flying++;
+    errand->proof.kind = item->proof.kind;
+    if (item->proof.kind == SW_DIGEST_NONE || (item->proof.kind == SW_DIGEST_CRC32C && !item->crcs)) {
+        posix_fadvise(item->fd, begin, errand->op.size, POSIX_FADV_WILLNEED);
+        errand_start(errand);
+        return;
+    }
+    copy->load++;
+    copy->large_load++;
+    errand->in_job = true;
+    errand->job.weight = POOL_HEAVY;
+    errand->job.work = hash_part;
+    errand->job.done = hashed_part;
+    pool_run(copy->mover->pool, &errand->job);
+}
+
+static void begun(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        item->upload = sw_take(errand->op.upload_made);
+        if (errand->op.parts_checked)
+            item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
+        upload_record_begin(&item->record, item->upload, item->identity, item->unit,
+                            errand->op.parts_checked);
+        item_open(item);
+    } else {
+        item_fail(item, err);
+    }
+    errand_free(errand);
+}
+
+/* Every part costs the server a file and its flush, so few are better than many; but enough of them
+ * to fill the line, and never more than the storage allows. */
+static int64_t part_size(int64_t size, int most)
+{
+    int64_t mib = 1024 * 1024, part = size / PUT_PARTS;
+
+    part = part < PUT_UNIT ? PUT_UNIT : part > PUT_LARGE ? PUT_LARGE : part;
+    if (part < (size + most - 1) / most)
+        part = (size + most - 1) / most;
+    return (part + mib - 1) / mib * mib;
+}
+
+static void begin_upload(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
+
+    errand->op.mtime_ms = item->object.mtime_ms;
+    errand->op.check_parts = item->proof.kind == SW_DIGEST_CRC32C;
+    errand->over = begun;
+    errand_start(errand);
+}
+
+/* ---- going on ---------------------------------------------------------------------------------------- */
+
+/* A part that the server has, as it told us when we sent it. */
+static int found_part(void *context, struct sw_object *object)
+{
+    struct item *item = context;
+    size_t index = (size_t)strtoul(object->name, NULL, 10) - 1;
+    int64_t left = item->object.size - (int64_t)index * item->unit;
+    const struct upload_part *sent = index < item->unit_count ? &item->record.parts[index] : NULL;
+
+    if (!sent || item->etags[index] || !sw_text_same(sent->etag, object->etag) ||
+        object->size != (left < item->unit ? left : item->unit) ||
+        (item->crcs && strlen(sent->crc) != SW_CRC_HEX - 1))
+        return 0;
+    item->etags[index] = sw_strdup(sent->etag);
+    if (item->crcs)
+        memcpy(item->crcs[index], sent->crc, SW_CRC_HEX);
+    item->units_over++;
+    item_count(item, object->size);
+    return 0;
+}
+
+static void parts_told(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    if (step == SW_STEP_DONE) {
+        item_open(item);
+        parts_settled(item);
+    } else if (err->code == SW_E_NOT_FOUND) {
+        free(sw_take(item->upload));         /* somebody gave it up meanwhile */
+        free(sw_take(item->crcs));
+        begin_upload(item);
+    } else {
+        free(sw_take(item->upload));
+        item_fail(item, err);
+    }
+    errand_free(errand);
+}
+
+static void go_on(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_PARTS, copy->to.root, item->key, item);
+
+    item->upload = sw_take(item->record.upload);
+    if (item->record.checked)
+        item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
+    errand->op.upload = item->upload;
+    errand->op.found = found_part;
+    errand->op.found_context = item;
+    errand->over = parts_told;
+    errand_start(errand);
+}
+
+/* What was begun with an earlier state of the file is of no use to anybody. */
+static void stale_aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
+{
+    struct item *item = errand->item;
+
+    (void)step;
+    (void)err;
+    errand_free(errand);
+    begin_upload(item);
+}
+
+static void abort_stale(struct item *item)
+{
+    struct copy *copy = item->copy;
+    struct errand *errand = errand_new(copy, SW_OP_ABORT, copy->to.root, item->key, item);
+
+    errand->op.upload = item->record.stale;
+    errand->over = stale_aborted;
+    errand_start(errand);
+}
+
+static void record_work(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+    const char *state = item->copy->mover->options.state_dir;
+    sw_autofree char *folder = state && !item->relayed ? sw_path_join(state, "uploads") : NULL;
+    sw_autofree char *from = sw_path_absolute(item->path, NULL);
+    sw_autofree char *to = sw_format("%s/%s", ((struct sw_root_head *)item->copy->to.root)->uri,
+                                     item->key);
+    struct stat info = { 0 };
+
+    (void)!fstat(item->fd, &info);
+    snprintf(item->identity, sizeof item->identity, "%llx:%llx:%lld:%lld.%09ld:%lld.%09ld",
+             (unsigned long long)info.st_dev, (unsigned long long)info.st_ino,
+             (long long)info.st_size, (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+             (long long)info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+    upload_record_open(&item->record, folder, from, to, item->identity, item->unit,
+                       item->unit_count);
+}
+
+static void recorded(struct pool_job *job)
+{
+    struct item *item = item_of_job(job);
+
+    if (item->copy->stop)
+        item_fail(item, &item->copy->first);
+    else if (item->record.upload && item->copy->to.storage->can & SW_CAN(SW_OP_PARTS))
+        go_on(item);
+    else if (item->record.stale)
+        abort_stale(item);
+    else
+        begin_upload(item);
+}
+
+void put_parts(struct item *item)
+{
+    item_drop_etags(item);                   /* of an upload that was given up */
+    upload_record_close(&item->record);
+    item->unit = part_size(item->object.size, item->copy->to.storage->part_most);
+    item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
+    item->unit_next = item->units_over = 0;
+    item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
+    item_job(item, POOL_USUAL, record_work, recorded);
+}

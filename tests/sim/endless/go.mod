@@ -1,0 +1,3 @@
+module slipway-endless
+
+go 1.19

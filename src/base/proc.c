@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -150,4 +153,48 @@ char *sw_helper_path(const char *name, struct sw_error *err)
     sw_fail(err, SW_E_NOT_FOUND, "cannot find the helper program '%s'", name);
     sw_hint(err, "reinstall Slipway, or set SLIPWAY_LIBEXEC_DIR to the folder that holds it");
     return NULL;
+}
+
+/* ---- starting ---------------------------------------------------------------------------------- */
+
+static void become_child(void (*become)(void *, struct sw_start_failure *), void *context,
+                         pid_t parent, int failed)
+{
+    struct sw_start_failure why = { 0 };
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)                     /* it died before we said so */
+        _exit(127);
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    become(context, &why);
+    _exit(write(failed, &why, sizeof why) < 0 ? 126 : 127);
+}
+
+pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
+                    struct sw_start_failure *why, struct sw_error *err)
+{
+    pid_t parent = getpid(), pid;
+    int ends[2];
+    ssize_t n;
+
+    *why = (struct sw_start_failure){ 0 };
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
+    pid = fork();
+    if (pid == 0)
+        become_child(become, context, parent, ends[1]);
+    close(ends[1]);
+    do                                           /* the end of it is closed by a good exec */
+        n = pid > 0 ? read(ends[0], why, sizeof *why) : -1;
+    while (n < 0 && pid > 0 && errno == EINTR);
+    close(ends[0]);
+    if (pid < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot start a process");
+    if (n != (ssize_t)sizeof *why)
+        return pid;
+    waitpid(pid, NULL, 0);
+    return -1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc.h - who a process is: a pid alone is not a name, since numbers are used again.
+ * proc.h - who a process is, and how one is started so that its failure is heard.
  *
+ * A pid alone is not a name, since numbers are used again.
  * A process is known by boot id + pid + start time. A zombie counts as gone: where PID 1 reaps
  * late or never, it stays listed although nothing of it runs.
  */
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "base/json.h"
 
 struct sw_proc {
@@ -28,6 +30,18 @@ int sw_proc_from_json(const json_t *json, struct sw_proc *out);
 
 /* Send a signal to exactly that process: 0, or -1 when it is gone. */
 int sw_proc_signal(const struct sw_proc *proc, int signal);
+
+/* Why a child could not become what it should: errno, and which step of the caller's it was. */
+struct sw_start_failure {
+    int error;                        /* 0: it did not fail */
+    int step;
+};
+
+/* Fork a child that ends with us and has no signal blocked; there `become` executes the program. It
+ * returns only when that failed, with the reason, which then stands in *why here (already reaped).
+ * Returns the pid; -1 with why->error, or with err when no child could be made. */
+pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
+                    struct sw_start_failure *why, struct sw_error *err);
 
 /* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
  * running program, ../libexec/slipway from it, or where it was installed. Start it with `name` as

@@ -198,13 +198,43 @@ static void add_python(struct sw_buf *out, const json_t *value, bool inside)
 }
 
 /* Names are options, given with or without their dashes. */
+static char *option(const char *name)
+{
+    return sw_format("%s%s", *name == '-' ? "" : "--", name);
+}
+
 static void add_option(struct sw_buf *out, const char *name)
 {
-    sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
+    sw_autofree char *whole = option(name);
 
-    sw_buf_addf(&whole, "%s%s", *name == '-' ? "" : "--", name);
     sw_buf_add_char(out, ' ');
-    sw_buf_add_quoted(out, sw_buf_text(&whole));
+    sw_buf_add_quoted(out, whole);
+}
+
+static void append_option(json_t *words, const char *name)
+{
+    sw_autofree char *whole = option(name);
+
+    json_array_append_new(words, sw_json_text(whole));
+}
+
+json_t *sw_words_with_args(const json_t *argv, const json_t *args, const json_t *flags)
+{
+    json_t *words = json_copy((json_t *)argv), *value;
+    const char *name;
+    size_t i;
+
+    json_object_foreach((json_t *)args, name, value) {
+        sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+        add_python(&text, value, false);
+        append_option(words, name);
+        json_array_append_new(words, sw_json_text(sw_buf_text(&text)));
+    }
+    json_array_foreach(flags, i, value)
+        if (json_is_string(value))
+            append_option(words, json_string_value(value));
+    return words;
 }
 
 char *sw_command_with_args(const char *command, const json_t *args, const json_t *flags)
@@ -212,9 +242,11 @@ char *sw_command_with_args(const char *command, const json_t *args, const json_t
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const char *name;
     json_t *value;
-    size_t i;
+    size_t i, length = strlen(command);
 
-    sw_buf_add(&out, command);
+    while (length > 0 && strchr("\r\n", command[length - 1]))      /* of a YAML block */
+        length--;
+    sw_buf_add_bytes(&out, command, length);
     json_object_foreach((json_t *)args, name, value) {
         sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 

@@ -27,5 +27,7 @@ char *sw_command_fill(const char *command, const char *config_path, const char *
 /* Args mode: "COMMAND --name 'value' ... --flag": every value is one word of the shell, in single
  * quotes, whatever it holds. True, False, None and lists are written as Python does. Owned. */
 char *sw_command_with_args(const char *command, const json_t *args, const json_t *flags);
+/* The same for a command in words: "--name", "value", ... "--flag" behind them. Owned. */
+json_t *sw_words_with_args(const json_t *argv, const json_t *args, const json_t *flags);
 
 #endif

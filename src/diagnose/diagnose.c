@@ -129,10 +129,21 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
+static void add_peak(json_t *lines, const struct sw_evidence *evidence, const char *fact,
+                     const char *what)
+{
+    int64_t bytes = sw_json_int(evidence->facts, fact, 0);
+    char size[32];
+
+    if (bytes <= 0)
+        return;
+    sw_size_format(bytes, size);
+    json_array_append_new(lines, json_sprintf("%s %s", what, size));
+}
+
 static json_t *platform_lines(const struct sw_evidence *evidence, const char *cause)
 {
     json_t *lines = json_array();
-    int64_t peak = sw_json_int(evidence->facts, "peak_memory_bytes", 0);
 
     if (evidence->message[0])
         diag_show_line(lines, evidence->message, strlen(evidence->message));
@@ -143,11 +154,9 @@ static json_t *platform_lines(const struct sw_evidence *evidence, const char *ca
     if (evidence->failed_replica >= 0)
         json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
                                                   evidence->failed_replica));
-    if (peak > 0 && strcmp(cause, "memory") == 0) {
-        char size[32];
-
-        sw_size_format(peak, size);
-        json_array_append_new(lines, json_sprintf("its memory reached %s", size));
+    if (strcmp(cause, "memory") == 0) {
+        add_peak(lines, evidence, "peak_memory_bytes", "its memory reached");
+        add_peak(lines, evidence, "peak_gpu_memory_bytes", "its fullest GPU reached");
     }
     return lines;
 }

@@ -29,7 +29,7 @@
  *   input_missing      an input does not exist; text: its URI
  *   credential_refused a store or registry refused our credential; text: its name, no value
  *   gpus_requested     how many GPUs the job asked for; 0 changes what "no GPU found" means
- *   peak_memory_bytes  only shown, with a verdict about memory
+ *   peak_memory_bytes, peak_gpu_memory_bytes    only shown, with a verdict about memory
  *
  * Everything here is pure: no I/O, no clock. Safe to call from several threads.
  */

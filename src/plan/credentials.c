@@ -53,5 +53,6 @@ json_t *sw_plan_credentials(const struct sw_plan *plan)
     look(names, plan->inputs);
     look(names, plan->outputs);
     look(names, plan->config);
+    look(names, plan->args);
     return names;
 }

@@ -17,25 +17,45 @@
 
 /* ---- the letter ---------------------------------------------------------------------------- */
 
-static json_t *outputs_of(const struct sw_plan *plan, struct sw_error *err)
+/* Durations were checked with the job file. */
+static json_t *every_ms(const json_t *entry)
 {
-    sw_auto(json) json_t *all = json_array();
+    const char *every = sw_json_str(entry, "every");
+    int64_t ms = 0;
+
+    return every && sw_duration_parse(every, &ms, NULL) == 0 ? json_integer(ms) : NULL;
+}
+
+static json_t *outputs_of(const struct sw_plan *plan)
+{
+    json_t *all = json_array();
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->outputs, i, entry) {
-        const char *every = sw_json_str(entry, "every");
-        int64_t every_ms = 0;
-
-        if (every && sw_duration_parse(every, &every_ms, err) < 0)
-            return NULL;
+    json_array_foreach(plan->outputs, i, entry)
         json_array_append_new(all, sw_json_object(
             SW_SUB_COPY("path", json_object_get(entry, "path")),
             SW_SUB_COPY("to", json_object_get(entry, "to")),
-            SW_SUB("every_ms", every_ms ? json_integer(every_ms) : NULL),
+            SW_SUB("every_ms", every_ms(entry)),
             SW_SUB_COPY("exclude", json_object_get(entry, "exclude"))));
-    }
-    return sw_take(all);
+    return all;
+}
+
+void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan)
+{
+    size_t i;
+    json_t *entry;
+
+    payload->mount = sw_strdup(plan->cache);
+    payload->flags = json_incref(plan->flags);
+    if (plan->config_outputs)
+        payload->config_outputs = json_array();
+    json_array_foreach(plan->config_outputs, i, entry)
+        json_array_append_new(payload->config_outputs, sw_json_object(
+            SW_SUB_COPY("key", json_object_get(entry, "key")),
+            SW_SUB_COPY("type", json_object_get(entry, "type")),
+            SW_SUB("every_ms", every_ms(entry)),
+            SW_SUB_COPY("exclude", json_object_get(entry, "exclude"))));
 }
 
 static int set_command(struct sw_payload *payload, const struct sw_plan *plan,
@@ -65,7 +85,10 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_incref(plan->credentials);
     payload->inputs = json_incref(plan->inputs);
-    payload->outputs = outputs_of(plan, err);
+    payload->outputs = outputs_of(plan);
+    payload->args = json_incref(plan->args);
+    payload->config_inputs = json_incref(plan->config_inputs);
+    sw_entrypoint_common(payload, plan);
     payload->grace_ms = plan->grace_ms;
     payload->fetch_uris = true;
     if (plan->checkpoint && !json_is_null(plan->checkpoint))
@@ -76,7 +99,7 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     }
     if (plan->code)
         payload->code = sw_json_object(SW_STR("archive", "code.tar.gz"));
-    if (!payload->outputs || set_command(payload, plan, err) < 0)
+    if (set_command(payload, plan, err) < 0)
         return NULL;
     return sw_take(payload);
 }
@@ -96,21 +119,48 @@ static void describe_entries(struct sw_buf *out, const char *verb, const json_t 
     }
 }
 
+static void describe_places(struct sw_buf *out, const char *verb, const json_t *entries,
+                            const char *of)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry)
+        sw_buf_addf(out, "%s %s of the %s\n", verb, sw_json_str(entry, "key"), of);
+}
+
+static void describe_command(struct sw_buf *out, const struct sw_payload *payload)
+{
+    if (payload->command) {
+        sw_autofree char *text = payload->args
+            ? sw_command_with_args(payload->command, payload->args, payload->flags)
+            : sw_strdup(payload->command);
+
+        sw_buf_addf(out, "command  /bin/sh -c %s\n", text);
+    } else {
+        sw_auto(json) json_t *words = sw_words_with_args(payload->argv, payload->args,
+                                                         payload->flags);
+        sw_autofree char *text = sw_json_dump(words);
+
+        sw_buf_addf(out, "command  %s\n", text);
+    }
+}
+
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload)
 {
+    const char *of = payload->args ? "args" : "config";
+
     if (payload->code)
         sw_buf_add(out, "code     unpacked; the command runs there\n");
+    if (payload->mount)
+        sw_buf_addf(out, "cache    s3:// inputs are kept in %s\n", payload->mount);
     describe_entries(out, "input   ", payload->inputs, "from", "path");
+    describe_places(out, "input   ", payload->config_inputs, of);
     if (payload->config)
         sw_buf_add(out, "config   written at {config_path}, URIs inside replaced by local paths\n");
-    if (payload->command) {
-        sw_buf_addf(out, "command  /bin/sh -c %s\n", payload->command);
-    } else {
-        sw_autofree char *words = sw_json_dump(payload->argv);
-
-        sw_buf_addf(out, "command  %s\n", words);
-    }
+    describe_command(out, payload);
     describe_entries(out, "output  ", payload->outputs, "path", "to");
+    describe_places(out, "output  ", payload->config_outputs, of);
 }
 
 /* ---- the script ------------------------------------------------------------------------------ */

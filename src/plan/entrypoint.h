@@ -14,6 +14,10 @@
  * on the environment there are left to the runner. NULL + err. */
 struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_error *err);
 
+/* What is the same in every letter, wherever the job goes: cache, flags, the places of config that
+ * the job writes to. Containers' paths stand in none of it. */
+void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan);
+
 /* What will happen, step by step, for people. */
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload);
 

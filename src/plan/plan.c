@@ -32,12 +32,17 @@ void sw_plan_free(struct sw_plan *plan)
     free(plan->workdir);
     free(plan->base_dir);
     free(plan->gpu_type);
+    free(plan->cache);
     json_decref(plan->argv);
     json_decref(plan->env);
     json_decref(plan->secrets);
     json_decref(plan->inputs);
     json_decref(plan->outputs);
     json_decref(plan->config);
+    json_decref(plan->args);
+    json_decref(plan->flags);
+    json_decref(plan->config_inputs);
+    json_decref(plan->config_outputs);
     json_decref(plan->labels);
     json_decref(plan->retry);
     json_decref(plan->guard);
@@ -106,8 +111,8 @@ static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error
 }
 
 /* {"path": "from"} or {"path": {"from": ...}} -> array of {"path","from",...}; a plain list of
- * paths gives entries without the second part. */
-static json_t *entries(const json_t *map, const char *part)
+ * paths gives entries without the second part. `name` is what the key is called there. */
+static json_t *entries(const json_t *map, const char *name, const char *part)
 {
     json_t *out = json_array();
     const char *path;
@@ -115,7 +120,7 @@ static json_t *entries(const json_t *map, const char *part)
     size_t i;
 
     json_object_foreach((json_t *)map, path, value) {
-        json_t *entry = sw_json_object(SW_STR("path", path));
+        json_t *entry = sw_json_object(SW_STR(name, path));
 
         if (json_is_object(value))
             json_object_update(entry, value);
@@ -124,19 +129,37 @@ static json_t *entries(const json_t *map, const char *part)
         json_array_append_new(out, entry);
     }
     json_array_foreach(map, i, value)
-        json_array_append_new(out, sw_json_object(SW_SUB_COPY("path", value)));
+        json_array_append_new(out, sw_json_object(SW_SUB_COPY(name, value)));
     return out;
+}
+
+/* Options of the command, and what of them or of the config is fetched or brought. */
+static void plan_places(struct sw_plan *plan, const json_t *job)
+{
+    const json_t *inputs = json_object_get(job, "config_inputs");
+    const json_t *outputs = json_object_get(job, "config_outputs");
+
+    plan->args = json_incref(json_object_get(job, "args"));
+    plan->flags = json_incref(json_object_get(job, "flags"));
+    if (plan->flags && !plan->args)
+        plan->args = json_object();
+    if (inputs)
+        plan->config_inputs = entries(inputs, "key", "container_path");
+    if (outputs)
+        plan->config_outputs = entries(outputs, "key", "type");
+    plan->cache = sw_strdup(sw_json_str(job, "cache"));
 }
 
 static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *err)
 {
     const char *format = sw_json_str(job, "config_format");
 
-    plan->inputs = entries(json_object_get(job, "inputs"), "from");
-    plan->outputs = entries(json_object_get(job, "outputs"), "to");
+    plan->inputs = entries(json_object_get(job, "inputs"), "path", "from");
+    plan->outputs = entries(json_object_get(job, "outputs"), "path", "to");
     plan->config = json_incref(json_object_get(job, "config"));
     plan->checkpoint = json_incref(json_object_get(job, "checkpoint"));
     plan->code = json_incref(json_object_get(job, "code"));
+    plan_places(plan, job);
     plan->credentials = sw_plan_credentials(plan);
     return format ? sw_format_parse(format, &plan->config_format, err) : 0;
 }

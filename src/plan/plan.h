@@ -37,10 +37,15 @@ struct sw_plan {
     bool world_size_ranks;     /* WORLD_SIZE counts ranks instead of nodes */
     json_t *env;               /* object name -> text */
     json_t *secrets;           /* array of names */
-    json_t *inputs;            /* array of {"path","from"} */
+    json_t *inputs;            /* array of {"path","from","selective","extract"} */
     json_t *outputs;           /* array of {"path","to"|null,...} */
     json_t *config;            /* document or NULL */
     enum sw_format config_format;
+    json_t *args;              /* object: options of the command; NULL: none */
+    json_t *flags;             /* array of names: options without a value; NULL: none */
+    json_t *config_inputs;     /* array of {"key",...}: places of config or args; NULL: none */
+    json_t *config_outputs;    /* array of {"key","type",...}; NULL: none */
+    char *cache;               /* folder that jobs share; NULL: none */
     json_t *labels;            /* object name -> text */
     json_t *retry;             /* object as in the job file; may be NULL */
     json_t *guard;             /* likewise: {"no_output","idle_gpu","action"} */
@@ -49,7 +54,7 @@ struct sw_plan {
     json_t *avoid;             /* array of nodes to keep away from; NULL: none */
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
     json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
-    json_t *code;              /* {"root","include","exclude"}: travels with the job; may be NULL */
+    json_t *code;              /* {"root","include","exclude","recipe"}: travels with the job; may be NULL */
     json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */

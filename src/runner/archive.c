@@ -169,6 +169,29 @@ bool archive_is_unpacked(const char *path, bool into_parent)
     return stat(path, &info) == 0 && is_done(marker, &info, into_parent ? parent : stem);
 }
 
+/* What somebody was unpacking when death came. Whoever unpacks holds the archive's lease, so nobody
+ * is at it any more. */
+static void remove_unfinished(const char *stem)
+{
+    sw_autofree char *parent = sw_path_absolute("..", stem);
+    sw_autofree char *begins = sw_format("%s.unpacking-", strrchr(stem, '/') ? strrchr(stem, '/') + 1
+                                                                            : stem);
+    DIR *dir = opendir(parent);
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const char *number = entry->d_name + strlen(begins);
+
+        if (strncmp(entry->d_name, begins, strlen(begins)) == 0 && *number &&
+            number[strspn(number, "0123456789")] == '\0') {
+            sw_autofree char *left = sw_path_join(parent, entry->d_name);
+
+            sw_remove_tree(left, NULL);
+        }
+    }
+    if (dir)
+        closedir(dir);
+}
+
 int archive_unpack(const char *path, bool into_parent,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err)
@@ -186,6 +209,7 @@ int archive_unpack(const char *path, bool into_parent,
     if (into_parent) {
         result = unpack_to(path, parent, warn, warn_context, err);
     } else {
+        remove_unfinished(stem);
         result = unpack_to(path, beside, warn, warn_context, err) < 0
                      ? -1 : put_in_place(beside, stem, err);
         if (result < 0)

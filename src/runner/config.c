@@ -51,8 +51,7 @@ static char *staging_folder(const struct runner *runner, const json_t *entry, co
     return index < 0 ? sw_take(base) : sw_format("%s/%d", base, index);
 }
 
-/* The files of a folder that an annotation names; NULL without err: all of them. */
-static json_t *selection(const struct runner *runner, const json_t *entry, struct sw_error *err)
+json_t *runner_selection(const struct runner *runner, const json_t *entry, struct sw_error *err)
 {
     const json_t *rules = json_object_get(entry, "selective");
     const char *other = sw_json_str(rules, "annotation");
@@ -64,7 +63,7 @@ static json_t *selection(const struct runner *runner, const json_t *entry, struc
                            err);
 }
 
-static const char **texts_of(const json_t *names)
+const char **runner_texts(const json_t *names)
 {
     const char **all = sw_realloc_array(NULL, json_array_size(names) + 1, sizeof *all);
     size_t i;
@@ -80,8 +79,8 @@ static char *stage(struct runner *runner, const json_t *entry, const char *key, 
 {
     sw_autofree char *folder = staging_folder(runner, entry, key, index);
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *names = selection(runner, entry, &why);
-    sw_autofree const char **only = names ? texts_of(names) : NULL;
+    sw_auto(json) json_t *names = runner_selection(runner, entry, &why);
+    sw_autofree const char **only = names ? runner_texts(names) : NULL;
     const struct runner_wish wish = {
         .uri = uri, .to = folder, .into = true, .only = only, .only_count = json_array_size(names),
         .extract = true, .no_cache = index >= 0,
@@ -175,7 +174,7 @@ static int declare_output(struct runner *runner, const json_t *entry, struct sw_
         return -1;
     json_array_append_new(runner->outputs, sw_json_object(
         SW_STR("path", path), SW_STR_OPT("to", sw_uri_is_remote(said) ? said : NULL),
-        SW_SUB_COPY("exclude", runner->payload->exclude),
+        SW_SUB("exclude", runner_excludes(runner, entry)),
         SW_SUB_COPY("every_ms", json_object_get(entry, "every_ms"))));
     return replace(runner, key, sw_json_text(path), err);
 }

@@ -13,12 +13,13 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+
+enum { REPORT_MAX = 1024 * 1024, REPORT_MS = 30000 };
 
 struct phase {
     const char *name;
@@ -52,18 +53,12 @@ static int run_phase(struct runner *runner, const struct phase *phase,
                      struct runner_result *result, struct sw_error *err)
 {
     struct watched watched = { runner, phase->name };
-    pid_t parent = getpid(), pid = fork();
-    sigset_t none;
+    pid_t pid = runner_fork();
     int status;
 
     if (pid < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot start a process");
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
         runner->tally->err = (struct sw_error){ 0 };
         /* Should a server that does not answer hold it up: the container's time is not ours. */
         if (phase->deadline_ms)
@@ -91,6 +86,12 @@ static int prepare_phase(struct runner *runner, const struct runner_result *resu
     return runner_prepare(runner, err);
 }
 
+/* After TERM the command had two thirds of the grace; 0: there was none. */
+static int64_t end_of_grace(const struct runner *runner, const struct runner_result *result)
+{
+    return result->stopped ? result->stop_at_ms + runner->payload->grace_ms / 3 : 0;
+}
+
 static void tell(const struct runner *runner, const struct runner_result *result,
                  const struct sw_error *err)
 {
@@ -103,11 +104,34 @@ static void tell(const struct runner *runner, const struct runner_result *result
     runner_say("report %s", line);
 }
 
+/* On a mount the report lies with the results already; in object storage it is put beside them, for
+ * whoever cannot see the log. */
+static int report_phase(struct runner *runner, const struct runner_result *result,
+                        int64_t deadline_ms, struct sw_error *err)
+{
+    sw_autofree char *name = sw_format("report-%d.json", runner->place.rank);
+    sw_autofree char *path = runner_state_path(runner, name);
+    sw_autofree char *uri = sw_format("%s/.slipway/%s", runner->place.results_root, name);
+    sw_autofree char *text = sw_file_read(path, REPORT_MAX, NULL, err);
+
+    (void)result, (void)deadline_ms;
+    return text && runner_mover(runner, err) ? runner_put_text(runner, uri, text, err) : -1;
+}
+
+static void bring_report(struct runner *runner, const struct runner_result *result)
+{
+    int64_t soon = sw_monotonic_ms() + REPORT_MS, end = end_of_grace(runner, result);
+    const struct phase phase = { "report", report_phase, end && end < soon ? end : soon };
+    struct runner_result ended = *result;
+    struct sw_error why = { 0 };
+
+    if (runner->place.kind == RUNNER_S3 && run_phase(runner, &phase, &ended, &why) < 0)
+        runner_say("the report stays here: %s", why.message);
+}
+
 static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
-    const struct phase last = { "collect", runner_sync,
-                                result->stopped ? result->stop_at_ms +
-                                                      runner->payload->grace_ms / 3 : 0 };
+    const struct phase last = { "collect", runner_sync, end_of_grace(runner, result) };
     struct runner_result ended = *result;
     int outcome = run_phase(runner, &last, &ended, err);
 
@@ -130,13 +154,17 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
     } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
         result->exit_code = RUNNER_IO;
     } else {
+        pid_t gpu_watch = runner_start_gpu_watch(runner);
+
         runner->payload->grace_ms = grace_ms * 2 / 3;
         outcome = runner_run(runner, result, &why);
+        runner_stop_gpu_watch(gpu_watch);
         runner->payload->grace_ms = grace_ms;
         if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
             outcome = -1;
     }
     tell(runner, result, &why);
+    bring_report(runner, result);
     if (outcome < 0 && err)
         *err = why;
     return outcome;

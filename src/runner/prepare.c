@@ -98,6 +98,24 @@ static int unpack_code(const struct runner *runner, struct sw_error *err)
     return archive_unpack_into(path, folder, err) < 0 ? sw_wrap(err, "cannot unpack the code") : 0;
 }
 
+static char *fetch_input(struct runner *runner, const json_t *entry, bool elsewhere,
+                         struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *names = runner_selection(runner, entry, &why);
+    sw_autofree const char **only = names ? runner_texts(names) : NULL;
+    const struct runner_wish wish = {
+        .uri = sw_json_str(entry, "from"), .to = sw_json_str(entry, "path"),
+        .only = only, .only_count = json_array_size(names),
+        .extract = sw_json_bool(entry, "extract", elsewhere) };
+
+    if (!why.code)
+        return runner_fetch(runner, &wish, err);
+    if (err)
+        *err = why;
+    return NULL;
+}
+
 static int fetch_inputs(struct runner *runner, struct sw_error *err)
 {
     size_t i;
@@ -106,14 +124,13 @@ static int fetch_inputs(struct runner *runner, struct sw_error *err)
     json_array_foreach(runner->payload->inputs, i, entry) {
         const char *from = sw_json_str(entry, "from"), *path = sw_json_str(entry, "path");
         sw_autofree char *local = from ? runner_local_path(from) : NULL, *got = NULL;
-        const struct runner_wish wish = {
-            .uri = from, .to = path, .extract = sw_json_bool(entry, "extract", local == NULL) };
 
         if (!from || !path)
             return sw_fail(err, SW_E_SPEC, "input %zu of the payload is incomplete", i);
-        got = runner_fetch(runner, &wish, err);
+        got = fetch_input(runner, entry, local == NULL, err);
         if (!got)
             return -1;
+        json_object_set_new(runner->staged, path, sw_json_text(got));
         /* From the cache: the path the command knows leads there. */
         if (!local && !sw_text_starts(got, path) && !sw_file_exists(path)) {
             sw_autofree char *cached = runner_mount_path(runner->payload->mount, from);
@@ -135,7 +152,7 @@ static int make_output(const char *path, struct sw_error *err)
     return sw_mkdirs(strchr(slash ? slash : path, '.') ? folder : path, 0777, err);
 }
 
-static json_t *all_excludes(const struct runner *runner, const json_t *entry)
+json_t *runner_excludes(const struct runner *runner, const json_t *entry)
 {
     json_t *all = json_array();
 
@@ -176,7 +193,7 @@ static int declare_outputs(struct runner *runner, bool make, struct sw_error *er
             return -1;
         json_array_append_new(runner->outputs, sw_json_object(
             SW_STR("path", path), SW_STR_OPT("to", place), SW_BOOL("each_rank", own),
-            SW_SUB("exclude", all_excludes(runner, entry)),
+            SW_SUB("exclude", runner_excludes(runner, entry)),
             SW_SUB_COPY("every_ms", json_object_get(entry, "every_ms"))));
     }
     return 0;
@@ -235,7 +252,9 @@ static void make_command(struct runner *runner)
                                   .job_id = payload->job_id,
                                   .work_dir = runner->place.work_dir };
 
-    if (payload->argv)
+    if (payload->args && payload->argv)
+        runner->argv = sw_words_with_args(payload->argv, runner->args, payload->flags);
+    else if (payload->argv)
         runner->argv = payload->filled ? json_incref(payload->argv)
                                        : fill_words(payload->argv, &fill);
     else if (payload->args)                 /* used as it is: its braces are its own */

@@ -17,6 +17,14 @@
 
 enum { BEAT_EVERY_MS = 15000 };
 
+static json_t *gpu_json(const struct runner_tally *t)
+{
+    return t->gpus ? sw_json_object(SW_INT("count", t->gpus),
+                                    SW_INT("memory_bytes", t->gpu_memory_bytes),
+                                    SW_INT("memory_peak_bytes", t->gpu_peak_bytes))
+                   : NULL;
+}
+
 json_t *runner_report(const struct runner *runner, const char *phase,
                       const struct runner_result *result, const struct sw_error *err)
 {
@@ -37,6 +45,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
         SW_SUB("ms", sw_json_object(SW_INT("prepare", t->prepare_ms),
                                     SW_INT("command", t->command_ms),
                                     SW_INT("collect", t->collect_ms))),
+        SW_SUB("gpu", gpu_json(t)),
         SW_STR("results", runner->place.results_root));
 }
 

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "core/command.h"
 
 static void apply_environment(const struct runner *runner)
@@ -63,45 +63,38 @@ static void words_free(char **words)
 }
 SW_DEFINE_AUTO(words, char **, words_free)
 
-struct start_failure {              /* what the child says when it cannot exec */
-    int error;
-    bool in_folder;
+enum { IN_PROGRAM, IN_FOLDER };     /* steps at which the start may fail */
+
+struct command {
+    const struct runner *runner;
+    char **words;
 };
 
-static void become_command(const struct runner *runner, char **words, pid_t parent, int failed)
+static void become_command(void *context, struct sw_start_failure *why)
 {
-    sw_autofree char *workdir = runner_command_folder(runner);
-    struct start_failure why = { 0 };
-    sigset_t none;
+    const struct command *command = context;
+    sw_autofree char *workdir = runner_command_folder(command->runner);
 
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(RUNNER_NOT_FOUND);
-    signal(SIGPIPE, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    apply_environment(runner);
+    runner_terminal_hand_to(getpid());
+    apply_environment(command->runner);
     if (workdir && chdir(workdir) < 0) {
-        why = (struct start_failure){ errno, true };
-    } else {
-        if (workdir)
-            setenv("PWD", workdir, 1);
-        execvp(words[0], words);
-        why = (struct start_failure){ errno, false };
+        *why = (struct sw_start_failure){ errno, IN_FOLDER };
+        return;
     }
-    if (write(failed, &why, sizeof why) < 0)
-        _exit(RUNNER_NOT_EXECUTABLE);
-    _exit(RUNNER_NOT_FOUND);
+    if (workdir)
+        setenv("PWD", workdir, 1);
+    execvp(command->words[0], command->words);
+    *why = (struct sw_start_failure){ errno, IN_PROGRAM };
 }
 
 static int start_failed(const struct runner *runner, char **words,
-                        const struct start_failure *why, struct runner_result *result,
+                        const struct sw_start_failure *why, struct runner_result *result,
                         struct sw_error *err)
 {
-    result->exit_code = why->error == ENOENT || why->in_folder ? RUNNER_NOT_FOUND
+    result->exit_code = why->error == ENOENT || why->step == IN_FOLDER ? RUNNER_NOT_FOUND
                                                                : RUNNER_NOT_EXECUTABLE;
-    if (why->in_folder) {
+    if (why->step == IN_FOLDER) {
         sw_autofree char *workdir = runner_command_folder(runner);
 
         return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", workdir,
@@ -114,27 +107,14 @@ static pid_t start(const struct runner *runner, struct runner_result *result,
                    struct sw_error *err)
 {
     sw_auto(words) char **words = words_of(runner);
-    struct start_failure why;
-    pid_t parent = getpid(), pid;
-    int ends[2];
-    ssize_t n;
+    struct command command = { runner, words };
+    struct sw_start_failure why;
+    pid_t pid;
 
-    if (!words[0] || pipe2(ends, O_CLOEXEC) < 0)
-        return sw_fail(err, SW_E_IO, "the payload holds no command");
-    pid = fork();
-    if (pid == 0)
-        become_command(runner, words, parent, ends[1]);
-    close(ends[1]);
-    do
-        n = pid > 0 ? read(ends[0], &why, sizeof why) : -1;
-    while (n < 0 && pid > 0 && errno == EINTR);
-    close(ends[0]);
-    if (pid < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot start a process");
-    if (n != (ssize_t)sizeof why)
-        return pid;
-    waitpid(pid, NULL, 0);
-    return start_failed(runner, words, &why, result, err);
+    if (!words[0])
+        return sw_fail(err, SW_E_SPEC, "the payload holds no command");
+    pid = sw_proc_start(become_command, &command, &why, err);
+    return pid < 0 && why.error ? start_failed(runner, words, &why, result, err) : pid;
 }
 
 /* Folders that belong to one rank are made by that rank. */
@@ -170,11 +150,15 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
     runner_block_signals();
     if (make_own_outputs(runner, err) < 0)
         return -1;
+    runner_terminal_find();
     command = start(runner, result, err);
-    if (command < 0)
+    if (command < 0) {
+        runner_terminal_hand_to(getpgrp());
         return -1;
+    }
     syncer = runner_start_syncer(runner);
     status = runner_watch(command, true, runner->payload->grace_ms, result, beat, runner);
+    runner_terminal_hand_to(getpgrp());
     runner->tally->command_ms = sw_monotonic_ms() - begun;
     runner_stop_syncer(syncer, result->stop_at_ms);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

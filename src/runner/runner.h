@@ -8,6 +8,8 @@
  *     resume.c    the checkpoint a new attempt goes on from
  *     prepare.c   all of that in order, once for all ranks that share the folder
  *     run.c       the command: its signals, its end
+ *     terminal.c  the terminal, handed to the command
+ *     gpu.c       the GPU memory it took
  *     sync.c      outputs to their destinations, while it runs and at the end
  *     life.c      the whole life, each phase a process of its own
  *
@@ -21,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/secret.h"
+#include "core/gpu.h"
 #include "core/payload.h"
 #include "storage/transfer.h"
 
@@ -57,6 +60,7 @@ char *runner_default_destination(const struct runner_place *place, const char *p
 struct runner_tally {
     int64_t files_in, bytes_in, files_out, bytes_out;
     int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
+    int64_t gpus, gpu_memory_bytes, gpu_peak_bytes;     /* of the GPU that was filled most */
     struct sw_error err;          /* why a phase failed */
 };
 
@@ -118,6 +122,10 @@ char *runner_local_path(const char *uri);
 
 /* ---- phases ------------------------------------------------------------------------------------ */
 
+/* The files of a folder that the annotation of `entry` names; NULL without err: all of them. */
+json_t *runner_selection(const struct runner *runner, const json_t *entry, struct sw_error *err);
+const char **runner_texts(const json_t *names);       /* owned vector of borrowed texts */
+json_t *runner_excludes(const struct runner *runner, const json_t *entry);     /* owned */
 int runner_declared_inputs(struct runner *runner, struct sw_error *err);     /* config.c */
 int runner_declared_outputs(struct runner *runner, struct sw_error *err);
 int runner_config_uris(struct runner *runner, struct sw_error *err);         /* config_uris.c */
@@ -145,12 +153,25 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
  * then the manifest. deadline_ms: monotonic; 0: none. */
 int runner_sync(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
                 struct sw_error *err);
+/* A small text to a path or a URI; the mover must be open for the latter. */
+int runner_put_text(struct runner *runner, const char *uri, const char *text,
+                    struct sw_error *err);
 /* In a process of its own: sync whenever an output's `every` has passed, until TERM. */
 pid_t runner_start_syncer(struct runner *runner);
 void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
 
 /* prepare, run and collect in one, as a container's first process. */
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
+
+/* terminal.c: the terminal is the command's while it runs, if there is one. */
+void runner_terminal_find(void);
+void runner_terminal_hand_to(pid_t group);
+void runner_terminal_stopped(pid_t group, int by);
+
+/* gpu.c: in a process of its own, the most GPU memory that was seen in use; <= 0: no GPUs. */
+pid_t runner_start_gpu_watch(struct runner *runner);
+void runner_stop_gpu_watch(pid_t pid);
+bool runner_gpu_is_ours(const struct sw_gpu *gpu, const char *visible);
 
 /* report.c */
 void runner_beat(const struct runner *runner, const char *phase);
@@ -159,6 +180,8 @@ json_t *runner_report(const struct runner *runner, const char *phase,
 
 /* signals.c: TERM, INT, USR1, ... as events instead of interruptions. */
 void runner_block_signals(void);
+/* fork(), the child without blocked signals, and ended when we end. */
+pid_t runner_fork(void);
 int runner_next_signal(int64_t wait_ms);      /* 0: none came */
 /* Wait for a child of ours; signals are passed on, KILL after the grace. Calls tick() about once a
  * second. Returns its wait status. */

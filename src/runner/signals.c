@@ -10,8 +10,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -45,14 +47,32 @@ int runner_next_signal(int64_t wait_ms)
     return signal < 0 ? 0 : signal;
 }
 
+pid_t runner_fork(void)
+{
+    pid_t parent = getpid(), pid = fork();
+    sigset_t none;
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    return 0;
+}
+
 /* Reap everything that ended; true: the child is among it. */
 static bool reap(pid_t child, int *status)
 {
     bool over = false;
     int how;
 
-    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG)) > 0;)
-        if (pid == child) {
+    for (pid_t pid; (pid = waitpid(-1, &how, WNOHANG | WUNTRACED)) > 0;)
+        if (WIFSTOPPED(how)) {
+            if (pid == child)
+                runner_terminal_stopped(child, WSTOPSIG(how));
+        } else if (pid == child) {
             *status = how;
             over = true;
         }

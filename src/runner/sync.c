@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -131,7 +130,7 @@ static int list_file(void *context, const char *relative, const struct stat *inf
     return 0;
 }
 
-static int put_text(struct runner *runner, const char *uri, const char *text,
+int runner_put_text(struct runner *runner, const char *uri, const char *text,
                     struct sw_error *err)
 {
     sw_autofree char *path = runner_local_path(uri);
@@ -164,7 +163,7 @@ static int write_manifest(struct runner *runner, const struct output *output,
         SW_INT("exit_code", result->exit_code), SW_STR("written_at", now),
         SW_INT("bytes", all.bytes), SW_SUB_COPY("files", files));
     text = sw_json_dump_pretty(manifest);
-    return put_text(runner, uri, text, err);
+    return runner_put_text(runner, uri, text, err);
 }
 
 static void remove_manifest(struct runner *runner, const struct output *output)
@@ -318,23 +317,17 @@ pid_t runner_start_syncer(struct runner *runner)
     bool any = false;
     size_t i;
     json_t *entry;
-    pid_t parent = getpid(), pid;
-    sigset_t none;
+    pid_t pid;
 
     json_array_foreach(runner->outputs, i, entry)
         any = any || every_of(runner, entry) > 0;
     if (!any)
         return 0;
-    pid = fork();
+    pid = runner_fork();
     if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
     signal(SIGTERM, end_soon);
     signal(SIGINT, SIG_IGN);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     sync_until_term(runner);
     _exit(0);
 }

@@ -307,7 +307,8 @@ static json_t *check_entry(struct spec_check *check, const struct sw_option *row
     if (json_is_null(value) && row->list_shorthand)
         return json_object();
     text = check_text(check, row, value);
-    if (!text)
+    if (!text || (row->fields[0].choices &&
+                  !is_a_choice(check, &row->fields[0], json_string_value(text))))
         return NULL;
     mark = spec_enter(check, row->fields[0].name);      /* its place is the entry's own */
     spec_remember_source(check);

@@ -139,15 +139,14 @@ void spec_add_defaults(struct spec_level *into, struct spec_check *check,
     fill(into, check, platform, fill_default, NULL);
 }
 
-/* Where the first value below `path` came from, so that "X is missing" can point at it. */
-static const char *place_of_group(const json_t *sources, const char *path)
+const char *spec_source_below(const json_t *sources, const char *path)
 {
     size_t length = strlen(path);
     const char *key;
     json_t *source;
 
     json_object_foreach((json_t *)sources, key, source)
-        if (strncmp(key, path, length) == 0 && (key[length] == '.' || key[length] == '\0') &&
+        if (strncmp(key, path, length) == 0 && strchr(".[", key[length]) &&
             strcmp(json_string_value(source), "default") != 0)
             return json_string_value(source);
     return NULL;
@@ -156,15 +155,21 @@ static const char *place_of_group(const json_t *sources, const char *path)
 static void require_fields(const struct spec_level *level, struct spec_check *check,
                            const struct sw_option *rows, const json_t *object)
 {
-    const char *path = sw_buf_text(&check->path);
-
     for (const struct sw_option *row = rows; row && row->name; row++) {
+        const json_t *value = json_object_get(object, row->name);
         sw_autofree char *shown = NULL;
 
-        if (!row->required || json_object_get(object, row->name))
+        if (value && row->type == SW_GROUP) {
+            struct spec_mark mark = spec_enter(check, row->name);
+
+            require_fields(level, check, row->fields, value);
+            spec_leave(check, mark);
+        }
+        if (!row->required || value)
             continue;
-        shown = spec_shown(path);
-        spec_problem(check->problems, place_of_group(level->sources, path),
+        shown = spec_shown(sw_buf_text(&check->path));
+        spec_problem(check->problems,
+                     spec_source_below(level->sources, sw_buf_text(&check->path)),
                      "%s: '%s' is required%s%s%s", shown, row->name,
                      row->env ? " (or set " : "", row->env ? row->env : "", row->env ? ")" : "");
     }

@@ -124,6 +124,11 @@ const struct spec_rule *spec_rule_next(const struct spec_rule *last, const char 
                                        enum spec_rule_on on);
 bool spec_is_variable_name(const char *text);
 
+/* ---- spec_places.c: inputs and outputs that config or args name ----------------------- */
+
+/* What holds between config, args and those that name places of them. */
+void spec_check_places(const struct spec_level *level, struct spec_problems *problems);
+
 /* ---- spec_merge.c ---------------------------------------------------------------------- */
 
 /* Add what `lower` has and `into` has not; objects are merged key by key. */
@@ -137,6 +142,8 @@ void spec_add_environment(struct spec_level *into, struct spec_check *check,
                           const char *(*get)(const char *name));
 void spec_add_defaults(struct spec_level *into, struct spec_check *check,
                        const struct sw_spec_platform *platform);
+/* Where the first value at or below `path` came from, so that a complaint can point at it. */
+const char *spec_source_below(const json_t *sources, const char *path);
 void spec_require(const struct spec_level *level, struct spec_check *check,
                   const struct sw_spec_platform *platform);
 

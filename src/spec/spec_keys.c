@@ -5,8 +5,8 @@
  * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
  *
- * checkpoint, code, model and action are checked here before any platform acts on them, so that a
- * job file written today does not turn out wrong later.
+ * model and action are checked here before any platform acts on them, so that a job file written
+ * today does not turn out wrong later.
  */
 #include "spec/spec.h"
 
@@ -26,8 +26,39 @@ static const char *const notify_words[] = {
     "complete", "error", "canceled", "status", "retry", "guard", NULL
 };
 
+static const char *const annotation_formats[] = { "json", "jsonl", "csv", NULL };
+static const char *const output_types[] = { "folder", "file", NULL };
+
+static const struct sw_option selective_fields[] = {
+    { "annotation", SW_TEXT, .required = true,
+      .help = "the input that names them, as it is declared here" },
+    { "keys", SW_TEXTS, .required = true, .help = "fields of it that hold names of files" },
+    { "format", SW_CHOICE, .choices = annotation_formats,
+      .help = "how it is written; by its ending when not given" },
+    { 0 }
+};
+
 static const struct sw_option input_fields[] = {
     { "from", SW_TEXT, .required = true, .help = "where it comes from: a path or a URI" },
+    { "selective", SW_GROUP, .fields = selective_fields,
+      .help = "of a folder, only the files that another input names" },
+    { "extract", SW_FLAG, .help = "unpack archives; true for what comes from elsewhere" },
+    { 0 }
+};
+
+static const struct sw_option config_input_fields[] = {
+    { "container_path", SW_TEXT, .help = "folder it is put into; by its place when not given" },
+    { "selective", SW_GROUP, .fields = selective_fields,
+      .help = "of a folder, only the files that another input names" },
+    { "extract_to_parent", SW_FLAG, .help = "unpack an archive beside itself, without a folder" },
+    { 0 }
+};
+
+static const struct sw_option config_output_fields[] = {
+    { "type", SW_CHOICE, .choices = output_types, .initial = "folder",
+      .help = "of a file only the folder is made" },
+    { "every", SW_DURATION, .least = SECOND, .help = "how often it is copied while the job runs" },
+    { "exclude", SW_TEXTS, .help = "file patterns that stay behind" },
     { 0 }
 };
 
@@ -49,6 +80,7 @@ static const struct sw_option code_fields[] = {
     { "root", SW_TEXT, .initial = ".", .help = "folder of the code that travels with the job" },
     { "include", SW_TEXTS, .help = "what of it travels; all when not given" },
     { "exclude", SW_TEXTS, .help = "what of it stays behind" },
+    { "recipe", SW_TEXT, .help = "of folders below recipes/, the one that travels" },
     { 0 }
 };
 
@@ -103,6 +135,8 @@ const struct sw_option sw_spec_keys[] = {
     { "command", SW_TEXT,
       .help = "shell text to run; {config_path}, {results_dir}, {job_id} are filled in" },
     { "argv", SW_TEXTS, .help = "the command as separate words, run without a shell" },
+    { "args", SW_FREE, .help = "options for the command: a map, each becomes --NAME VALUE" },
+    { "flags", SW_TEXTS, .help = "options without a value: each becomes --NAME" },
     { "python", SW_GROUP, .fields = python_fields,
       .help = "a Python script in a virtual environment instead of a command" },
     { "gpus", SW_GPUS, .initial = "0",
@@ -124,6 +158,12 @@ const struct sw_option sw_spec_keys[] = {
     { "config", SW_FREE, .help = "nested document, written at {config_path}" },
     { "config_format", SW_CHOICE, .choices = config_formats, .initial = "yaml",
       .help = "how the config is written" },
+    { "config_inputs", SW_MAP_OF, .fields = config_input_fields, .list_shorthand = true,
+      .help = "places of config, or names of args, that are inputs, and how they are fetched" },
+    { "config_outputs", SW_MAP_OF, .fields = config_output_fields, .list_shorthand = true,
+      .help = "places of config, or names of args, that the job writes to" },
+    { "cache", SW_TEXT,
+      .help = "folder that jobs share: s3://BUCKET/KEY is kept as CACHE/BUCKET/KEY" },
     { "outputs", SW_MAP_OF, .fields = output_fields, .flag = "output", .list_shorthand = true,
       .help = "path in the job: where it goes; or a plain list of paths" },
     { "checkpoint", SW_GROUP, .fields = checkpoint_fields,

@@ -56,6 +56,25 @@ static bool is_safe_path(const json_t *value)
     return true;
 }
 
+static bool is_absolute(const json_t *value)
+{
+    return *json_string_value(value) == '/' && is_safe_path(value);
+}
+
+static bool is_folder_name(const json_t *value)
+{
+    return is_not_blank(value) && !strchr(json_string_value(value), '/');
+}
+
+/* With or without its dashes. */
+static bool is_option_name(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    text += strspn(text, "-");
+    return *text && !strpbrk(text, " \t\r\n=");
+}
+
 static bool is_web_address(const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -108,6 +127,12 @@ static const struct spec_rule rules[] = {
       "{\"pattern\": \"^[A-Za-z0-9][A-Za-z0-9._/-]*$\"}" },
     { "inputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
     { "outputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
+    { "cache", SPEC_ON_VALUE, is_absolute, "an absolute path without '..'",
+      "{\"pattern\": \"^/\", \"not\": {\"pattern\": \"(^|/)\\\\.\\\\.(/|$)\"}}" },
+    { "code.recipe", SPEC_ON_VALUE, is_folder_name, "the name of a folder below recipes/",
+      "{\"pattern\": \"^[^/]+$\"}" },
+    { "flags", SPEC_ON_EACH, is_option_name, "the name of an option",
+      "{\"pattern\": \"^-*[^- \\\\t\\\\r\\\\n=][^ \\\\t\\\\r\\\\n=]*$\"}" },
     { "retry.wait", SPEC_ON_VALUE, is_duration_or_range,
       "a duration such as 30s, or a range such as 30s..10m", "{\"pattern\": \"^[0-9]\"}" },
     { "notify.webhook", SPEC_ON_VALUE, is_web_address, "an address that begins with https://",

@@ -45,9 +45,8 @@ static void print_list(int only)
     for (size_t i = 0; i < SW_COUNT(acts); i++)
         for (const struct scene *scene = acts[i]; scene->claim; scene++)
             if (!only || only == scene->thread)
-                printf("%2d  %-36s %-76s %s%s\n", scene->thread, scene->issue, scene->claim,
-                       scene->prove ? scene->passed ? "PASS" : "FAIL" : "needs ",
-                       scene->prove ? "" : scene->needs);
+                printf("%2d  %-36s %-76s %s\n", scene->thread, scene->issue, scene->claim,
+                       scene->prove ? scene->passed ? "PASS" : "FAIL" : scene->instead);
 }
 
 int main(int argc, char **argv)

@@ -15,14 +15,17 @@ struct scene {
     const char *issue;            /* where it was told */
     const char *claim;
     const struct berth *berth;
-    void (*prove)(void **state);  /* NULL: see `needs` */
-    const char *needs;
+    void (*prove)(void **state);  /* NULL: see `instead` */
+    const char *instead;          /* what it needs, or which test plays it */
     bool passed;
 };
 
 #define SCENE(number, where, name, platform) \
     { number, where, #name, &berth_##platform, name, NULL, false }
-#define NEEDS(number, where, claim, what) { number, where, claim, NULL, NULL, what, false }
+#define NEEDS(number, where, claim, what) { number, where, claim, NULL, NULL, "needs " what, false }
+/* Played by a test of its own, since it needs a server that this program cannot start. */
+#define ELSEWHERE(number, where, claim, test) \
+    { number, where, claim, NULL, NULL, "by '" test "'", false }
 
 /* Each ends with a row without a claim. */
 extern struct scene scenes_status[];        /* threads 1 to 9 */

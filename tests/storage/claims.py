@@ -19,8 +19,8 @@ def hold(claim, place):
     began = time.monotonic()
     try:
         place.faults()
-        claim(place)
-        print(f"ok      {claim.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
+        told = claim(place)
+        print(f"ok      {claim.__name__} ({time.monotonic() - began:.1f} s) {told or ''}".rstrip(), flush=True)
         return True
     except (AssertionError, subprocess.SubprocessError, OSError) as why:
         line = traceback.extract_tb(why.__traceback__)[1].lineno
@@ -28,10 +28,13 @@ def hold(claim, place):
         return False
 
 
-def main(names, **kind):
-    """SLIPWAY PEERS_FOLDER [PART_OF_A_NAME]; the exit status."""
-    slipway, peers = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-    wanted = sys.argv[3] if len(sys.argv) > 3 else ""
+def main(names, with_runner=False, **kind):
+    """SLIPWAY [RUNNER] PEERS_FOLDER [PART_OF_A_NAME]; the exit status."""
+    given = sys.argv[1:]
+    slipway = os.path.abspath(given.pop(0))
+    if with_runner:
+        kind["runner"] = os.path.abspath(given.pop(0))
+    peers, wanted = os.path.abspath(given[0]), given[1] if len(given) > 1 else ""
     built = subprocess.run([os.path.join(os.path.dirname(os.path.abspath(__file__)), "build-peers"), peers])
     if built.returncode:
         return built.returncode

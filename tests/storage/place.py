@@ -20,6 +20,10 @@ import authority  # noqa: E402
 BUCKET = "bucket-1"
 
 
+def uri(name):
+    return f"s3://{BUCKET}/{name}"
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -39,9 +43,9 @@ def wait_for_port(port, process, seconds=30):
 
 
 class Place:
-    def __init__(self, slipway, peers, secure=False):
+    def __init__(self, slipway, peers, secure=False, runner=None):
         """secure: server and proxy speak https, with certificates of an authority of our own."""
-        self.slipway, self.peers = slipway, peers
+        self.slipway, self.peers, self.runner = slipway, peers, runner
         self.root = tempfile.mkdtemp(prefix="slipway-storage-")
         self.port, self.fault_port = free_port(), free_port()
         self.upstream = self.port
@@ -87,7 +91,10 @@ class Place:
                 "AWS_SECRET_ACCESS_KEY": "canary-secret-value",
                 "AWS_ENDPOINT_URL": f"{self.scheme}://127.0.0.1:{port}",
                 **({"SSL_CERT_FILE": f"{self.certificates}/ca.crt"} if self.certificates else {}),
-                "SLIPWAY_STATE_DIR": f"{self.root}/state", **more}
+                "SLIPWAY_STATE_DIR": f"{self.root}/state", **self.helpers(), **more}
+
+    def helpers(self):
+        return {name: os.environ[name] for name in ("SLIPWAY_LIBEXEC_DIR", "LD_LIBRARY_PATH") if name in os.environ}
 
     def run(self, *words, faults=False, timeout=120, **more):
         """The program's result; its words must never hold the secret."""

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -163,46 +162,41 @@ static void find_limits(struct guest *guest)
 
 /* ---- the process ---------------------------------------------------------------------------- */
 
-struct start_failure {
-    int error;
-    char what[16];
+enum { IN_PROGRAM, IN_LIMITS, IN_FOLDER };       /* steps at which the start may fail */
+
+struct guest_command {
+    const struct guest *guest;
+    char *const *argv;
 };
 
-static void become_guest(const struct guest *guest, char *const argv[], pid_t parent, int failed)
+static void become_guest(void *context, struct sw_start_failure *why)
 {
-    struct start_failure why = { 0, "start" };
+    const struct guest_command *command = context;
+    const struct guest *guest = command->guest;
     sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
-    sigset_t none;
 
-    sigemptyset(&none);
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(127);
     if (CPU_COUNT(&guest->cpus) > 0)
         sched_setaffinity(0, sizeof guest->cpus, &guest->cpus);
     if (guest->cgroup && (cgroup < 0 || write(cgroup, "0", 1) != 1)) {
-        strcpy(why.what, "limit");
+        why->step = IN_LIMITS;
     } else if (guest->payload->workdir && chdir(guest->payload->workdir) < 0) {
-        strcpy(why.what, "enter");
+        why->step = IN_FOLDER;
     } else {
         environ = guest->environment;                 /* its PATH finds the program */
-        execvp(argv[0], argv);
+        execvp(command->argv[0], command->argv);
     }
-    why.error = errno;
-    _exit(write(failed, &why, sizeof why) < 0 ? 126 : 127);
+    why->error = errno;
 }
 
-static int explain(const struct guest *guest, char *const argv[], const struct start_failure *why,
+static int explain(const struct guest *guest, char *const argv[], const struct sw_start_failure *why,
                    struct sw_error *err)
 {
-    if (strcmp(why->what, "limit") == 0)
+    if (why->step == IN_LIMITS)
         return sw_fail(err, SW_E_REFUSED, "cannot join the limits of the job: %s",
                        strerror(why->error));
-    if (strcmp(why->what, "enter") == 0)
+    if (why->step == IN_FOLDER)
         return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s",
                        guest->payload->workdir, strerror(why->error));
     return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", argv[0], strerror(why->error));
@@ -210,27 +204,11 @@ static int explain(const struct guest *guest, char *const argv[], const struct s
 
 static pid_t start(const struct guest *guest, char *const argv[], struct sw_error *err)
 {
-    struct start_failure why;
-    pid_t parent = getpid(), pid;
-    int ends[2];
-    ssize_t n;
+    struct guest_command command = { guest, argv };
+    struct sw_start_failure why;
+    pid_t pid = sw_proc_start(become_guest, &command, &why, err);
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
-    pid = fork();
-    if (pid == 0)
-        become_guest(guest, argv, parent, ends[1]);
-    close(ends[1]);
-    do
-        n = pid > 0 ? read(ends[0], &why, sizeof why) : -1;
-    while (n < 0 && pid > 0 && errno == EINTR);
-    close(ends[0]);
-    if (pid < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot start a process");
-    if (n != (ssize_t)sizeof why)
-        return pid;
-    waitpid(pid, NULL, 0);
-    return explain(guest, argv, &why, err);
+    return pid < 0 && why.error ? explain(guest, argv, &why, err) : pid;
 }
 
 /* Until it ends, or the job does: then it has a moment to end, too. */

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-static bool is_among(const struct gpu *gpu, const json_t *ids)
+static bool is_among(const struct sw_gpu *gpu, const json_t *ids)
 {
     size_t i;
     json_t *id;
@@ -26,7 +26,7 @@ static bool is_among(const struct gpu *gpu, const json_t *ids)
     return false;
 }
 
-bool gpu_fits(const struct gpu *gpu, const char *type, const json_t *ids)
+bool gpu_fits(const struct sw_gpu *gpu, const char *type, const json_t *ids)
 {
     if (!sw_text_empty(type) && !strcasestr(gpu->name, type))
         return false;

@@ -32,7 +32,7 @@
 
 struct gpu_queue {
     struct gpu_wish wish;
-    struct gpu gpus[GPU_MAX];          /* those that fit the wish */
+    struct sw_gpu gpus[SW_GPU_MAX];          /* those that fit the wish */
     int gpu_count;
     int folder;                        /* of leases and tickets */
     int lock;                          /* the folder's own */
@@ -129,7 +129,7 @@ static int open_lease_folder(const char *asked, const char *state_dir)
     return fd;
 }
 
-static void lease_name(const struct gpu *gpu, char out[128])
+static void lease_name(const struct sw_gpu *gpu, char out[128])
 {
     snprintf(out, 128, "%s.lease", gpu->uuid);
 }
@@ -200,7 +200,7 @@ static void drop_ticket(struct gpu_queue *queue)
 
 /* ---- taking ------------------------------------------------------------------------------- */
 
-static bool take_one(struct gpu_queue *queue, const struct gpu *gpu, struct gpu_lease *lease)
+static bool take_one(struct gpu_queue *queue, const struct sw_gpu *gpu, struct gpu_lease *lease)
 {
     char name[128];
     int fd;
@@ -255,7 +255,7 @@ static int count_free(const struct gpu_queue *queue)
 static struct gpu_lease *share(const struct gpu_queue *queue)
 {
     struct gpu_lease *lease = sw_new(struct gpu_lease);
-    bool used[GPU_MAX] = { false };
+    bool used[SW_GPU_MAX] = { false };
 
     while (lease->count < queue->wish.count) {
         int best = -1;
@@ -305,8 +305,8 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
 
 struct gpu_queue *gpu_queue_join(const struct gpu_wish *wish, struct sw_error *err)
 {
-    struct gpu all[GPU_MAX];
-    int total = gpu_list(all, GPU_MAX);
+    struct sw_gpu all[SW_GPU_MAX];
+    int total = sw_gpu_list(all, SW_GPU_MAX);
     struct gpu_queue *queue = sw_new(struct gpu_queue);
 
     *queue = (struct gpu_queue){ .wish = *wish, .folder = -1, .lock = -1, .watch = -1,
@@ -368,7 +368,7 @@ void gpu_lease_free(struct gpu_lease *lease)
     free(lease);
 }
 
-bool gpu_holder(const struct gpu *gpu, const char *lease_dir, const char *state_dir,
+bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE])
 {
     sw_autofd int folder = open_lease_folder(lease_dir, state_dir);

@@ -91,7 +91,7 @@ int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
     return 0;
 }
 
-static json_t *gpu_json(const struct gpu *gpu, const char *state_dir)
+static json_t *gpu_json(const struct sw_gpu *gpu, const char *state_dir)
 {
     char id[SW_ID_SIZE] = "";
     bool held = gpu_holder(gpu, getenv("SLIPWAY_GPU_LEASE_DIR"), state_dir, id);
@@ -106,8 +106,8 @@ static json_t *gpu_json(const struct gpu *gpu, const char *state_dir)
 
 json_t *local_inventory(struct sw_link *link, struct sw_error *err)
 {
-    struct gpu gpus[GPU_MAX];
-    int count = gpu_list(gpus, GPU_MAX);
+    struct sw_gpu gpus[SW_GPU_MAX];
+    int count = sw_gpu_list(gpus, SW_GPU_MAX);
     json_t *list = json_array();
     struct sysinfo info = { 0 };
     char host[128];

@@ -96,13 +96,13 @@ static int check_python(const struct sw_plan *plan, struct sw_error *err)
 static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
 {
     const json_t *ids = json_object_get(plan->options, "gpu_ids");
-    struct gpu gpus[GPU_MAX];
+    struct sw_gpu gpus[SW_GPU_MAX];
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
     int count, fitting = 0;
 
     if (wanted <= 0)
         return 0;
-    count = gpu_list(gpus, GPU_MAX);
+    count = sw_gpu_list(gpus, SW_GPU_MAX);
     for (int i = 0; i < count; i++)
         fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
     if (wanted <= fitting)

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/entrypoint.h"
 
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
@@ -230,7 +231,25 @@ static void set_command(struct sw_payload *payload, const struct sw_plan *plan, 
         payload->command = command;
         return;
     }
-    payload->argv = json_pack("[s, s, s]", shell, "-c", command);
+    if (plan->args) {                        /* what the runner adds are words for the command */
+        sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+        size_t length = strlen(command);
+        sw_autofree char *taking = NULL;
+
+        while (length > 0 && strchr("\r\n", command[length - 1]))
+            length--;
+        taking = sw_format("%.*s \"$@\"", (int)length, command);
+
+        sw_buf_add(&out, "exec ");
+        sw_buf_add_quoted(&out, shell);
+        sw_buf_add(&out, " -c ");
+        sw_buf_add_quoted(&out, taking);
+        sw_buf_add_char(&out, ' ');
+        sw_buf_add_quoted(&out, shell);
+        payload->command = sw_buf_steal(&out);
+    } else {
+        payload->argv = json_pack("[s, s, s]", shell, "-c", command);
+    }
     free(command);
 }
 
@@ -242,8 +261,10 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
     if (plan->command) {
         sw_autofree char *mapped = local_paths_command(paths, plan->command);
 
-        set_command(payload, plan, sw_command_fill(mapped, fill.config_path, fill.results_dir,
-                                                   fill.job_id));
+        /* With args it is used as it is: its braces are its own. */
+        set_command(payload, plan, plan->args ? sw_take(mapped)
+                                              : sw_command_fill(mapped, fill.config_path,
+                                                                fill.results_dir, fill.job_id));
         return 0;
     }
     payload->argv = plan->python ? python_argv(plan, paths, &fill, err)
@@ -278,6 +299,17 @@ static json_t *payload_env(const struct sw_plan *plan, const struct local_site *
     return env;
 }
 
+/* The annotation is named by its path in the job. */
+static json_t *selective_of(const json_t *entry, const struct local_paths *paths)
+{
+    json_t *rules = json_deep_copy(json_object_get(entry, "selective"));
+    const char *annotation = sw_json_str(rules, "annotation");
+
+    if (annotation)
+        json_object_set_new(rules, "annotation", sw_json_text(local_paths_of(paths, annotation)));
+    return rules;
+}
+
 static json_t *payload_inputs(const struct sw_plan *plan, const struct local_paths *paths,
                               struct sw_error *err)
 {
@@ -299,10 +331,28 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
             sw_wrap(err, "input '%s'", path);
             return NULL;
         }
-        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
-                                                  SW_STR("from", source)));
+        json_array_append_new(out, sw_json_object(
+            SW_STR("path", local_paths_of(paths, path)), SW_STR("from", source),
+            SW_SUB("selective", selective_of(entry, paths)),
+            SW_SUB_COPY("extract", json_object_get(entry, "extract"))));
     }
     return sw_take(out);
+}
+
+/* Places of the config stay what they are; only folders of the container are elsewhere. */
+static json_t *payload_config_inputs(const struct sw_plan *plan, const struct local_paths *paths)
+{
+    json_t *out = json_deep_copy(plan->config_inputs), *entry;
+    size_t i;
+
+    json_array_foreach(out, i, entry) {
+        const char *path = sw_json_str(entry, "container_path");
+
+        if (path)
+            json_object_set_new(entry, "container_path",
+                                sw_json_text(local_paths_of(paths, path)));
+    }
+    return out;
 }
 
 static json_t *every_ms(const json_t *entry)
@@ -370,12 +420,26 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
     return sw_take(out);
 }
 
+/* With the folders that config_inputs name: they are paths of the job, too. */
+static json_t *all_inputs(const struct sw_plan *plan)
+{
+    json_t *all = plan->inputs ? json_copy(plan->inputs) : json_array(), *entry;
+    size_t i;
+
+    json_array_foreach(plan->config_inputs, i, entry)
+        if (sw_json_str(entry, "container_path"))
+            json_array_append_new(all, sw_json_object(
+                SW_SUB_COPY("path", json_object_get(entry, "container_path"))));
+    return all;
+}
+
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
                                  int attempt, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
+    sw_auto(json) json_t *inputs = all_inputs(plan);
     sw_auto(local_paths) struct local_paths *paths =
-        local_paths_new(plan->inputs, plan->outputs, site->work_dir, site->results_dir);
+        local_paths_new(inputs, plan->outputs, site->work_dir, site->results_dir);
 
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
@@ -397,6 +461,9 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
         payload->config_path =
             sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
     }
+    sw_entrypoint_common(payload, plan);
+    payload->args = plan->args ? local_paths_document(paths, plan->args) : NULL;
+    payload->config_inputs = payload_config_inputs(plan, paths);
     payload->env = payload_env(plan, site, paths);
     payload->inputs = payload_inputs(plan, paths, err);
     payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;
@@ -468,9 +535,10 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
         SW_BOOL("prepare", json_array_size(plan->inputs) > 0 ||
                                json_array_size(plan->outputs) > 0 || plan->code ||
-                               plan->checkpoint ||
+                               plan->checkpoint || plan->args ||
                                (plan->config && !json_is_null(plan->config))),
-        SW_BOOL("collect", any_destination(plan->outputs)));
+        SW_BOOL("collect", any_destination(plan->outputs) ||
+                               json_array_size(plan->config_outputs) > 0));
 }
 
 static json_t *names_of(const json_t *env, const struct sw_plan *plan)
@@ -489,6 +557,16 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
     return sw_json_text(sw_buf_text(&out));
 }
 
+static char *shown_command(const struct sw_payload *payload)
+{
+    sw_auto(json) json_t *words = payload->argv
+        ? sw_words_with_args(payload->argv, payload->args, payload->flags) : NULL;
+
+    return payload->command
+               ? sw_command_with_args(payload->command, payload->args, payload->flags)
+               : shell_text(words);
+}
+
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(local_site) struct local_site site = { 0 };
@@ -500,7 +578,7 @@ json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     payload = local_payload(plan, &site, 1, err);
     if (!payload)
         return NULL;
-    command = payload->command ? sw_strdup(payload->command) : shell_text(payload->argv);
+    command = shown_command(payload);
     letter = sw_payload_to_json(payload);
     letter_text = sw_json_dump_pretty(letter);
     launch = local_launch(plan, &site, 1);

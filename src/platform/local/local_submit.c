@@ -75,7 +75,8 @@ static int write_code(const struct sw_plan *plan, const struct local_site *site,
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
     const struct sw_bundle_rules rules = {
         .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude") };
+        .exclude = json_object_get(plan->code, "exclude"),
+        .recipe = sw_json_str(plan->code, "recipe") };
 
     if (!plan->code)
         return 0;

@@ -105,7 +105,7 @@ static int load(struct sup *sup, struct sw_error *err)
     sup->end.failed_replica = -1;
     sup->facts = json_object();
     if (sup->nodes < 1 || sup->nodes > LOCAL_REPLICAS_MAX || sup->gpus < 0 ||
-        sup->gpus * sup->nodes > GPU_MAX)
+        sup->gpus * sup->nodes > SW_GPU_MAX)
         return sw_fail(err, SW_E_SPEC, "%d nodes with %d GPUs each are too many for one machine",
                        sup->nodes, sup->gpus);
     sup->runner = sw_json_str(sup->launch, "runner");

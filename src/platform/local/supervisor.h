@@ -78,7 +78,8 @@ struct sup_end {                      /* how it ends; the first decision stays *
 };
 
 struct sup_live {                     /* supervisor_live.c */
-    struct gpu_meter *meter;          /* NULL: no GPUs */
+    int64_t gpu_peak_bytes;           /* of the GPU that was filled most */
+    struct sw_gpu_meter *meter;          /* NULL: no GPUs */
     json_t *shown;                    /* what the status says now */
     int64_t next_at, every_ms;        /* monotonic */
 };

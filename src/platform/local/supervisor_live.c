@@ -26,14 +26,17 @@ void sup_live_begin(struct sup *sup)
     sup->live.every_ms = LOOK_EVERY_MS;
     sup->live.next_at = sw_monotonic_ms() + FIRST_LOOK_MS;
     if (sup->lease)
-        sup->live.meter = gpu_meter_open(sup->lease->gpus, sup->lease->count);
+        sup->live.meter = sw_gpu_meter_open(sup->lease->gpus, sup->lease->count);
 }
 
 void sup_live_end(struct sup *sup)
 {
     if (sup->live.meter)
-        gpu_meter_facts(sup->live.meter, sup->facts);
-    gpu_meter_close(sw_take(sup->live.meter));
+        sw_gpu_meter_facts(sup->live.meter, sup->facts);
+    if (sup->live.gpu_peak_bytes > 0)
+        json_object_set_new(sup->facts, "peak_gpu_memory_bytes",
+                            json_integer(sup->live.gpu_peak_bytes));
+    sw_gpu_meter_close(sw_take(sup->live.meter));
     json_decref(sw_take(sup->live.shown));
 }
 
@@ -44,7 +47,7 @@ static bool differs(int64_t a, int64_t b)
     return by > SMALL_BYTES && by > b / 100;
 }
 
-static json_t *gpu_json(const struct gpu *gpu)
+static json_t *gpu_json(const struct sw_gpu *gpu)
 {
     return sw_json_object(
         SW_STR("uuid", gpu->uuid), SW_STR("name", gpu->name),
@@ -83,6 +86,13 @@ static bool changed(const json_t *before, const json_t *now)
     return false;
 }
 
+static void note_gpu_peak(struct sup *sup)
+{
+    for (int i = 0; i < sup->lease->count; i++)
+        if (sup->lease->gpus[i].memory_used_bytes > sup->live.gpu_peak_bytes)
+            sup->live.gpu_peak_bytes = sup->lease->gpus[i].memory_used_bytes;
+}
+
 void sup_live_look(struct sup *sup, int64_t now)
 {
     struct sup_live *live = &sup->live;
@@ -97,7 +107,8 @@ void sup_live_look(struct sup *sup, int64_t now)
     if (memory > sup->limits.peak_bytes)
         sup->limits.peak_bytes = memory;
     if (live->meter) {
-        gpu_meter_read(live->meter, sup->lease->gpus);
+        sw_gpu_meter_read(live->meter, sup->lease->gpus);
+        note_gpu_peak(sup);
         sup_guard_gpus(sup, now);
     }
     seen = live_json(sup, memory);

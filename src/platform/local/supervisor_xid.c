@@ -52,11 +52,11 @@ void sup_find_xids(const struct sup *sup)
 {
     sw_autofd int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     sw_auto(json) json_t *codes = json_array();
-    char addresses[GPU_MAX][32], record[KMSG_RECORD_MAX];
+    char addresses[SW_GPU_MAX][32], record[KMSG_RECORD_MAX];
     int count = 0;
 
     for (int i = 0; i < sup->lease->count; i++)
-        count += gpu_meter_pci(sup->live.meter, i, addresses[count]);
+        count += sw_gpu_meter_pci(sup->live.meter, i, addresses[count]);
     for (int i = 0; kmsg >= 0 && count > 0 && i < KMSG_RECORDS_MAX; i++) {
         ssize_t n = read(kmsg, record, sizeof record - 1);
         int code;

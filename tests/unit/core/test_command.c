@@ -62,7 +62,7 @@ static void arguments_are_words_whatever_they_hold(void **state)
                                            "flag", 1, "none", "lr", 0.1, "list", 1, "a'b",
                                            "map", "x", 0);
     sw_auto(json) json_t *flags = json_pack("[s, s]", "fast", "--dry");
-    sw_autofree char *text = sw_command_with_args("tool run", args, flags);
+    sw_autofree char *text = sw_command_with_args("tool run\n", args, flags);
 
     (void)state;
     assert_string_equal(text, "tool run --output-dir '/m/j/output_dir' --name 'it'\"'\"'s $HOME'"
@@ -71,12 +71,28 @@ static void arguments_are_words_whatever_they_hold(void **state)
                               " --fast --dry");
 }
 
+static void arguments_follow_a_command_in_words(void **state)
+{
+    sw_auto(json) json_t *argv = json_pack("[s, s]", "python", "train.py");
+    sw_auto(json) json_t *args = json_pack("{s:s, s:i, s:b}", "name", "it's $HOME", "epochs", 3,
+                                           "amp", 1);
+    sw_auto(json) json_t *flags = json_pack("[s, s]", "fast", "-v");
+    sw_auto(json) json_t *words = sw_words_with_args(argv, args, flags);
+    sw_autofree char *text = json_dumps(words, JSON_COMPACT);
+
+    (void)state;
+    assert_string_equal(text, "[\"python\",\"train.py\",\"--name\",\"it's $HOME\",\"--epochs\","
+                              "\"3\",\"--amp\",\"True\",\"--fast\",\"-v\"]");
+    assert_int_equal(json_array_size(argv), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_our_own_placeholders_are_replaced),
         cmocka_unit_test(values_cannot_leave_their_quotes),
         cmocka_unit_test(arguments_are_words_whatever_they_hold),
+        cmocka_unit_test(arguments_follow_a_command_in_words),
         cmocka_unit_test(without_a_config_the_placeholder_stays_visible),
     };
 

@@ -66,6 +66,26 @@ static void inputs_and_outputs_have_one_shape(void **state)
     assert_string_equal(sw_json_str(json_array_get(other->outputs, 0), "every"), "10m");
 }
 
+static void places_of_the_config_have_the_same_shape(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(
+        "{\"command\":\"x\",\"args\":{\"data\":\"hf_dataset://a/b\"},\"flags\":[\"amp\"],"
+        "\"config_inputs\":{\"data\":{\"container_path\":\"/d\"}},"
+        "\"config_outputs\":{\"out\":{\"type\":\"file\"}},\"cache\":\"/mnt\"}", NULL);
+    sw_auto(sw_plan) struct sw_plan *bare = plan_of(
+        "{\"command\":\"x\",\"flags\":[\"amp\"]}", NULL);
+    sw_autofree char *in = json_dumps(plan->config_inputs, JSON_COMPACT);
+    sw_autofree char *out = json_dumps(plan->config_outputs, JSON_COMPACT);
+    sw_autofree char *keys = json_dumps(plan->credentials, JSON_COMPACT);
+
+    (void)state;
+    assert_string_equal(in, "[{\"key\":\"data\",\"container_path\":\"/d\"}]");
+    assert_string_equal(out, "[{\"key\":\"out\",\"type\":\"file\"}]");
+    assert_string_equal(keys, "[\"HF_TOKEN\"]");
+    assert_string_equal(plan->cache, "/mnt");
+    assert_true(json_is_object(bare->args));          /* flags alone make it args mode, too */
+}
+
 static void what_no_table_can_express_is_refused_here(void **state)
 {
     static const struct { const char *job, *says; } bad[] = {
@@ -121,6 +141,7 @@ int main(void)
         cmocka_unit_test(texts_become_numbers),
         cmocka_unit_test(a_job_without_a_name_is_called_after_what_it_runs),
         cmocka_unit_test(inputs_and_outputs_have_one_shape),
+        cmocka_unit_test(places_of_the_config_have_the_same_shape),
         cmocka_unit_test(what_no_table_can_express_is_refused_here),
         cmocka_unit_test(a_plan_survives_being_stored),
         cmocka_unit_test(ranks_learn_where_they_are),

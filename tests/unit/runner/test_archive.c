@@ -190,6 +190,21 @@ static void an_archive_is_unpacked_once_and_again_when_it_is_another(void **stat
     expect_text(here, "data/a", "new\n");
 }
 
+static void what_a_dead_one_was_unpacking_is_cleared_away(void **state)
+{
+    struct place *here = *state;
+
+    make_tree(here);
+    assert_int_equal(shell(here, "tar czf set.tar.gz -C t data"), 0);
+    assert_int_equal(shell(here, "mkdir -p set.unpacking-123/deep set.unpacking-mine settle.unpacking-1;"
+                                 " echo half > set.unpacking-123/deep/f"), 0);
+    assert_int_equal(unpack(here, "set.tar.gz", NULL), 0);
+    assert_true(exists(here, "set"));
+    assert_false(exists(here, "set.unpacking-123"));
+    assert_true(exists(here, "set.unpacking-mine"));      /* that is somebody's own */
+    assert_true(exists(here, "settle.unpacking-1"));
+}
+
 static void one_that_is_cut_off_leaves_nothing(void **state)
 {
     static const char *const names[] = { "c.tar", "c.tar.gz", "c.tar.xz", "c.tar.bz2",
@@ -358,6 +373,7 @@ int main(void)
         CLAIM(every_kind_of_archive_is_unpacked),
         CLAIM(zip_files_are_unpacked_stored_and_deflated),
         CLAIM(an_archive_is_unpacked_once_and_again_when_it_is_another),
+        CLAIM(what_a_dead_one_was_unpacking_is_cleared_away),
         CLAIM(one_that_is_cut_off_leaves_nothing),
         CLAIM(names_that_lead_out_are_refused),
         CLAIM(links_lead_inside_or_are_left_out),

@@ -116,6 +116,27 @@ static enum sw_step talk_hear(struct talk *talk, int status, const char *headers
     return talk_next(talk, &reply);
 }
 
+/* Open it and hear that it is there. */
+static inline void talk_ready(struct talk *talk, const char *uri, const char *reply)
+{
+    assert_true(talk_open(talk, uri));
+    assert_int_equal(talk_ask(talk, SW_OP_STAT, ""), SW_STEP_SEND);
+    assert_int_equal(talk_hear(talk, 200, "", reply), SW_STEP_DONE);
+    assert_int_equal(talk->op.object.kind, SW_OBJECT_FOLDER);
+}
+
+/* None of these can be opened, and each is told why. */
+static inline void talk_refuses(const char *const *uris, size_t count)
+{
+    talk_settings = "";
+    for (size_t i = 0; i < count; i++) {
+        sw_auto(talk) struct talk talk = { 0 };
+
+        assert_false(talk_open(&talk, uris[i]));
+        assert_int_not_equal(talk.err.code, SW_OK);
+    }
+}
+
 /* The value of a header in the request, or NULL. Borrowed. */
 static const char *talk_header(const struct talk *talk, const char *name)
 {

@@ -14,9 +14,7 @@
 
 static void open_pinned(struct talk *talk, const char *uri)
 {
-    assert_true(talk_open(talk, uri));
-    assert_int_equal(talk_ask(talk, SW_OP_STAT, ""), SW_STEP_SEND);
-    assert_int_equal(talk_hear(talk, 200, "", PINNED), SW_STEP_DONE);
+    talk_ready(talk, uri, PINNED);
 }
 
 /* ---- addresses --------------------------------------------------------------------------------- */
@@ -58,13 +56,7 @@ static void an_odd_uri_is_refused(void **state)
     };
 
     (void)state;
-    talk_settings = "";
-    for (size_t i = 0; i < SW_COUNT(uris); i++) {
-        sw_auto(talk) struct talk talk = { 0 };
-
-        assert_false(talk_open(&talk, uris[i]));
-        assert_int_not_equal(talk.err.code, SW_OK);
-    }
+    talk_refuses(uris, SW_COUNT(uris));
 }
 
 static void revision_and_path_are_percent_encoded(void **state)

@@ -15,10 +15,7 @@
 
 static void open_ready(struct talk *talk, const char *uri)
 {
-    assert_true(talk_open(talk, uri));
-    assert_int_equal(talk_ask(talk, SW_OP_STAT, ""), SW_STEP_SEND);
-    assert_int_equal(talk_hear(talk, 200, "", COMPLETE), SW_STEP_DONE);
-    assert_int_equal(talk->op.object.kind, SW_OBJECT_FOLDER);
+    talk_ready(talk, uri, COMPLETE);
 }
 
 /* ---- addresses and keys ------------------------------------------------------------------------ */
@@ -59,13 +56,7 @@ static void an_odd_uri_is_refused(void **state)
     };
 
     (void)state;
-    talk_settings = "";
-    for (size_t i = 0; i < SW_COUNT(uris); i++) {
-        sw_auto(talk) struct talk talk = { 0 };
-
-        assert_false(talk_open(&talk, uris[i]));
-        assert_int_not_equal(talk.err.code, SW_OK);
-    }
+    talk_refuses(uris, SW_COUNT(uris));
 }
 
 static void the_looks_of_a_key_tell_its_kind(void **state)

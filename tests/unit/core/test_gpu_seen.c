@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_local_gpu_seen.c - GPUs as a program sees them that cannot load NVML.
+ * test_gpu_seen.c - GPUs as a program sees them that cannot load NVML.
  *
  * The driver's files are a made-up tree, nvidia-smi is the stand-in of tests/sim/smi (SIM_SMI_DIR).
  */
-#include "platform/local/local_gpu_seen.h"
+#include "core/gpu_seen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,11 +72,11 @@ static void add_device(const struct place *place, const char *address, const cha
 static void the_driver_names_its_devices_in_the_order_of_the_bus(void **state)
 {
     struct place *place = *state;
-    struct gpu_seen seen[4];
+    struct sw_gpu_seen seen[4];
 
     add_device(place, "0000:a7:00.0", "GPU-bbbb");
     add_device(place, "0000:1b:00.0", "GPU-aaaa");
-    assert_int_equal(gpu_seen_in_proc(place->root, seen, 4), 2);
+    assert_int_equal(sw_gpu_seen_in_proc(place->root, seen, 4), 2);
     assert_string_equal(seen[0].gpu.uuid, "GPU-aaaa");
     assert_string_equal(seen[0].gpu.name, "NVIDIA H200");
     assert_string_equal(seen[0].pci, "0000:1b:00");
@@ -88,41 +88,41 @@ static void the_driver_names_its_devices_in_the_order_of_the_bus(void **state)
 static void a_device_without_a_name_is_left_out_and_keeps_its_number(void **state)
 {
     struct place *place = *state;
-    struct gpu_seen seen[4];
+    struct sw_gpu_seen seen[4];
 
     add_device(place, "0000:1b:00.0", "GPU-?");
     add_device(place, "0000:2b:00.0", "GPU-/../etc");
     add_device(place, "0000:3b:00.0", "GPU-cccc");
-    assert_int_equal(gpu_seen_in_proc(place->root, seen, 4), 1);
+    assert_int_equal(sw_gpu_seen_in_proc(place->root, seen, 4), 1);
     assert_int_equal(seen[0].gpu.index, 2);
 }
 
 static void more_devices_than_room_do_no_harm(void **state)
 {
     struct place *place = *state;
-    struct gpu_seen seen[1];
+    struct sw_gpu_seen seen[1];
 
     add_device(place, "0000:1b:00.0", "GPU-aaaa");
     add_device(place, "0000:3b:00.0", "GPU-cccc");
-    assert_int_equal(gpu_seen_in_proc(place->root, seen, 1), 1);
+    assert_int_equal(sw_gpu_seen_in_proc(place->root, seen, 1), 1);
 }
 
 static void a_machine_without_a_driver_has_none(void **state)
 {
     struct place *place = *state;
-    struct gpu_seen seen[1];
+    struct sw_gpu_seen seen[1];
 
-    assert_int_equal(gpu_seen_in_proc(place->root, seen, 1), 0);
+    assert_int_equal(sw_gpu_seen_in_proc(place->root, seen, 1), 0);
 }
 
 static void nvidia_smi_tells_memory_and_load(void **state)
 {
-    struct gpu_seen seen[GPU_MAX];
+    struct sw_gpu_seen seen[SW_GPU_MAX];
     bool lost = true;
 
     (void)state;
     setenv("SIM_GPUS", "2", 1);
-    assert_int_equal(gpu_seen_by_smi(seen, GPU_MAX, &lost), 2);
+    assert_int_equal(sw_gpu_seen_by_smi(seen, SW_GPU_MAX, &lost), 2);
     assert_false(lost);
     assert_string_equal(seen[1].gpu.uuid, "GPU-00000000-0000-0000-0000-000000000001");
     assert_string_equal(seen[1].gpu.name, "NVIDIA H100 80GB HBM3");
@@ -155,9 +155,9 @@ static void a_line_is_read_as_far_as_it_can_be_trusted(void **state)
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_autofree char *line = sw_strdup(rows[i].line);
-        struct gpu_seen seen;
+        struct sw_gpu_seen seen;
 
-        assert_int_equal(gpu_seen_line(line, &seen), rows[i].usable);
+        assert_int_equal(sw_gpu_seen_line(line, &seen), rows[i].usable);
         if (rows[i].usable)
             assert_int_equal(seen.gpu.busy_percent, rows[i].busy);
     }
@@ -165,61 +165,61 @@ static void a_line_is_read_as_far_as_it_can_be_trusted(void **state)
 
 static void a_lost_device_is_told_from_other_failures(void **state)
 {
-    struct gpu_seen seen[1];
+    struct sw_gpu_seen seen[1];
     bool lost;
 
     (void)state;
     setenv("SIM_SMI_STATUS", "15", 1);
-    assert_int_equal(gpu_seen_by_smi(seen, 1, &lost), -1);
+    assert_int_equal(sw_gpu_seen_by_smi(seen, 1, &lost), -1);
     assert_true(lost);
     setenv("SIM_SMI_STATUS", "9", 1);
-    assert_int_equal(gpu_seen_by_smi(seen, 1, &lost), -1);
+    assert_int_equal(sw_gpu_seen_by_smi(seen, 1, &lost), -1);
     assert_false(lost);
 }
 
 static void without_nvidia_smi_there_is_no_answer_and_no_harm(void **state)
 {
     struct place *place = *state;
-    struct gpu_seen seen[1];
+    struct sw_gpu_seen seen[1];
     bool lost;
 
     setenv("PATH", place->root, 1);
-    assert_int_equal(gpu_seen_by_smi(seen, 1, &lost), -1);
+    assert_int_equal(sw_gpu_seen_by_smi(seen, 1, &lost), -1);
     assert_false(lost);
 }
 
 static void an_nvidia_smi_that_hangs_is_given_up(void **state)
 {
-    struct gpu_seen seen[1];
+    struct sw_gpu_seen seen[1];
     int64_t began = sw_monotonic_ms();
     bool lost;
 
     (void)state;
     setenv("SIM_SMI_HANGS", "1", 1);
-    assert_int_equal(gpu_seen_by_smi(seen, 1, &lost), -1);
+    assert_int_equal(sw_gpu_seen_by_smi(seen, 1, &lost), -1);
     assert_true(sw_monotonic_ms() - began < 30000);
 }
 
 static void a_meter_finds_its_devices_again_by_uuid(void **state)
 {
-    struct gpu gpus[GPU_MAX];
-    struct gpu second;
-    struct gpu_meter *meter;
+    struct sw_gpu gpus[SW_GPU_MAX];
+    struct sw_gpu second;
+    struct sw_gpu_meter *meter;
     char pci[32];
 
     (void)state;
     setenv("SIM_GPUS", "2", 1);
-    assert_int_equal(gpu_list(gpus, GPU_MAX), 2);
+    assert_int_equal(sw_gpu_list(gpus, SW_GPU_MAX), 2);
     second = gpus[1];
-    meter = gpu_meter_open(&second, 1);
+    meter = sw_gpu_meter_open(&second, 1);
     assert_non_null(meter);
     second.memory_used_bytes = 0;
-    gpu_meter_read(meter, &second);
+    sw_gpu_meter_read(meter, &second);
     assert_int_equal(second.memory_used_bytes, 2 * 1024 * 1024);
-    assert_true(gpu_meter_pci(meter, 0, pci));
+    assert_true(sw_gpu_meter_pci(meter, 0, pci));
     assert_string_equal(pci, "0000:3c:00");
-    assert_false(gpu_meter_pci(meter, 1, pci));
-    gpu_meter_close(meter);
+    assert_false(sw_gpu_meter_pci(meter, 1, pci));
+    sw_gpu_meter_close(meter);
 }
 
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_gpu_proc.c - local_gpu.c for programs that cannot load NVML: the released, static ones.
+ * gpu_proc.c - gpu_nvml.c for programs that cannot load NVML: the released, static ones.
  *
  * nvidia-smi tells everything and is where the driver is; it takes a moment, so a meter asks it
  * rarely. Without it the driver's own files name the devices: enough to lease them. Both number
  * devices by their place on the bus, as NVML does, and use the same UUIDs: a static and a dynamic
  * program on one machine respect each other's leases.
  */
-#include "platform/local/local_gpu_seen.h"
+#include "core/gpu_seen.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -40,12 +40,12 @@ static bool field(const char *text, const char *name, char *out, size_t size)
 }
 
 static bool read_information(const char *folder, const char *address, int index,
-                             struct gpu_seen *out)
+                             struct sw_gpu_seen *out)
 {
     sw_autofree char *path = sw_format("%s/%s/information", folder, address);
     sw_autofree char *text = sw_file_read(path, INFORMATION_MAX, NULL, NULL);
 
-    *out = (struct gpu_seen){ .gpu.index = index, .gpu.busy_percent = -1 };
+    *out = (struct sw_gpu_seen){ .gpu.index = index, .gpu.busy_percent = -1 };
     if (!text || !field(text, "GPU UUID:", out->gpu.uuid, sizeof out->gpu.uuid))
         return false;
     if (!field(text, "Model:", out->gpu.name, sizeof out->gpu.name))
@@ -55,7 +55,7 @@ static bool read_information(const char *folder, const char *address, int index,
     return sw_text_starts(out->gpu.uuid, "GPU-") && !strpbrk(out->gpu.uuid, "/?");
 }
 
-int gpu_seen_in_proc(const char *root, struct gpu_seen *out, int room)
+int sw_gpu_seen_in_proc(const char *root, struct sw_gpu_seen *out, int room)
 {
     sw_autofree char *folder = sw_format("%s/driver/nvidia/gpus", root);
     struct dirent **names;
@@ -74,18 +74,18 @@ int gpu_seen_in_proc(const char *root, struct gpu_seen *out, int room)
     return found;
 }
 
-static int look(struct gpu_seen *out, int room, bool *lost)
+static int look(struct sw_gpu_seen *out, int room, bool *lost)
 {
-    int found = gpu_seen_by_smi(out, room, lost);
+    int found = sw_gpu_seen_by_smi(out, room, lost);
 
-    return found >= 0 ? found : gpu_seen_in_proc("/proc", out, room);
+    return found >= 0 ? found : sw_gpu_seen_in_proc("/proc", out, room);
 }
 
-int gpu_list(struct gpu *out, int room)
+int sw_gpu_list(struct sw_gpu *out, int room)
 {
-    struct gpu_seen seen[GPU_MAX];
+    struct sw_gpu_seen seen[SW_GPU_MAX];
     bool lost;
-    int found = look(seen, room < GPU_MAX ? room : GPU_MAX, &lost);
+    int found = look(seen, room < SW_GPU_MAX ? room : SW_GPU_MAX, &lost);
 
     for (int i = 0; i < found; i++)
         out[i] = seen[i].gpu;
@@ -94,19 +94,19 @@ int gpu_list(struct gpu *out, int room)
 
 /* ---- the meter ------------------------------------------------------------------------------ */
 
-struct gpu_meter {
-    struct gpu_seen seen[GPU_MAX];     /* as given to open, found again by UUID */
-    int64_t ecc_before[GPU_MAX];
+struct sw_gpu_meter {
+    struct sw_gpu_seen seen[SW_GPU_MAX];     /* as given to open, found again by UUID */
+    int64_t ecc_before[SW_GPU_MAX];
     int count;
     int64_t asked_at;
     bool lost;
 };
 
-static void ask_again(struct gpu_meter *meter)
+static void ask_again(struct sw_gpu_meter *meter)
 {
-    struct gpu_seen now[GPU_MAX];
+    struct sw_gpu_seen now[SW_GPU_MAX];
     bool lost;
-    int found = look(now, GPU_MAX, &lost);
+    int found = look(now, SW_GPU_MAX, &lost);
 
     meter->asked_at = sw_monotonic_ms();
     meter->lost = meter->lost || lost;
@@ -116,11 +116,11 @@ static void ask_again(struct gpu_meter *meter)
                 meter->seen[i] = now[j];
 }
 
-struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
+struct sw_gpu_meter *sw_gpu_meter_open(const struct sw_gpu *gpus, int count)
 {
-    struct gpu_meter *meter = sw_new(struct gpu_meter);
+    struct sw_gpu_meter *meter = sw_new(struct sw_gpu_meter);
 
-    meter->count = count < GPU_MAX ? count : GPU_MAX;
+    meter->count = count < SW_GPU_MAX ? count : SW_GPU_MAX;
     for (int i = 0; i < meter->count; i++)
         meter->seen[i].gpu = gpus[i];
     ask_again(meter);
@@ -129,12 +129,12 @@ struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
     return meter;
 }
 
-void gpu_meter_close(struct gpu_meter *meter)
+void sw_gpu_meter_close(struct sw_gpu_meter *meter)
 {
     free(meter);
 }
 
-void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus)
+void sw_gpu_meter_read(struct sw_gpu_meter *meter, struct sw_gpu *gpus)
 {
     if (sw_monotonic_ms() - meter->asked_at >= ASK_EVERY_MS)
         ask_again(meter);
@@ -144,7 +144,7 @@ void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus)
     }
 }
 
-void gpu_meter_facts(struct gpu_meter *meter, json_t *facts)
+void sw_gpu_meter_facts(struct sw_gpu_meter *meter, json_t *facts)
 {
     int64_t new_errors = 0;
 
@@ -158,7 +158,7 @@ void gpu_meter_facts(struct gpu_meter *meter, json_t *facts)
         json_object_set_new(facts, "gpu_lost", json_true());
 }
 
-bool gpu_meter_pci(struct gpu_meter *meter, int which, char out[32])
+bool sw_gpu_meter_pci(struct sw_gpu_meter *meter, int which, char out[32])
 {
     if (which >= meter->count || !meter->seen[which].pci[0])
         return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_gpu_smi.c - asks nvidia-smi about the GPUs, and never waits for it without end.
+ * gpu_smi.c - asks nvidia-smi about the GPUs, and never waits for it without end.
  *
  * A driver in trouble can hold nvidia-smi for minutes, and a supervisor must go on moving logs;
  * so it gets a deadline and is killed after it. The name of the device comes last in the answer,
  * as it is the only field that could hold a comma.
  */
-#include "platform/local/local_gpu_seen.h"
+#include "core/gpu_seen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void pci_of(const char *text, char out[32])
         snprintf(out, 32, "%04x:%02x:%02x", domain, bus, device);
 }
 
-bool gpu_seen_line(char *line, struct gpu_seen *out)
+bool sw_gpu_seen_line(char *line, struct sw_gpu_seen *out)
 {
     char *fields[FIELDS], *rest = line;
     int64_t mebibytes;
@@ -61,7 +61,7 @@ bool gpu_seen_line(char *line, struct gpu_seen *out)
         fields[i] = rest;
         rest = comma + 2;
     }
-    *out = (struct gpu_seen){ .gpu.index = (int)number_or(fields[0], -1) };
+    *out = (struct sw_gpu_seen){ .gpu.index = (int)number_or(fields[0], -1) };
     snprintf(out->gpu.uuid, sizeof out->gpu.uuid, "%s", fields[1]);
     snprintf(out->gpu.name, sizeof out->gpu.name, "%s", rest);
     pci_of(fields[2], out->pci);
@@ -150,7 +150,7 @@ static int ask(struct sw_buf *answer)
     return heard && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int gpu_seen_by_smi(struct gpu_seen *out, int room, bool *lost)
+int sw_gpu_seen_by_smi(struct sw_gpu_seen *out, int room, bool *lost)
 {
     sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
     int status = ask(&answer), found = 0;
@@ -161,7 +161,7 @@ int gpu_seen_by_smi(struct gpu_seen *out, int room, bool *lost)
     if (status != 0)
         return -1;
     while (rest && found < room && (line = strsep(&rest, "\n")))
-        if (gpu_seen_line(line, &out[found]))
+        if (sw_gpu_seen_line(line, &out[found]))
             found++;
     return found;
 }

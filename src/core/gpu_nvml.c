@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_gpu.c - the GPUs of this machine, seen through NVML.
+ * gpu_nvml.c - the GPUs of this machine, seen through NVML.
  *
  * The library is loaded at run time and only when somebody asks for GPUs: no driver, no NVML, no
  * GPUs, and no error. The few functions used are declared here, as NVIDIA's header is not free to
  * copy and the interface has been stable for a decade.
  */
-#include "platform/local/local_gpu.h"
+#include "core/gpu.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -83,13 +83,13 @@ static bool load(struct nvml *nvml)
     return true;
 }
 
-static bool describe(const struct nvml *nvml, int index, struct gpu *out)
+static bool describe(const struct nvml *nvml, int index, struct sw_gpu *out)
 {
     nvml_device_t device;
     struct nvml_memory memory = { 0 };
     struct nvml_utilization utilization = { 0 };
 
-    *out = (struct gpu){ .index = index, .busy_percent = -1 };
+    *out = (struct sw_gpu){ .index = index, .busy_percent = -1 };
     if (nvml->handle((unsigned int)index, &device) != 0 ||
         nvml->uuid(device, out->uuid, sizeof out->uuid) != 0)
         return false;
@@ -105,7 +105,7 @@ static bool describe(const struct nvml *nvml, int index, struct gpu *out)
     return strchr(out->uuid, '/') == NULL;
 }
 
-int gpu_list(struct gpu *out, int room)
+int sw_gpu_list(struct sw_gpu *out, int room)
 {
     struct nvml nvml = { 0 };
     unsigned int count = 0;
@@ -127,15 +127,15 @@ int gpu_list(struct gpu *out, int room)
 
 /* ---- the meter ------------------------------------------------------------------------------ */
 
-struct gpu_meter {
+struct sw_gpu_meter {
     struct nvml nvml;
     int count;
-    nvml_device_t devices[GPU_MAX];        /* NULL: could not be opened */
-    unsigned long long ecc_before[GPU_MAX];
+    nvml_device_t devices[SW_GPU_MAX];        /* NULL: could not be opened */
+    unsigned long long ecc_before[SW_GPU_MAX];
     bool lost;
 };
 
-static unsigned long long ecc_errors(const struct gpu_meter *meter, int i)
+static unsigned long long ecc_errors(const struct sw_gpu_meter *meter, int i)
 {
     unsigned long long count = 0;
 
@@ -145,9 +145,9 @@ static unsigned long long ecc_errors(const struct gpu_meter *meter, int i)
     return count;
 }
 
-struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
+struct sw_gpu_meter *sw_gpu_meter_open(const struct sw_gpu *gpus, int count)
 {
-    struct gpu_meter *meter = sw_new(struct gpu_meter);
+    struct sw_gpu_meter *meter = sw_new(struct sw_gpu_meter);
 
     if (!load(&meter->nvml)) {
         free(meter);
@@ -158,7 +158,7 @@ struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
         free(meter);
         return NULL;
     }
-    meter->count = count < GPU_MAX ? count : GPU_MAX;
+    meter->count = count < SW_GPU_MAX ? count : SW_GPU_MAX;
     for (int i = 0; i < meter->count; i++) {
         if (meter->nvml.handle((unsigned int)gpus[i].index, &meter->devices[i]) != 0)
             meter->devices[i] = NULL;
@@ -167,7 +167,7 @@ struct gpu_meter *gpu_meter_open(const struct gpu *gpus, int count)
     return meter;
 }
 
-void gpu_meter_close(struct gpu_meter *meter)
+void sw_gpu_meter_close(struct sw_gpu_meter *meter)
 {
     if (!meter)
         return;
@@ -176,7 +176,7 @@ void gpu_meter_close(struct gpu_meter *meter)
     free(meter);
 }
 
-void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus)
+void sw_gpu_meter_read(struct sw_gpu_meter *meter, struct sw_gpu *gpus)
 {
     for (int i = 0; i < meter->count; i++) {
         struct nvml_memory memory = { 0 };
@@ -195,7 +195,7 @@ void gpu_meter_read(struct gpu_meter *meter, struct gpu *gpus)
     }
 }
 
-void gpu_meter_facts(struct gpu_meter *meter, json_t *facts)
+void sw_gpu_meter_facts(struct sw_gpu_meter *meter, json_t *facts)
 {
     unsigned long long new_errors = 0;
 
@@ -210,7 +210,7 @@ void gpu_meter_facts(struct gpu_meter *meter, json_t *facts)
         json_object_set_new(facts, "gpu_lost", json_true());
 }
 
-bool gpu_meter_pci(struct gpu_meter *meter, int which, char out[32])
+bool sw_gpu_meter_pci(struct sw_gpu_meter *meter, int which, char out[32])
 {
     struct nvml_pci pci = { 0 };
 

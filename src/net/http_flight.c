@@ -160,6 +160,51 @@ static void set_trust(struct flight *flight)
         http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
 }
 
+/* ---- servers that are not just a host and a port ------------------------------------------------ */
+
+static curl_socket_t dial(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    const struct sw_http_options *options = context;
+    int fd = options->dial(options->dial_context);
+
+    (void)purpose;
+    (void)address;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int is_connected(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)context;
+    (void)fd;
+    (void)purpose;
+    return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
+static void set_way(struct flight *flight)
+{
+    const struct curl_door *curl = flight->http->curl;
+    struct sw_http_options *options = &flight->http->options;
+    CURL *easy = flight->easy;
+
+    if (options->unix_socket)
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
+    if (options->dial) {
+        curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, dial);
+        curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, options);
+        curl->easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, is_connected);
+    }
+    if (options->unix_socket || options->dial)
+        curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (options->client_cert)
+        curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);
+    if (options->client_key)
+        curl->easy_setopt(easy, CURLOPT_SSLKEY, options->client_key);
+    if (options->trust_any) {
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
 static void set_headers(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
@@ -174,6 +219,7 @@ void flight_prepare(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
     const struct sw_http_options *options = &flight->http->options;
+    int64_t stall_ms = flight->request.stall_ms ? flight->request.stall_ms : options->stall_ms;
     CURL *easy = flight->easy;
 
     curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
@@ -186,8 +232,10 @@ void flight_prepare(struct flight *flight)
     curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl->easy_setopt(easy, CURLOPT_USERAGENT, "slipway/" SW_VERSION);
     curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_ms);
-    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((options->stall_ms + 999) / 1000));
+    if (stall_ms > 0) {
+        curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((stall_ms + 999) / 1000));
+    }
     curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, flight->error);
     curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl->easy_setopt(easy, CURLOPT_HEADERDATA, flight);
@@ -198,6 +246,7 @@ void flight_prepare(struct flight *flight)
         curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
     set_method(flight);
     set_trust(flight);
+    set_way(flight);
     set_headers(flight);
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_internal.h - what the client's own files share: the way over ssh, and why nobody answered.
+ */
+#ifndef SW_PLATFORM_DOCKER_INTERNAL_H
+#define SW_PLATFORM_DOCKER_INTERNAL_H
+
+#include "base/json.h"
+#include "net/http.h"
+#include "platform/docker/docker_where.h"
+
+/* docker_dial.c: connections through ssh, each to a `docker system dial-stdio` over there. */
+struct docker_dialer;
+struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err);
+void docker_dialer_close(struct docker_dialer *dialer);
+int docker_dial(void *dialer);       /* a connected stream, the caller's to close; -1 */
+/* What ssh or the other side's docker said when it did not work; "": nothing. */
+const char *docker_dialer_words(struct docker_dialer *dialer);
+
+/* docker_reach.c: no answer came; say why and what to do. Always -1. */
+int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer,
+                     const struct sw_http_reply *reply, struct sw_error *err);
+
+/* docker_find.c: docker's own configuration. A missing file is an empty object. */
+char *docker_config_folder(void);                                        /* owned */
+json_t *docker_config_read(const char *folder, struct sw_error *err);    /* owned; NULL + err */
+
+#endif

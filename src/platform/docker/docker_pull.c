@@ -242,6 +242,8 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
             return -1;
         }
     docker_drop(api, &end);
+    pulling->told_ms = 0;                    /* the last word is the whole */
+    tell(pulling);
     if (err)
         *err = end.why;
     return end.why.code == SW_OK ? 0 : -1;

@@ -23,7 +23,7 @@ enum ssh_wiring {
 
 int ssh_process_start(struct ssh_process *process, char *const argv[], enum ssh_wiring wiring,
                       struct sw_error *err);
-/* Close our ends, give it a moment to leave by itself, then end it. */
+/* Close our ends and end it. */
 void ssh_process_end(struct ssh_process *process);
 /* Read its standard error until it ends: exit code (128 + signal), -1: the deadline passed. */
 int ssh_process_wait(struct ssh_process *process, struct sw_buf *said, int64_t until_ms);

@@ -152,8 +152,8 @@ void ssh_process_end(struct ssh_process *process)
     int status;
 
     close_channels(process);
-    if (process->pid > 0 && !reaped(process->pid, 200, &status)) {
-        kill(process->pid, SIGTERM);
+    if (process->pid > 0) {
+        kill(process->pid, SIGTERM);     /* not waiting for the far side to agree */
         if (!reaped(process->pid, 500, &status)) {
             kill(process->pid, SIGKILL);
             waitpid(process->pid, &status, 0);

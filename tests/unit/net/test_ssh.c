@@ -356,10 +356,14 @@ static void processes_that_start_together_share_one_login(void **state)
 static void a_killed_master_costs_one_new_login_and_no_call(void **state)
 {
     struct sw_ssh *ssh = open_with(usual());
+    int64_t until = sw_monotonic_ms() + 10000;
+    pid_t pid = 0;
 
     (void)state;
     expect_echo(ssh);
     assert_int_equal(kill(master_pid(), SIGKILL), 0);
+    while (processes_with("-fN", &pid) > 0 && sw_monotonic_ms() < until)
+        sw_sleep_ms(1);
     expect_echo(ssh);
     assert_int_equal(sw_ssh_counters(ssh)->connections, 2);
     finish(ssh);

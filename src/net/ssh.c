@@ -119,6 +119,7 @@ struct sw_ssh *sw_ssh_open(const struct sw_ssh_options *options, struct sw_error
 {
     sw_auto(sw_ssh) struct sw_ssh *ssh = sw_new(struct sw_ssh);
 
+    ssh->watch = -1;
     ssh->shell = (struct ssh_process)SSH_PROCESS_NONE;
     if (configure(ssh, options, err) < 0)
         return NULL;

@@ -35,7 +35,6 @@ bool ssh_read_some(int fd, struct sw_buf *to, size_t limit);
 struct ssh_host {
     char *name;
     char *control_path;
-    bool mastered;               /* this process saw its master alive */
 };
 
 struct sw_ssh {
@@ -46,6 +45,7 @@ struct sw_ssh {
     bool accept_new, local;
     int64_t connect_ms, persist_s;
 
+    int watch;                   /* hangs up when the current host's master ends; -1: none */
     struct ssh_process shell;    /* the held shell, of the current host */
     struct sw_buf shell_said;    /* what came on its standard error outside of calls */
     struct sw_ssh_counters counters;

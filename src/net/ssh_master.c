@@ -202,15 +202,26 @@ void ssh_arguments_make(struct ssh_arguments *arguments, const struct sw_ssh *ss
 
 /* ---- the master ------------------------------------------------------------------------------ */
 
-static bool answers(const char *path)
+/* A connection to the master's socket, on which nothing is ever said: it ends with the master. */
+static int dial(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0 || strlen(path) >= sizeof address.sun_path)
-        return false;
+        return -1;
     strcpy(address.sun_path, path);
-    return connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+        return -1;
+    return sw_take_fd(fd);
+}
+
+static bool answers(struct sw_ssh *ssh)
+{
+    if (ssh->watch >= 0)
+        close(ssh->watch);
+    ssh->watch = dial(ssh->hosts[ssh->current].control_path);
+    return ssh->watch >= 0;
 }
 
 /* An open, locked file, or -1 when the deadline passed or it cannot be made. */
@@ -266,37 +277,36 @@ static int log_in(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
 
 int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
 {
-    struct ssh_host *host = &ssh->hosts[ssh->current];
+    const struct ssh_host *host = &ssh->hosts[ssh->current];
     int64_t own = sw_monotonic_ms() + ssh->connect_ms;
     sw_autofd int lock = -1;
 
-    host->mastered = answers(host->control_path);
-    if (host->mastered)
+    if (answers(ssh))
         return 0;
     lock = take_lock(host->control_path, until_ms, err);
     if (lock < 0)
         return -1;
-    if (!answers(host->control_path)) {         /* nobody was faster */
-        unlink(host->control_path);
-        if (log_in(ssh, own < until_ms ? own : until_ms, err) < 0)
-            return -1;
-    }
-    host->mastered = true;
+    if (answers(ssh))            /* somebody was faster */
+        return 0;
+    unlink(host->control_path);
+    if (log_in(ssh, own < until_ms ? own : until_ms, err) < 0)
+        return -1;
+    if (!answers(ssh))
+        return sw_fail(err, SW_E_UNREACHABLE, "the connection to %s ended at once", host->name);
     return 0;
 }
 
 void ssh_master_end(struct sw_ssh *ssh, size_t index)
 {
-    struct ssh_host *host = &ssh->hosts[index];
+    const struct ssh_host *host = &ssh->hosts[index];
     struct ssh_process process = SSH_PROCESS_NONE;
     sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
     char *const argv[] = { (char *)"ssh", (char *)"-F", (char *)"none", (char *)"-S",
                            host->control_path, (char *)"-O", (char *)"exit", (char *)"--",
                            host->name, NULL };
+    sw_autofd int there = dial(host->control_path);
 
-    host->mastered = false;
-    if (!answers(host->control_path) ||
-        ssh_process_start(&process, argv, SSH_SILENT, NULL) < 0)
+    if (there < 0 || ssh_process_start(&process, argv, SSH_SILENT, NULL) < 0)
         return;
     ssh->counters.processes++;
     ssh_process_wait(&process, &said, sw_monotonic_ms() + 5000);

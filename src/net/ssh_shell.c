@@ -97,11 +97,12 @@ static int explain_end(struct sw_ssh *ssh, struct sw_error *err)
 
 static bool still_there(const struct sw_ssh *ssh)
 {
-    struct pollfd look[2] = { { .fd = ssh->shell.out }, { .fd = ssh->shell.in } };
+    struct pollfd look[] = { { .fd = ssh->shell.out }, { .fd = ssh->shell.in },
+                             { .fd = ssh->watch } };
 
     if (ssh->shell.pid <= 0)
         return false;
-    return poll(look, 2, 0) == 0;        /* nobody hung up */
+    return poll(look, SW_COUNT(look), 0) == 0;       /* nobody hung up */
 }
 
 /* SILENT is not an error yet: a master whose network is gone looks like this. */
@@ -110,7 +111,6 @@ static int open_shell(struct sw_ssh *ssh, int64_t until_ms, enum greeting *greet
 {
     char hello[33];
 
-    ssh_shell_end(ssh);
     ssh_marker(hello);
     if (start(ssh, hello, err) < 0)
         return -1;
@@ -130,6 +130,7 @@ int ssh_shell_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
 
     if (still_there(ssh))
         return 0;
+    ssh_shell_end(ssh);
     for (int try = 0; try < 2; try++) {
         int64_t logins = ssh->counters.connections, until;
         bool fresh;
@@ -159,4 +160,7 @@ void ssh_shell_end(struct sw_ssh *ssh)
 {
     ssh_process_end(&ssh->shell);
     sw_buf_clear(&ssh->shell_said);
+    if (ssh->watch >= 0)
+        close(ssh->watch);
+    ssh->watch = -1;
 }

@@ -25,4 +25,17 @@ int docker_no_answer(const struct docker_where *where, struct docker_dialer *dia
 char *docker_config_folder(void);                                        /* owned */
 json_t *docker_config_read(const char *folder, struct sw_error *err);    /* owned; NULL + err */
 
+/* docker_helper.c: a login from docker-credential-NAME. No secret and 0: it has none for us. */
+struct docker_helped {
+    char *user, *secret;
+};
+int docker_helper_ask(const char *program, const char *registry, struct docker_helped *out,
+                      struct sw_error *err);
+void docker_helped_done(struct docker_helped *got);      /* wipes */
+
+/* docker_auth.c */
+bool docker_same_registry(const char *key, const char *registry);   /* key as in config.json */
+/* docker_text.c: base64 of either alphabet to text, owned; NULL: none, or it holds a NUL. */
+char *docker_unbase64(const char *text);
+
 #endif

@@ -84,7 +84,7 @@ static int hand_over(struct docker_frames *frames, const char *frame, size_t len
 {
     struct docker_message message = { .stream = frame[0], .bytes = frame + HEAD,
                                       .length = length - HEAD };
-    size_t stamp = read_time(message.bytes, message.length, &message.at_ns);
+    size_t stamp = frames->stamped ? read_time(message.bytes, message.length, &message.at_ns) : 0;
 
     if (stamp && stamp < message.length && message.bytes[stamp] == ' ') {
         message.bytes += stamp + 1;

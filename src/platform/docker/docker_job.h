@@ -61,6 +61,7 @@ struct sw_link {
     void (*warn)(void *context, const char *text);
     void *warn_context;
     struct docker_pool *pool;        /* clients that are not in use */
+    struct docker_streams *streams;  /* logs that are being followed */
 };
 
 /* A client of the engine for one call of ours: several threads may share a link. */
@@ -75,25 +76,53 @@ static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back
 char *docker_job_folder(const struct sw_link *link, const char *id);                    /* owned */
 char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt);   /* owned */
 
+/* ---- docker_talk.c: single questions ---------------------------------------------------------- */
+
+/* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
+json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
+/* All containers of ours, of one job when `id` is given: GET /containers/json. Owned array. */
+json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err);
+/* POST /containers/NAME/VERB. */
+int docker_tell(struct docker_api *api, const char *name, const char *verb, struct sw_error *err);
+/* DELETE with its anonymous volumes; gone already is success. Without force a running one is
+ * SW_E_CONFLICT. */
+int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err);
+/* A small file out of a container; owned. SW_E_NOT_FOUND. */
+char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
+                  struct sw_error *err);
+int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
+               size_t length, struct sw_error *err);
+/* Labels of a container as list or inspect tells it; borrowed, NULL: no such label. */
+const char *docker_label(const json_t *container, const char *name);
+int docker_label_number(const json_t *container, const char *name, int missing);
+
+/* ---- docker_spool.c: logs that are being followed ------------------------------------------------ */
+
+/* The last lines of a rank's log in valid UTF-8; owned; NULL: there are none. */
+char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+struct docker_streams *docker_streams_open(void);
+void docker_streams_close(struct docker_streams *streams);
+
 /* ---- docker_render.c --------------------------------------------------------------------------- */
 
-struct docker_image {                /* what inspect says about an image; all owned */
+struct docker_base {                /* what inspect says about an image; all owned */
     json_t *entrypoint;              /* array of words; NULL: none */
     char *user;                      /* "", "1000", "app:app" */
     char *arch;                      /* as uname -m says it: "x86_64", "aarch64" */
 };
-void docker_image_read(struct docker_image *image, const json_t *inspected);
-void docker_image_done(struct docker_image *image);
-static inline void docker_image_auto(struct docker_image *image) { docker_image_done(image); }
+void docker_base_read(struct docker_base *image, const json_t *inspected);
+void docker_base_done(struct docker_base *image);
+static inline void docker_base_auto(struct docker_base *image) { docker_base_done(image); }
 
 struct docker_site {                 /* what the plan does not know; all borrowed */
     int attempt;
     bool local;                      /* the engine sees this machine's files */
     bool tegra;                      /* GPUs by runtime instead of by request */
+    bool plain_limits;               /* the engine may not raise limits: only those asked for */
     const char *results;             /* folder on the engine to be bound; NULL: a volume */
     const char *owner;               /* "user@machine" */
     const char *user;                /* "1000:1000" to run as; NULL: the image decides */
-    const struct docker_image *image;
+    const struct docker_base *image;
 };
 
 /* "<id>", or "<id>-a<attempt>-<rank>" when there are several nodes or it is a later attempt. */
@@ -176,6 +205,7 @@ typedef int docker_message_fn(void *context, const struct docker_message *messag
 struct docker_frames {
     docker_message_fn *take;         /* non-zero ends it */
     void *context;
+    bool stamped;                    /* each message begins with its time */
     struct sw_buf held;              /* an unfinished frame */
 };
 /* 0, -1: not such a stream, or a frame of more than 1 MiB; 1: take() ended it. */
@@ -190,6 +220,11 @@ json_t *docker_gpu_free(const json_t *containers, const json_t *all, int64_t now
 json_t *docker_gpu_waiting(const json_t *containers);
 /* Give `count` GPUs to each of `nodes` ranks: array of arrays, or NULL when there are too few. */
 json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
+
+/* ---- docker_queue.c ---------------------------------------------------------------------------- */
+
+/* GPUs of the engine as far as they are known: {"known","all":[],"free":[]}. Owned. */
+json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
 
 /* ---- acting ------------------------------------------------------------------------------------ */
 

@@ -47,7 +47,7 @@ char *docker_results_inside(const struct sw_plan *plan)
 
 /* ---- the image ------------------------------------------------------------------------------------ */
 
-void docker_image_read(struct docker_image *image, const json_t *inspected)
+void docker_base_read(struct docker_base *image, const json_t *inspected)
 {
     static const struct { const char *theirs, *ours; } names[] = {
         { "amd64", "x86_64" }, { "arm64", "aarch64" },
@@ -56,7 +56,7 @@ void docker_image_read(struct docker_image *image, const json_t *inspected)
     const json_t *entrypoint = json_object_get(config, "Entrypoint");
     const char *arch = sw_json_str(inspected, "Architecture"), *user = sw_json_str(config, "User");
 
-    *image = (struct docker_image){ .user = sw_strdup(user ? user : "") };
+    *image = (struct docker_base){ .user = sw_strdup(user ? user : "") };
     if (json_is_array(entrypoint) && json_array_size(entrypoint) > 0)
         image->entrypoint = json_deep_copy(entrypoint);
     else if (json_is_string(entrypoint) && *json_string_value(entrypoint))     /* Podman */
@@ -69,12 +69,12 @@ void docker_image_read(struct docker_image *image, const json_t *inspected)
         }
 }
 
-void docker_image_done(struct docker_image *image)
+void docker_base_done(struct docker_base *image)
 {
     json_decref(image->entrypoint);
     free(image->user);
     free(image->arch);
-    *image = (struct docker_image){ 0 };
+    *image = (struct docker_base){ 0 };
 }
 
 /* ---- environment ---------------------------------------------------------------------------------- */
@@ -199,7 +199,8 @@ static int add_ulimit(json_t *list, const char *name, const char *text, struct s
 }
 
 /* What NVIDIA's images ask for on the first line they print. */
-static json_t *ulimits(const struct sw_plan *plan, struct sw_error *err)
+static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *site,
+                       struct sw_error *err)
 {
     static const struct { const char *name, *value; } usual[] = {
         { "memlock", "-1" }, { "stack", "67108864" },
@@ -209,7 +210,7 @@ static json_t *ulimits(const struct sw_plan *plan, struct sw_error *err)
     const char *name;
     json_t *value;
 
-    for (size_t i = 0; i < SW_COUNT(usual); i++)
+    for (size_t i = 0; plan->gpus > 0 && !site->plain_limits && i < SW_COUNT(usual); i++)
         if (!json_object_get(given, usual[i].name))
             add_ulimit(list, usual[i].name, usual[i].value, NULL);
     json_object_foreach((json_t *)given, name, value)
@@ -237,7 +238,7 @@ static json_t *host_config(const struct sw_plan *plan, const struct docker_site 
                            struct sw_error *err)
 {
     sw_auto(json) json_t *mounts = docker_mounts(plan, site, err);
-    sw_auto(json) json_t *limits = mounts ? ulimits(plan, err) : NULL;
+    sw_auto(json) json_t *limits = mounts ? ulimits(plan, site, err) : NULL;
     const char *ipc = option(plan, "ipc");
     bool own_shm = !plan->shm_bytes && !sw_text_same(ipc, "host");
     json_t *host;
@@ -314,7 +315,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_SUB("Cmd", runner_words(plan)),
         SW_SUB("Env", environment(plan, site, rank)),
         SW_SUB("Labels", labels_of(plan, site, rank)),
-        SW_STR_OPT("Hostname", own_name ? name : NULL),
+        SW_SUB("Hostname", own_name ? json_string(name) : NULL),
         SW_STR_OPT("User", site->user),
         SW_STR("StopSignal", "SIGTERM"),
         SW_INT("StopTimeout", plan->grace_ms / 1000 + STOP_SLACK_S),

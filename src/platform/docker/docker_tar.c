@@ -16,7 +16,8 @@ enum { BLOCK = 512, NAME_ROOM = 100 };
 
 static void octal(char *field, int width, uint64_t value)
 {
-    snprintf(field, (size_t)width, "%0*llo", width - 1, (unsigned long long)value);
+    for (int i = width - 2; i >= 0; i--, value /= 8)
+        field[i] = (char)('0' + value % 8);
 }
 
 static void pad(struct sw_buf *tar)

@@ -13,12 +13,14 @@
 struct docker_dialer;
 struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err);
 void docker_dialer_close(struct docker_dialer *dialer);
-int docker_dial(void *dialer);       /* a connected stream, the caller's to close; -1 */
-/* What ssh or the other side's docker said when it did not work; "": nothing. */
-const char *docker_dialer_words(struct docker_dialer *dialer);
+int docker_dialer_ready(struct docker_dialer *dialer, struct sw_error *err);   /* logged in */
+void docker_dial(void *dialer, int fd);      /* connect this stream with the engine */
+/* Why the last connection ended, with what ssh or docker over there said. Always -1. */
+int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err);
 
-/* docker_reach.c: no answer came; say why and what to do. Always -1. */
-int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer,
+/* docker_reach.c: no answer came; say why and what to do. `met`: it did answer before, so the
+ * call may have been heard: SW_E_UNREACHABLE or SW_E_TIMEOUT then. Always -1. */
+int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err);
 
 /* docker_find.c: docker's own configuration. A missing file is an empty object. */

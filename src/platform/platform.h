@@ -22,6 +22,9 @@ struct sw_place_config {            /* what open() may know; all borrowed for th
     const json_t *options;          /* the platform's block: profile + environment + defaults */
     void (*warn)(void *context, const char *text);
     void *warn_context;
+    /* How far something is that a job waits for (its image); non-zero: stop it. May be NULL. */
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
 };
 
 struct sw_receipt {                 /* what submit gives back */

@@ -50,6 +50,10 @@ struct sw_platform {
     /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
     int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 
+    /* All that this plan needs here, looked at one by one: JSON array of {"check","ok","message",
+     * "fix"}. May take its time; changes nothing. Optional. */
+    json_t *(*checks)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
     /* Hand over one plan. Called again after a crash: must find the job it already made (every
      * name derives from plan->job_id) instead of making a second one. SW_E_UNREACHABLE means
      * "maybe": the caller keeps the row and looks again. Any other failure: nothing runs. */

@@ -100,6 +100,11 @@ const struct docker_where *docker_api_where(const struct docker_api *api)
     return &api->where;
 }
 
+struct docker_dialer *docker_api_dialer(const struct docker_api *api)
+{
+    return api->dialer;
+}
+
 bool docker_api_is_local(const struct docker_api *api)
 {
     return api->where.way == DOCKER_UNIX;

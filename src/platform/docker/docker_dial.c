@@ -58,6 +58,11 @@ void docker_dialer_close(struct docker_dialer *dialer)
     free(dialer);
 }
 
+struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer)
+{
+    return dialer ? dialer->ssh : NULL;
+}
+
 int docker_dialer_ready(struct docker_dialer *dialer, struct sw_error *err)
 {
     return sw_ssh_connect(dialer->ssh, err);

@@ -34,9 +34,10 @@ struct sw_http_options {
     const char *client_cert;     /* PEM files that tell an https server who we are */
     const char *client_key;
     bool trust_any;              /* the user asked not to check the server's certificate */
-    /* Each connection is what this gives: a connected stream socket, ours to close; -1: none. */
-    int (*dial)(void *context);
-    void *dial_context;
+    /* Each connection is a stream of ours: this gets its far end, to close in any case, and has
+     * somebody there who speaks HTTP on it. Called from sw_http_work(). */
+    void (*serve)(void *context, int fd);
+    void *serve_context;
 };
 
 struct sw_http;

@@ -162,38 +162,17 @@ static void set_trust(struct flight *flight)
 
 /* ---- servers that are not just a host and a port ------------------------------------------------ */
 
-static curl_socket_t dial(void *context, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    const struct sw_http_options *options = context;
-    int fd = options->dial(options->dial_context);
-
-    (void)purpose;
-    (void)address;
-    return fd < 0 ? CURL_SOCKET_BAD : fd;
-}
-
-static int is_connected(void *context, curl_socket_t fd, curlsocktype purpose)
-{
-    (void)context;
-    (void)fd;
-    (void)purpose;
-    return CURL_SOCKOPT_ALREADY_CONNECTED;
-}
-
 static void set_way(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
-    struct sw_http_options *options = &flight->http->options;
+    const struct sw_http_options *options = &flight->http->options;
     CURL *easy = flight->easy;
 
     if (options->unix_socket)
         curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
-    if (options->dial) {
-        curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, dial);
-        curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, options);
-        curl->easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, is_connected);
-    }
-    if (options->unix_socket || options->dial)
+    if (options->serve)
+        curl->easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, flight->http->listener_name);
+    if (options->unix_socket || options->serve)
         curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
     if (options->client_cert)
         curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);

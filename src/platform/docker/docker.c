@@ -136,6 +136,7 @@ static void docker_close(struct sw_link *link)
 
 static struct sw_link *docker_open(const struct sw_place_config *config, struct sw_error *err)
 {
+    sw_autofree char *warning = NULL;
     struct sw_link *link;
 
     if (!config->state_dir) {
@@ -150,10 +151,16 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
     link->root = sw_path_join(link->state_dir, "docker");
     link->warn = config->warn;
     link->warn_context = config->warn_context;
+    link->progress = config->progress;
+    link->progress_context = config->progress_context;
     if (docker_where_find(link->options, &link->where, err) < 0) {
         docker_close(link);
         return NULL;
     }
+    link->where.state_dir = sw_strdup(link->state_dir);
+    warning = docker_where_warning(&link->where);
+    if (warning && link->warn)
+        link->warn(link->warn_context, warning);
     return link;
 }
 
@@ -175,6 +182,8 @@ const struct sw_platform sw_platform_docker = {
     .open = docker_open,
     .close = docker_close,
     .render = docker_render,
+    .preflight = docker_preflight,
+    .checks = docker_fitness,
     .submit = docker_submit,
     .poll = docker_poll,
     .read_log = docker_read_log,

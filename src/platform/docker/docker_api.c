@@ -66,8 +66,8 @@ struct docker_api *docker_api_open(const struct docker_where *where, struct sw_e
         api->dialer = docker_dialer_open(&api->where, err);
         if (!api->dialer)
             return NULL;
-        options.dial = docker_dial;
-        options.dial_context = api->dialer;
+        options.serve = docker_dial;
+        options.serve_context = api->dialer;
     }
     api->http = sw_http_open(&options, err);
     return api->http ? sw_take(api) : NULL;
@@ -98,6 +98,11 @@ void docker_api_close(struct docker_api *api)
 const struct docker_where *docker_api_where(const struct docker_api *api)
 {
     return &api->where;
+}
+
+struct docker_dialer *docker_api_dialer(const struct docker_api *api)
+{
+    return api->dialer;
 }
 
 bool docker_api_is_local(const struct docker_api *api)
@@ -163,7 +168,7 @@ static int judge(const struct docker_api *api, struct sw_http_reply *reply, json
     if (reply->failure == SW_E_INTERRUPTED)
         return sw_fail(err, SW_E_INTERRUPTED, "the answer was not wanted any more");
     if (reply->status == 0)
-        return docker_no_answer(&api->where, api->dialer, reply, err);
+        return docker_no_answer(&api->where, api->dialer, *api->version != '\0', reply, err);
     *json = reply_json(reply);
     if ((reply->status >= 200 && reply->status < 300) || reply->status == 304)
         return 0;
@@ -182,6 +187,8 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
 
     if (*api->version)
         return 0;
+    if (api->dialer && docker_dialer_ready(api->dialer, err) < 0)
+        return sw_wrap(err, "the Docker engine at %s", api->where.text);
     strcpy(request.method, "GET");
     request.url = sw_format("%s/_ping", api->base);
     sw_http_ask(api->http, &request, &reply, NULL);

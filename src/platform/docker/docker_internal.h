@@ -13,17 +13,32 @@
 struct docker_dialer;
 struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err);
 void docker_dialer_close(struct docker_dialer *dialer);
-int docker_dial(void *dialer);       /* a connected stream, the caller's to close; -1 */
-/* What ssh or the other side's docker said when it did not work; "": nothing. */
-const char *docker_dialer_words(struct docker_dialer *dialer);
+struct sw_ssh;
+struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer);    /* borrowed; NULL: none */
+int docker_dialer_ready(struct docker_dialer *dialer, struct sw_error *err);   /* logged in */
+void docker_dial(void *dialer, int fd);      /* connect this stream with the engine */
+/* Why the last connection ended, with what ssh or docker over there said. Always -1. */
+int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err);
 
-/* docker_reach.c: no answer came; say why and what to do. Always -1. */
-int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer,
+/* docker_reach.c: no answer came; say why and what to do. `met`: it did answer before, so the
+ * call may have been heard: SW_E_UNREACHABLE or SW_E_TIMEOUT then. Always -1. */
+int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err);
 
 /* docker_find.c: docker's own configuration. A missing file is an empty object. */
 char *docker_config_folder(void);                                        /* owned */
 json_t *docker_config_read(const char *folder, struct sw_error *err);    /* owned; NULL + err */
+
+/* docker_program.c: ask a program here. 0 with its exit status (-1: killed, silent too long, or
+ * it said too much); -1: it cannot be started. */
+int docker_program_ask(char *const argv[], const char *input, struct sw_buf *said, int *status,
+                       struct sw_error *err);
+
+/* docker_far.c: about the engine's machine. */
+struct docker_api;
+int64_t docker_far_free_bytes(struct docker_api *api, const char *folder);   /* -1: not known */
+char *docker_program_version(struct docker_api *api, const char *path);      /* owned; or NULL */
+struct docker_dialer *docker_api_dialer(const struct docker_api *api);       /* NULL: no ssh */
 
 /* docker_helper.c: a login from docker-credential-NAME. No secret and 0: it has none for us. */
 struct docker_helped {

@@ -62,6 +62,8 @@ struct sw_link {
     json_t *options;
     void (*warn)(void *context, const char *text);
     void *warn_context;
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
     struct docker_streams *streams;  /* logs that are being followed */
 };
@@ -239,6 +241,7 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
 /* ---- acting ------------------------------------------------------------------------------------ */
 
 int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 json_t *docker_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                   const struct sw_secrets *secrets, struct sw_receipt *receipt,

@@ -69,27 +69,38 @@ static int no_tls(const struct docker_where *where, const struct sw_http_reply *
                         " certificate %s?", where->cert ? where->cert : "(none given)");
 }
 
-int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer,
-                     const struct sw_http_reply *reply, struct sw_error *err)
+static int no_ssh(const struct docker_where *where, struct docker_dialer *dialer,
+                  struct sw_error *err)
 {
-    const char *said;
+    docker_dialer_why(dialer, err);
+    sw_wrap(err, "the Docker engine at %s does not answer", where->text);
+    if (err && !err->hint[0])
+        sw_hint(err, "`ssh %s%s%s docker version` must work without a question",
+                where->user ? where->user : "", where->user ? "@" : "", where->host);
+    return -1;
+}
 
-    switch (where->way) {
-    case DOCKER_UNIX:
-        return no_socket(where, reply, err);
-    case DOCKER_TLS:
-        return no_tls(where, reply, err);
-    case DOCKER_SSH:
-        said = docker_dialer_words(dialer);
-        sw_fail(err, SW_E_UNREACHABLE, "the Docker engine at %s does not answer: %s", where->text,
-                *said ? said : reply->why);
-        return sw_hint(err, "try `ssh %s docker version`: it must work without a question",
-                       where->host);
-    case DOCKER_TCP:
-        break;
-    }
-    sw_fail(err, reply->failure ? reply->failure : SW_E_UNREACHABLE,
+static int no_tcp(const struct docker_where *where, const struct sw_http_reply *reply,
+                  struct sw_error *err)
+{
+    bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */
+
+    sw_fail(err, other ? SW_E_REFUSED : reply->failure ? reply->failure : SW_E_UNREACHABLE,
             "the Docker engine at %s does not answer: %s", where->text, reply->why);
     return sw_hint(err, "is it running there, and does it listen on that port? %s said so",
                    where->origin);
+}
+
+int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer, bool met,
+                     const struct sw_http_reply *reply, struct sw_error *err)
+{
+    switch (where->way) {
+    case DOCKER_UNIX: no_socket(where, reply, err); break;
+    case DOCKER_TLS:  no_tls(where, reply, err); break;
+    case DOCKER_SSH:  no_ssh(where, dialer, err); break;
+    case DOCKER_TCP:  no_tcp(where, reply, err); break;
+    }
+    if (met && err && err->code != SW_E_TIMEOUT)
+        err->code = SW_E_UNREACHABLE;
+    return -1;
 }

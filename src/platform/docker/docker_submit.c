@@ -39,7 +39,9 @@ static int look_at_image(struct docker_sending *s, struct sw_error *err)
 static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
                        struct sw_error *err)
 {
-    struct docker_pull pull = { .image = s->plan->image, .policy = policy };
+    struct docker_pull pull = { .image = s->plan->image, .policy = policy,
+                                .progress = s->link->progress,
+                                .progress_context = s->link->progress_context };
     char *use = NULL;
 
     if (docker_image_ensure(s->api, &pull, &use, err) < 0)

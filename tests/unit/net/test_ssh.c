@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "net/ssh.h"
 #include "sshd.h"
 
@@ -357,12 +358,13 @@ static void a_killed_master_costs_one_new_login_and_no_call(void **state)
 {
     struct sw_ssh *ssh = open_with(usual());
     int64_t until = sw_monotonic_ms() + 10000;
-    pid_t pid = 0;
+    struct sw_proc master;
 
     (void)state;
     expect_echo(ssh);
-    assert_int_equal(kill(master_pid(), SIGKILL), 0);
-    while (processes_with("-fN", &pid) > 0 && sw_monotonic_ms() < until)
+    assert_int_equal(sw_proc_of(master_pid(), &master), 0);
+    assert_int_equal(sw_proc_signal(&master, SIGKILL), 0);
+    while (sw_proc_alive(&master) && sw_monotonic_ms() < until)
         sw_sleep_ms(1);
     expect_echo(ssh);
     assert_int_equal(sw_ssh_counters(ssh)->connections, 2);

@@ -40,7 +40,7 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
         snprintf(command, sizeof command, "kill -%lld $$", n);
         break;
     case EATS_MEMORY:
-        snprintf(command, sizeof command, "head -c 400M /dev/zero | tail -n 1 >/dev/shm/x");
+        snprintf(command, sizeof command, "head -c 400m /dev/zero | tail -n 1 >/dev/shm/x");
         if (sw_request_set(request, "memory", "64MiB", err) < 0)
             return -1;
         break;
@@ -54,7 +54,8 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
     case HOLDS_THE_QUEUE:
     case WAITS_IN_QUEUE:   /* the engine has one GPU, as the option says */
         snprintf(command, sizeof command, "sleep 60");
-        if (sw_request_set(request, "gpus", "1", err) < 0)
+        if (sw_request_set(request, "gpus", "1", err) < 0 ||
+            sw_request_set(request, "docker.runtime", "nvidia", err) < 0)
             return -1;
         break;
     }
@@ -63,7 +64,12 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
 
 static void begin(const char *dir)
 {
+    char gpu[160];
+
     snprintf(mount, sizeof mount, "%s:%s", dir, dir);
+    /* One GPU of its own for each case: other cases' containers stay on the engine. */
+    snprintf(gpu, sizeof gpu, "GPU%s", strrchr(dir, '-'));
+    setenv("SLIPWAY_DOCKER_GPUS", gpu, 1);
 }
 
 const struct berth berth_docker = {

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { STOP_SLACK_S = 5, STOP_MOST_S = 24 * 3600 };
+enum { STOP_SLACK_S = 5, STOP_MOST_S = 24 * 3600, PASSES_MOST = 10 };
 
 /* ---- cancel -------------------------------------------------------------------------------------- */
 
@@ -69,31 +69,50 @@ static bool is_of(const json_t *container, int attempt)
     return docker_label_number(container, LABEL_ATTEMPT, 1) == attempt;
 }
 
-int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+/* How many there were to end; -1 + err. */
+static int end_all(struct docker_api *api, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL;
+    sw_auto(json) json_t *list = docker_list(api, job->id, err);
     int64_t grace_ms = sw_json_int(job->plan, "grace_ms", 10000);
+    int alive = 0;
     size_t i;
     json_t *container;
 
-    if (docker_borrow(link, &lent, err) < 0)
-        return -1;
-    list = docker_list(lent.api, job->id, err);
     if (!list)
-        return sw_wrap(err, "cannot cancel '%s'", job->id);
+        return -1;
     /* All ranks hear it at once; then each is waited for. */
     json_array_foreach(list, i, container)
         if (is_of(container, job->attempt) &&
             sw_text_same(sw_json_str(container, "State"), "running")) {
-            leave_mark(lent.api, sw_json_str(container, "Id"));
+            leave_mark(api, sw_json_str(container, "Id"));
             if (json_array_size(list) > 1)
-                docker_tell(lent.api, sw_json_str(container, "Id"), "/kill?signal=TERM", NULL);
+                docker_tell(api, sw_json_str(container, "Id"), "/kill?signal=TERM", NULL);
         }
-    json_array_foreach(list, i, container)
-        if (is_of(container, job->attempt) && end_one(lent.api, container, grace_ms, err) < 0)
-            return sw_wrap(err, "cannot cancel '%s'", job->id);
-    return 0;
+    json_array_foreach(list, i, container) {
+        if (!is_of(container, job->attempt))
+            continue;
+        alive += !docker_is_over(sw_json_str(container, "State"));
+        if (end_one(api, container, grace_ms, err) < 0)
+            return -1;
+    }
+    return alive;
+}
+
+int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    int alive = 1;
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return -1;
+    /* Again until none is left: one that waited for GPUs may have got them just now. */
+    for (int pass = 0; pass < PASSES_MOST && alive > 0; pass++)
+        alive = end_all(lent.api, job, err);
+    if (alive == 0)
+        return 0;
+    if (alive > 0)
+        sw_fail(err, SW_E_UNREACHABLE, "its containers do not end");
+    return sw_wrap(err, "cannot cancel '%s'", job->id);
 }
 
 /* ---- cleanup ------------------------------------------------------------------------------------- */

@@ -43,6 +43,8 @@
 #define LABEL_OWNER   "slipway.owner"              /* who submitted it: user@machine */
 #define LABEL_WANTS   "slipway.gpus"               /* how many GPUs this container needs */
 #define LABEL_HOLDS   "slipway.devices"            /* which it has: "0,1"; absent: it waits */
+#define LABEL_CHOICE  "slipway.choice"             /* which it may get: "0,1", "all", "any" */
+#define LABEL_RUNTIME "slipway.by-runtime"             /* GPUs come by runtime there */
 #define LABEL_LOCK    "slipway.lock"               /* a container that is only a lock */
 
 enum {
@@ -119,11 +121,12 @@ static inline void docker_base_auto(struct docker_base *image) { docker_base_don
 struct docker_site {                 /* what the plan does not know; all borrowed */
     int attempt;
     bool local;                      /* the engine sees this machine's files */
-    bool tegra;                      /* GPUs by runtime instead of by request */
+    bool by_runtime;                 /* GPUs by runtime instead of by request */
     bool plain_limits;               /* the engine may not raise limits: only those asked for */
     const char *results;             /* folder on the engine to be bound; NULL: a volume */
     const char *owner;               /* "user@machine" */
     const char *user;                /* "1000:1000" to run as; NULL: the image decides */
+    const char *choice;              /* GPUs it may get, "0,1"; NULL: it waits for none */
     const struct docker_base *image;
 };
 
@@ -137,7 +140,7 @@ char *docker_results_inside(const struct sw_plan *plan);
 json_t *docker_render_container(const struct sw_plan *plan, const struct docker_site *site,
                                 int rank, const json_t *devices, struct sw_error *err);
 /* Put GPUs into a body that was made without (or take them out: NULL). */
-void docker_render_devices(json_t *body, const json_t *devices, bool tegra);
+void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime);
 json_t *docker_render_network(const char *name);
 struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err);
@@ -216,12 +219,19 @@ void docker_frames_done(struct docker_frames *frames);
 
 /* ---- docker_gpu.c ------------------------------------------------------------------------------ */
 
+#define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
+#define DOCKER_GPU_ANY "any"         /* nobody knows which there are: one job at a time has them */
+
 /* From the list of containers (GET /containers/json): ids of `all` that nobody holds. */
-json_t *docker_gpu_free(const json_t *containers, const json_t *all, int64_t now_s);
+json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore_created);
 /* Jobs that wait, first come first: array of ids (texts). */
 json_t *docker_gpu_waiting(const json_t *containers);
 /* Give `count` GPUs to each of `nodes` ranks: array of arrays, or NULL when there are too few. */
 json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
+json_t *docker_gpu_split(const char *text);          /* "0,1" -> ["0","1"]; owned */
+char *docker_gpu_join(const json_t *ids);            /* and back; owned */
+/* GPUs that a job may get, by options (gpu_ids, gpu_devices) and what was `found`; owned. */
+json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
 
 /* ---- docker_queue.c ---------------------------------------------------------------------------- */
 

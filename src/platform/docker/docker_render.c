@@ -9,6 +9,7 @@
 #include "platform/docker/docker_job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -145,30 +146,29 @@ static void drop_variable(json_t *env, const char *start)
             json_array_remove(env, i);
 }
 
-void docker_render_devices(json_t *body, const json_t *devices, bool tegra)
+void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
 {
     json_t *host = json_object_get(body, "HostConfig"), *env = json_object_get(body, "Env");
     json_t *labels = json_object_get(body, "Labels");
-    sw_auto(sw_buf) struct sw_buf held = SW_BUF_INIT;
-    bool all = sw_text_same(json_string_value(json_array_get(devices, 0)), "all");
-    size_t i;
-    json_t *id;
+    const char *first = json_string_value(json_array_get(devices, 0));
+    const char *wants = sw_json_str(labels, LABEL_WANTS);
+    int count = sw_text_same(first, DOCKER_GPU_ALL) ? -1
+                : sw_text_same(first, DOCKER_GPU_ANY) && wants ? atoi(wants) : 0;
+    sw_autofree char *held = docker_gpu_join(devices);
 
-    json_array_foreach(devices, i, id)
-        sw_buf_addf(&held, "%s%s", i ? "," : "", json_string_value(id));
-    json_object_set_new(labels, LABEL_HOLDS, sw_json_text(sw_buf_text(&held)));
-    if (tegra) {                              /* its toolkit knows no requests */
+    json_object_set_new(labels, LABEL_HOLDS, sw_json_text(held));
+    if (by_runtime) {                         /* the older way, and Tegra's only one */
         json_object_set_new(host, "Runtime", json_string("nvidia"));
         drop_variable(env, "NVIDIA_VISIBLE_DEVICES=");
         drop_variable(env, "NVIDIA_DRIVER_CAPABILITIES=");
         json_array_append_new(env, json_string("NVIDIA_DRIVER_CAPABILITIES=all"));
-        json_array_append_new(env, json_string("NVIDIA_VISIBLE_DEVICES=all"));
+        json_array_append_new(env, json_sprintf("NVIDIA_VISIBLE_DEVICES=%s", count ? "all" : held));
         return;
     }
     json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
         SW_STR("Driver", ""),
-        SW_SUB("Count", all ? json_integer(-1) : NULL),
-        SW_SUB("DeviceIDs", all ? NULL : json_deep_copy(devices)),
+        SW_SUB("Count", count ? json_integer(count) : NULL),
+        SW_SUB("DeviceIDs", count ? NULL : json_deep_copy(devices)),
         SW_SUB("Capabilities", json_pack("[[s]]", "gpu")),
         SW_SUB("Options", json_object()))));
 }
@@ -284,6 +284,10 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     json_object_set_new(labels, LABEL_OWNER, sw_json_text(site->owner));
     if (plan->gpus > 0)
         json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
+    if (site->choice)
+        json_object_set_new(labels, LABEL_CHOICE, sw_json_text(site->choice));
+    if (site->choice && site->by_runtime)
+        json_object_set_new(labels, LABEL_RUNTIME, json_string("1"));
     return labels;
 }
 
@@ -321,7 +325,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_INT("StopTimeout", plan->grace_ms / 1000 + STOP_SLACK_S),
         SW_SUB("HostConfig", sw_take(host)));
     if (devices)
-        docker_render_devices(body, devices, site->tegra);
+        docker_render_devices(body, devices, site->by_runtime);
     else if (plan->gpus > 0 && sw_json_bool(plan->options, "share_gpus", false))
         count_devices(json_object_get(body, "HostConfig"), plan->gpus);
     return sw_take(body);

@@ -301,13 +301,13 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
 }
 
-static int make_network(struct docker_sending *s, const char *name, struct sw_error *err)
+static int make_network(struct docker_api *api, const char *name, struct sw_error *err)
 {
     sw_auto(json) json_t *body = docker_render_network(name);
     struct sw_error why = { 0 };
 
-    if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
-                                                  .json = body }, NULL, &why) == 0 ||
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
+                                               .json = body }, NULL, &why) == 0 ||
         why.code == SW_E_CONFLICT)               /* somebody was faster */
         return 0;
     if (err)
@@ -334,17 +334,16 @@ static void hint_start(struct sw_error *err)
             sw_hint(err, "%s", start_troubles[i].hint);
 }
 
-int docker_start(struct docker_sending *s, const char *id, struct sw_error *err)
+int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err)
 {
-    const char *network = sw_json_str(s->plan->options, "network");
     struct sw_error why = { 0 };
 
-    if (docker_tell(s->api, id, "/start", &why) == 0)
+    if (docker_tell(api, id, "/start", &why) == 0)
         return 0;
     if (why.code == SW_E_NOT_FOUND && network && strstr(why.message, "network") &&
-        make_network(s, network, err) == 0) {
+        make_network(api, network, err) == 0) {
         why = (struct sw_error){ 0 };
-        if (docker_tell(s->api, id, "/start", &why) == 0)
+        if (docker_tell(api, id, "/start", &why) == 0)
             return 0;
     }
     hint_start(&why);
@@ -353,7 +352,7 @@ int docker_start(struct docker_sending *s, const char *id, struct sw_error *err)
     return -1;
 }
 
-static void forget_all(struct docker_sending *s)
+void docker_forget_made(struct docker_sending *s)
 {
     for (int i = 0; i < s->made; i++) {
         docker_delete(s->api, s->ids[i], true, NULL);
@@ -385,7 +384,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
 }
 
 /* An engine that does not see our files says so; then its own volume holds the results. */
-static int make_all_somehow(struct docker_sending *s, struct sw_error *err)
+static int make_somewhere(struct docker_sending *s, struct sw_error *err)
 {
     const char *way = sw_json_str(s->plan->options, "results");
     struct sw_error why = { 0 };
@@ -394,7 +393,7 @@ static int make_all_somehow(struct docker_sending *s, struct sw_error *err)
         return 0;
     if (s->site.results && !sw_text_same(way, "bind") && strstr(why.message, "bind source") &&
         strstr(why.message, s->site.results)) {
-        forget_all(s);
+        docker_forget_made(s);
         s->site.results = NULL;
         why = (struct sw_error){ 0 };
         if (make_all(s, &why) == 0)
@@ -412,7 +411,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
 {
     if (s->site.plain_limits || s->plan->gpus == 0 || !strstr(why->message, "rlimit"))
         return false;
-    forget_all(s);
+    docker_forget_made(s);
     s->site.plain_limits = true;
     sw_buf_clear(&s->tar);
     return true;
@@ -421,6 +420,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
 int docker_fill_and_start(struct docker_sending *s, struct sw_error *err)
 {
     const char *folder = is_read_only(s) ? DOCKER_HOME : "/";
+    const char *network = sw_json_str(s->plan->options, "network");
     struct docker_owner owner;
 
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0 ||
@@ -431,19 +431,27 @@ int docker_fill_and_start(struct docker_sending *s, struct sw_error *err)
                                           err) < 0)
             return sw_wrap(err, "cannot put the job's files into its container");
     for (int rank = 0; rank < s->plan->nodes && !s->waits; rank++)
-        if (!s->begun[rank] && docker_start(s, s->ids[rank], err) < 0)
+        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], network, err) < 0)
             return sw_wrap(err, "cannot start the container");
     return 0;
 }
 
-static int make_and_start(struct docker_sending *s, struct sw_error *err)
+/* Whoever chose GPUs for it looks once more, when all can see that it holds them. */
+static int make_checked(struct docker_sending *s, struct sw_error *err)
+{
+    if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
+        return -1;
+    return docker_fill_and_start(s, err);
+}
+
+int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (make_all_somehow(s, &why) == 0 && docker_fill_and_start(s, &why) == 0)
+    if (make_checked(s, &why) == 0)
         return 0;
     if (can_do_with_plain_limits(s, &why))
-        return make_all_somehow(s, err) < 0 ? -1 : docker_fill_and_start(s, err);
+        return make_checked(s, err);
     if (err)
         *err = why;
     return -1;
@@ -519,9 +527,10 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     s.api = lent.api;
     if (docker_sending_begin(&s, err) < 0)
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
-    if (make_and_start(&s, &why) < 0) {
+    if ((plan->gpus > 0 && !sw_json_bool(plan->options, "share_gpus", false)
+             ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
         if (why.code != SW_E_UNREACHABLE)
-            forget_all(&s);
+            docker_forget_made(&s);
         if (err)
             *err = why;
         return sw_wrap(err, "cannot start '%s'", plan->job_id);

@@ -26,6 +26,8 @@ struct docker_sending {
     char *ids[DOCKER_NODES_MAX];
     bool begun[DOCKER_NODES_MAX];    /* an earlier submit started it */
     int made;
+    char *lock;                      /* container that is our lock on the GPUs; NULL: none */
+    int (*still_ours)(struct docker_sending *sending, struct sw_error *err);
 };
 
 int docker_sending_begin(struct docker_sending *sending, struct sw_error *err);
@@ -36,7 +38,17 @@ static inline void docker_sending_auto(struct docker_sending *s) { docker_sendin
 int docker_create(struct docker_sending *sending, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err);
 int docker_fill_and_start(struct docker_sending *sending, struct sw_error *err);
-int docker_start(struct docker_sending *sending, const char *id, struct sw_error *err);
+int docker_make_and_start(struct docker_sending *sending, struct sw_error *err);
+void docker_forget_made(struct docker_sending *sending);
+/* Start a container; its network is made when it is missing. */
+int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err);
+
+/* docker_queue.c: the same for a job that needs GPUs to itself: it gets them, or waits. */
+int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
+/* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
+int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
+/* What a waiting job is told: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
+void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
 void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
                     const char *results);

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "core/state.h"
+#include "platform/docker/docker_submit.h"
 
 /* ---- which containers belong to which job -------------------------------------------------------- */
 
@@ -126,8 +127,10 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     };
     out->started_ms = docker_time_ms(sw_json_str(state, "StartedAt"));
     out->ended_ms = docker_time_ms(sw_json_str(state, "FinishedAt"));
-    if (end->exit_code == 0)
+    if (end->exit_code == 0) {           /* one that was told to end may do so in good order */
+        end->canceled = has_file(api, container, DOCKER_CANCELED);
         return 0;
+    }
     out->report = read_report(api, container);
     if (out->report) {
         end->signal = (int)sw_json_int(out->report, "signal", 0);
@@ -250,6 +253,35 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
     return 0;
 }
 
+/* Made and not started although its submit is through: the engine refused, and said why. */
+static int judge_unstarted(struct docker_api *api, const struct docker_crew *crew,
+                           struct sw_sighting *seen, struct sw_error *err)
+{
+    say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        sw_auto(docker_story) struct docker_story story = { 0 };
+
+        if (!sw_text_same(sw_json_str(crew->ranks[rank], "State"), "created"))
+            continue;
+        if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
+            return -1;
+        if (!sw_text_empty(story.end.error)) {
+            docker_judge_end(&story.end, seen);
+            seen->failed_replica = rank;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static void note_container(const struct docker_crew *crew, struct sw_sighting *seen)
+{
+    const char *id = sw_json_str(crew->ranks[0], "Id");
+
+    if (id)
+        snprintf(seen->remote_id, sizeof seen->remote_id, "%s", id);
+}
+
 static int judge_job(struct docker_api *api, const json_t *containers, struct sw_sighting *seen,
                      struct sw_error *err)
 {
@@ -265,9 +297,7 @@ static int judge_job(struct docker_api *api, const json_t *containers, struct sw
         say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
         return 0;
     }
-    if (crew.ranks[0])
-        snprintf(seen->remote_id, sizeof seen->remote_id, "%s",
-                 sw_json_str(crew.ranks[0], "Id") ? sw_json_str(crew.ranks[0], "Id") : "");
+    note_container(&crew, seen);
     if (sw_text_empty(seen->job.remote_id) && (crew.created || crew.missing))
         return undo_half(api, &crew, seen, err);
     if (crew.over == crew.nodes) {
@@ -282,7 +312,7 @@ static int judge_job(struct docker_api *api, const json_t *containers, struct sw
     } else if (crew.paused) {
         say(seen, SW_PAUSED, "paused", "somebody paused its container");
     } else if (crew.created) {
-        say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+        return judge_unstarted(api, &crew, seen, err);
     } else {
         docker_state(sw_json_str(crew.ranks[0], "State"), &note);
         say(seen, SW_RUNNING, "", note ? note : "");
@@ -290,10 +320,23 @@ static int judge_job(struct docker_api *api, const json_t *containers, struct sw
     return 0;
 }
 
+/* Some wait: start what can be started, and say of the others what they wait for. */
+static void look_after_queue(struct docker_api *api, struct sw_sighting *jobs, size_t count)
+{
+    sw_auto(json) json_t *all = docker_list(api, NULL, NULL);
+
+    if (!all || docker_queue_advance(api, all, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, "gpu-wait"))
+            docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
+}
+
 int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *index = NULL;
+    bool some_wait = false;
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
@@ -305,8 +348,10 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
         sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);
         struct sw_error why = { 0 };
 
-        if (judge_job(lent.api, json_object_get(index, key), &jobs[i], &why) == 0)
+        if (judge_job(lent.api, json_object_get(index, key), &jobs[i], &why) == 0) {
+            some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
             continue;
+        }
         /* One that vanished between list and question is asked about again later. */
         jobs[i].presence = SW_UNSEEN;
         if (why.code != SW_E_NOT_FOUND) {
@@ -315,5 +360,7 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
             return -1;
         }
     }
+    if (some_wait)
+        look_after_queue(lent.api, jobs, count);
     return 0;
 }

@@ -14,6 +14,7 @@
  *     docker_queue.c     jobs that wait for GPUs
  *     docker_watch.c     all jobs from one list
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
+ *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
  *     docker_end.c       cancel, cleanup, leftovers
  *

@@ -136,8 +136,7 @@ int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw
 
 /* ---- adoption --------------------------------------------------------------------------------------- */
 
-/* The folder bound at /results, when it is one of this machine; owned. */
-static char *bound_results(const struct sw_link *link, const json_t *inspected, const char *id)
+char *docker_bound_results(const struct sw_link *link, const json_t *inspected, const char *id)
 {
     const json_t *mounts = json_object_get(inspected, "Mounts");
     json_t *mount;
@@ -159,7 +158,7 @@ static char *bound_results(const struct sw_link *link, const json_t *inspected, 
     return NULL;
 }
 
-static int newest_attempt(const json_t *list)
+int docker_newest_attempt(const json_t *list)
 {
     int newest = 0;
     json_t *container;
@@ -174,7 +173,7 @@ static int newest_attempt(const json_t *list)
     return newest;
 }
 
-static const json_t *first_rank(const json_t *list, int attempt)
+const json_t *docker_first_rank(const json_t *list, int attempt)
 {
     json_t *container;
     size_t i;
@@ -200,13 +199,13 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     if (json_array_size(list) == 0)
         return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", link->where.text,
                        id);
-    container = sw_json_str(first_rank(list, newest_attempt(list)), "Id");
+    container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
     if (!inspected)
         return -1;
     text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
-    results = bound_results(link, inspected, id);
+    results = docker_bound_results(link, inspected, id);
     docker_receipt(receipt, link->where.text, container, results);
     return 0;
 }
@@ -288,21 +287,4 @@ json_t *docker_inventory(struct sw_link *link, struct sw_error *err)
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
         SW_SUB("gpus", docker_gpu_inventory(lent.api, link->options)));
-}
-
-char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
-{
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *inspected = NULL;
-    char *found;
-
-    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
-        return NULL;
-    if (json_array_size(list) > 0)
-        inspected = docker_inspect(lent.api,
-                                   sw_json_str(first_rank(list, newest_attempt(list)), "Id"), err);
-    found = inspected ? bound_results(link, inspected, job->id) : NULL;
-    if (!found)
-        sw_fail(err, SW_E_NOT_FOUND, "'%s' has no results here", job->id);
-    return found;
 }

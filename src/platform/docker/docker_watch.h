@@ -16,6 +16,12 @@ struct docker_crew {                 /* one attempt's containers, as the list te
 void docker_crew_read(struct docker_crew *crew, const json_t *containers);
 bool docker_is_over(const char *state);
 
+/* Of a job's containers as a list tells them: the newest attempt (0: none), its first rank. */
+int docker_newest_attempt(const json_t *list);
+const json_t *docker_first_rank(const json_t *list, int attempt);
+/* The folder bound at /results, when it is one of this machine; owned; NULL: none. */
+char *docker_bound_results(const struct sw_link *link, const json_t *inspected, const char *id);
+
 struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
     struct docker_end end;           /* its texts live in these */

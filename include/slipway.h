@@ -148,6 +148,12 @@ SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *re
 SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
                      char id[SW_ID_SIZE], struct sw_error *err);
 
+/* Is the job's platform fit for it? Looks at everything it needs (reach, versions, disk, GPUs, image,
+ * mounts), and nothing happens. JSON: {"version", "platform", "ok", "checks": [{"check","ok",
+ * "message","fix"}]}. What is wrong with the job itself is an error. */
+SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
+                          struct sw_error *err);
+
 /* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps", "payload",
  * "code", "script"}; `steps` is for people, `code` says what of it travels (absent without code), and
  * `script`, when asked for, is a POSIX shell script with everything inside, runner included. */

@@ -32,6 +32,7 @@ struct docker_api {
     struct sw_http *http;
     char *base;                              /* "http://docker", "https://host:2376" */
     char version[16];                        /* "" until settled */
+    bool podman;
     struct flight *flights;
 };
 
@@ -182,7 +183,7 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
     sw_auto(sw_http_request) struct sw_http_request request = SW_HTTP_REQUEST_INIT;
     sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
     sw_auto(json) json_t *json = NULL;
-    sw_autofree char *said = NULL;
+    sw_autofree char *said = NULL, *podman = NULL;
     int major = 0, minor = 0;
 
     if (*api->version)
@@ -204,9 +205,16 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
                 api->where.text, minor, DOCKER_API_OLDEST);
         return sw_hint(err, "upgrade Docker there to 19.03 or newer");
     }
+    podman = sw_http_header(&reply, "Libpod-Api-Version");
+    api->podman = podman != NULL;
     snprintf(api->version, sizeof api->version, "1.%d",
              minor < DOCKER_API_NEWEST ? minor : DOCKER_API_NEWEST);
     return 0;
+}
+
+bool docker_api_is_podman(const struct docker_api *api)
+{
+    return api->podman;
 }
 
 const char *docker_api_version(struct docker_api *api, struct sw_error *err)

@@ -73,6 +73,8 @@ int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
 
 /* Version settled with the engine as text "1.41"; NULL + err when it does not answer. Borrowed. */
 const char *docker_api_version(struct docker_api *api, struct sw_error *err);
+/* Is it Podman behind the same API? Known without asking once a call was made. */
+bool docker_api_is_podman(const struct docker_api *api);
 /* The path of a call, percent-encoded piece by piece: "/containers/" NAME "/start". Owned. */
 char *docker_path(const char *before, const char *name, const char *after);
 /* Append "&key=value" (or "?key=value" when `path` has no query yet), value encoded. */

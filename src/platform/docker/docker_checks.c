@@ -16,7 +16,7 @@
 
 #define GIB               (1024LL * 1024 * 1024)
 #define DISK_LEAST        (1 * GIB)
-#define DISK_FOR_AN_IMAGE (10 * GIB)
+#define DISK_FOR_AN_IMAGE (2 * GIB)
 #define NO_IMAGE          "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 #define TOOLKIT_FIX       "install the NVIDIA Container Toolkit on the engine's machine, then: " \
                           "sudo nvidia-ctk runtime configure --runtime=docker && " \

@@ -132,6 +132,7 @@ struct docker_site {                 /* what the plan does not know; all borrowe
     int attempt;
     bool local;                      /* the engine sees this machine's files */
     bool by_runtime;                 /* GPUs by runtime instead of by request */
+    bool podman;                     /* Podman behind the same API: other log drivers */
     bool plain_limits;               /* the engine may not raise limits: only those asked for */
     const char *results;             /* folder on the engine to be bound; NULL: a volume */
     const char *owner;               /* "user@machine" */

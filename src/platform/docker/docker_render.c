@@ -220,11 +220,12 @@ static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *sit
 }
 
 /* A driver that keeps bytes as they are, and all of them; the usual one spoils what is no text. */
-static json_t *log_config(const struct sw_plan *plan)
+static json_t *log_config(const struct sw_plan *plan, const struct docker_site *site)
 {
     const char *driver = option(plan, "log_driver");
 
-    if (!driver || strcmp(driver, "engine") == 0)
+    /* Podman's default keeps all bytes and has another name. */
+    if (!driver || strcmp(driver, "engine") == 0 || (site->podman && strcmp(driver, "local") == 0))
         return NULL;
     return sw_json_object(
         SW_STR("Type", driver),
@@ -260,7 +261,7 @@ static json_t *host_config(const struct sw_plan *plan, const struct docker_site 
         SW_SUB("ReadonlyRootfs", sw_json_bool(plan->options, "read_only", false) ? json_true()
                                                                                : NULL),
         SW_STR_OPT("Runtime", option(plan, "runtime")),
-        SW_SUB("LogConfig", log_config(plan)));
+        SW_SUB("LogConfig", log_config(plan, site)));
     /* More of what the engine knows; it may add to the job, not contradict it. */
     json_object_update_missing(host, json_object_get(plan->options, "host_config"));
     return host;

@@ -476,6 +476,10 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     owner_name(s->owner);
     if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || make_output_folders(s, err) < 0)
         return -1;
+    s->site.podman = docker_api_is_podman(s->api);
+    if (s->site.podman && sw_json_str(s->plan->options, "network"))
+        /* Podman wants it before the container; that it may be there already is fine. */
+        make_network(s->api, sw_json_str(s->plan->options, "network"), NULL);
     settle_user(s);
     return 0;
 }

@@ -50,6 +50,23 @@ static json_t *value_rows(const struct api_plan *made)
     return rows;
 }
 
+/* A plan can be made while the platform is out of reach; it only cannot be sent. */
+static int look_ahead(const struct api_plan *made, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (!made->platform->preflight ||
+        made->platform->preflight(made->link, made->plan, &why) == 0)
+        return 0;
+    if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
+        json_array_append_new(made->spec->warnings, sw_json_text(why.message));
+        return 0;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
 char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                   struct sw_error *err)
 {
@@ -58,7 +75,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
 
     if (api_plan_make(session, request, &made, err) < 0)
         return NULL;
-    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
+    if (look_ahead(&made, err) < 0)
         return NULL;
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)
@@ -71,6 +88,42 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
         SW_SUB_COPY("warnings", made.spec->warnings)));
+}
+
+static json_t *checks_of(const struct api_plan *made, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_autofree char *title = sw_format("platform %s", made->platform->name);
+    bool good;
+
+    if (made->platform->checks)
+        return made->platform->checks(made->link, made->plan, err);
+    good = !made->platform->preflight ||
+           made->platform->preflight(made->link, made->plan, &why) == 0;
+    return json_pack("[o]", sw_json_object(
+        SW_STR("check", title), SW_BOOL("ok", good),
+        SW_STR("message", good ? "the job can run here" : why.message),
+        SW_STR_OPT("fix", why.hint[0] ? why.hint : NULL)));
+}
+
+char *sw_preflight(struct sw_session *session, const struct sw_request *request,
+                   struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan made = { 0 };
+    bool good = true;
+    json_t *checks, *each;
+    size_t i;
+
+    if (api_plan_make(session, request, &made, err) < 0)
+        return NULL;
+    checks = checks_of(&made, err);
+    if (!checks)
+        return NULL;
+    json_array_foreach(checks, i, each)
+        good = good && sw_json_bool(each, "ok", false);
+    return api_text(sw_json_object(
+        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
+        SW_SUB("checks", checks)));
 }
 
 static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_error *err)

@@ -2,67 +2,18 @@
 /*
  * doctor.c - `slipway doctor`: is everything in order here, and if not, what fixes it.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/text.h"
-#include "cli/cli.h"
-
-#define EXIT_SOMETHING_WRONG 1
-
-static size_t longest_name(const json_t *checks)
-{
-    const json_t *each;
-    size_t i, longest = 0;
-
-    json_array_foreach(checks, i, each) {
-        const char *name = sw_json_str(each, "check");
-
-        if (name && strlen(name) > longest)
-            longest = strlen(name);
-    }
-    return longest;
-}
-
-static bool print_check(const struct cli *cli, const json_t *check, size_t width)
-{
-    bool ok = sw_json_bool(check, "ok", false), color = cli->screen.out_color;
-    const char *name = sw_json_str(check, "check"), *message = sw_json_str(check, "message");
-    const char *fix = sw_json_str(check, "fix");
-
-    printf("%s%-5s%s  %-*s  %s\n", !color ? "" : ok ? "\033[32m" : "\033[31m",
-           ok ? "ok" : "WRONG", color ? "\033[0m" : "", (int)width, name ? name : "",
-           message ? message : "");
-    if (!ok && !sw_text_empty(fix))
-        printf("%*s  fix: %s\n", (int)width + 7, "", fix);
-    return ok;
-}
+#include "cli/cli_checks.h"
 
 static int doctor_run(struct cli *cli, const void *options, const struct cli_args *args,
                       struct sw_error *err)
 {
     sw_auto(json) json_t *checks = NULL;
-    const json_t *each;
-    size_t i, wrong = 0, width;
 
     (void)options, (void)args;
     if (!cli_session(cli, err))
         return -1;
     checks = cli_document(sw_doctor(cli->session, err), err);
-    if (!checks)
-        return -1;
-    width = longest_name(checks);
-    json_array_foreach(checks, i, each)
-        wrong += cli->format == CLI_TABLE ? !print_check(cli, each, width)
-                                          : !sw_json_bool(each, "ok", false);
-    cli->exit_status = wrong ? EXIT_SOMETHING_WRONG : 0;
-    if (cli->format != CLI_TABLE)
-        return cli_document_print(cli, checks, err);
-    if (wrong)
-        cli_say(cli, "%zu of %zu checks failed", wrong, json_array_size(checks));
-    else
-        cli_say(cli, "everything is in order");
-    return 0;
+    return checks ? cli_checks_show(cli, checks, checks, err) : -1;
 }
 
 const struct command command_doctor = {

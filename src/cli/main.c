@@ -12,13 +12,14 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_transfer.h"
 
 extern const struct command command_run, command_plan, command_ps, command_status, command_why,
     command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
     command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
     command_platforms, command_schema, command_doctor, command_report, command_completion,
     command_version, command_help, command_complete, command_cp, command_ls, command_check,
-    command_entrypoint;
+    command_entrypoint, command_preflight;
 
 const struct command *const cli_commands[] = {
     &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
@@ -26,7 +27,7 @@ const struct command *const cli_commands[] = {
     &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
     &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
-    &command_doctor,    &command_report,  &command_completion, &command_version, &command_help,
+    &command_preflight, &command_doctor,    &command_report,  &command_completion, &command_version, &command_help,
     NULL,
 };
 
@@ -85,6 +86,13 @@ static void warn(void *context, const char *text)
     cli_warn(context, "%s", text);
 }
 
+static int progress(void *context, const char *what, const struct sw_copy_progress *progress)
+{
+    const struct cli *cli = context;
+
+    return cli->sending ? cli_transfer_named(cli, what, progress) : 0;
+}
+
 struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
 {
     struct sw_open_options options = {
@@ -94,6 +102,8 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
         .read_only = cli->read_only,
         .warn = warn,
         .warn_context = cli,
+        .progress = progress,
+        .progress_context = cli,
     };
 
     if (!cli->session)

@@ -26,6 +26,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
         return NULL;
     http = sw_new(struct sw_http);
     http->curl = curl;
+    http->listener = -1;
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
@@ -34,6 +35,10 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->multi = curl->multi_init();
     if (!http->multi || http_wait_open(http) < 0) {
         sw_fail(err, SW_E_INTERNAL, "libcurl cannot be set up");
+        sw_http_close(http);
+        return NULL;
+    }
+    if (http->options.serve && http_serve_open(http, err) < 0) {
         sw_http_close(http);
         return NULL;
     }
@@ -85,6 +90,8 @@ void sw_http_close(struct sw_http *http)
         http->curl->multi_cleanup(http->multi);
     trust_release(http);
     http_wait_close(http);
+    if (http->listener >= 0)
+        close(http->listener);
     free(http->ca_file);
     free(http);
 }
@@ -151,6 +158,8 @@ static int collect(struct sw_http *http, CURLMcode result, size_t *finished, str
     int left;
     const CURLMsg *message;
 
+    if (http->listener >= 0)
+        http_serve_new(http);
     if (result != CURLM_OK)
         return sw_fail(err, SW_E_INTERNAL, "libcurl: %s", http->curl->multi_strerror(result));
     while ((message = http->curl->multi_info_read(http->multi, &left)))

@@ -37,6 +37,9 @@ struct sw_http {
     char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
     struct trust *trust;               /* trust_mbedtls.c's own */
 
+    int listener;                      /* with options.serve; -1: none */
+    char listener_name[16];            /* in the abstract name space, which is not a file's */
+
     int epoll_fd, wake_fd;
     int64_t timer_ms;                  /* when libcurl wants to be called; -1: not at all */
     unsigned char *wanted;             /* CURL_POLL_... by socket; 0: nobody listens */
@@ -53,6 +56,10 @@ int http_wait_open(struct sw_http *http);
 void http_wait_close(struct sw_http *http);
 CURLMcode http_wait(struct sw_http *http, int64_t wait_ms);
 CURLMcode http_wait_timer(struct sw_http *http);
+
+/* http_serve.c: connections to ourselves. */
+int http_serve_open(struct sw_http *http, struct sw_error *err);
+void http_serve_new(struct sw_http *http);       /* hand over what libcurl connected */
 
 /* trust.c: an owned path to a certificate bundle, or NULL. */
 char *trust_file(const char *wanted);

@@ -87,17 +87,17 @@ static bool is_done(const char *marker, const struct stat *archive, const char *
 
 /* ---- unpacking ----------------------------------------------------------------------------- */
 
-static int unpack_members(int fd, const char *path, const struct archive_visitor *visitor,
+static int unpack_members(int fd, const char *path, const struct sw_archive_visitor *visitor,
                           struct sw_error *err)
 {
-    sw_auto(archive_stream) struct archive_stream *stream = NULL;
+    sw_auto(sw_archive_stream) struct sw_archive_stream *stream = NULL;
     char head[4];
 
     if (pread(fd, head, 4, 0) == 4 && (memcmp(head, "PK\3\4", 4) == 0 ||
                                        memcmp(head, "PK\5\6", 4) == 0))
         return archive_read_zip(fd, visitor, err);
     stream = archive_stream_open(fd, path, err);
-    return stream ? archive_read_tar(stream, visitor, err) : -1;
+    return stream ? sw_archive_read_tar(stream, visitor, err) : -1;
 }
 
 static int unpack_to(const char *path, const char *folder,
@@ -105,15 +105,15 @@ static int unpack_to(const char *path, const char *folder,
                      struct sw_error *err)
 {
     sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    sw_auto(archive_place) struct archive_place *place = NULL;
-    struct archive_visitor visitor;
+    sw_auto(sw_archive_place) struct sw_archive_place *place = NULL;
+    struct sw_archive_visitor visitor;
 
     if (fd < 0)
         return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot open the archive '%s'", path);
-    place = archive_place_open(folder, warn, warn_context, err);
+    place = sw_archive_place_open(folder, warn, warn_context, err);
     if (!place)
         return -1;
-    visitor = archive_place_visitor(place);
+    visitor = sw_archive_place_visitor(place);
     return unpack_members(fd, path, &visitor, err) < 0 ? sw_wrap(err, "cannot unpack '%s'", path)
                                                        : 0;
 }

@@ -29,7 +29,7 @@
 enum { PIECE = 64 * 1024 };
 
 struct file_stream {                 /* what all of them begin with */
-    struct archive_stream head;
+    struct sw_archive_stream head;
     int fd;
     unsigned char in[PIECE];
     size_t have, used;
@@ -84,7 +84,7 @@ static int cut_off(struct sw_error *err)
 
 /* ---- plain --------------------------------------------------------------------------------- */
 
-static ssize_t plain_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t plain_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                           struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -93,14 +93,14 @@ static ssize_t plain_read(struct archive_stream *stream, void *bytes, size_t len
     return n < 0 ? sw_fail_errno(err, SW_E_IO, "cannot read the archive") : n;
 }
 
-static void plain_close(struct archive_stream *stream)
+static void plain_close(struct sw_archive_stream *stream)
 {
     free(stream);
 }
 
 /* ---- gzip ---------------------------------------------------------------------------------- */
 
-static ssize_t gzip_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t gzip_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                          struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -131,7 +131,7 @@ static ssize_t gzip_read(struct archive_stream *stream, void *bytes, size_t leng
     return 0;
 }
 
-static void gzip_close(struct archive_stream *stream)
+static void gzip_close(struct sw_archive_stream *stream)
 {
     inflateEnd(&((struct file_stream *)stream)->u.z);
     free(stream);
@@ -139,14 +139,14 @@ static void gzip_close(struct archive_stream *stream)
 
 static int gzip_open(struct file_stream *s)
 {
-    s->head = (struct archive_stream){ gzip_read, gzip_close };
+    s->head = (struct sw_archive_stream){ gzip_read, gzip_close };
     return inflateInit2(&s->u.z, MAX_WBITS + 16) == Z_OK ? 0 : -1;
 }
 
 /* ---- bzip2, xz, zstd: when the build has their libraries ----------------------------------- */
 
 #ifdef SW_HAVE_BZ2
-static ssize_t bzip2_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t bzip2_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                           struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -180,7 +180,7 @@ static ssize_t bzip2_read(struct archive_stream *stream, void *bytes, size_t len
     return (ssize_t)(room - s->u.bz.avail_out);
 }
 
-static void bzip2_close(struct archive_stream *stream)
+static void bzip2_close(struct sw_archive_stream *stream)
 {
     BZ2_bzDecompressEnd(&((struct file_stream *)stream)->u.bz);
     free(stream);
@@ -188,7 +188,7 @@ static void bzip2_close(struct archive_stream *stream)
 
 static int bzip2_open(struct file_stream *s)
 {
-    s->head = (struct archive_stream){ bzip2_read, bzip2_close };
+    s->head = (struct sw_archive_stream){ bzip2_read, bzip2_close };
     return BZ2_bzDecompressInit(&s->u.bz, 0, 0) == BZ_OK ? 0 : -1;
 }
 #endif
@@ -196,7 +196,7 @@ static int bzip2_open(struct file_stream *s)
 #ifdef SW_HAVE_LZMA
 enum { XZ_MEMORY_MAX = 256 * 1024 * 1024 };
 
-static ssize_t xz_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t xz_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                        struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -222,7 +222,7 @@ static ssize_t xz_read(struct archive_stream *stream, void *bytes, size_t length
     return (ssize_t)(length - s->u.lzma.avail_out);
 }
 
-static void xz_close(struct archive_stream *stream)
+static void xz_close(struct sw_archive_stream *stream)
 {
     lzma_end(&((struct file_stream *)stream)->u.lzma);
     free(stream);
@@ -230,14 +230,14 @@ static void xz_close(struct archive_stream *stream)
 
 static int xz_open(struct file_stream *s)
 {
-    s->head = (struct archive_stream){ xz_read, xz_close };
+    s->head = (struct sw_archive_stream){ xz_read, xz_close };
     s->u.lzma = (lzma_stream)LZMA_STREAM_INIT;
     return lzma_stream_decoder(&s->u.lzma, XZ_MEMORY_MAX, LZMA_CONCATENATED) == LZMA_OK ? 0 : -1;
 }
 #endif
 
 #ifdef SW_HAVE_ZSTD
-static ssize_t zstd_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t zstd_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                          struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -261,7 +261,7 @@ static ssize_t zstd_read(struct archive_stream *stream, void *bytes, size_t leng
     return (ssize_t)out.pos;
 }
 
-static void zstd_close(struct archive_stream *stream)
+static void zstd_close(struct sw_archive_stream *stream)
 {
     ZSTD_freeDStream(((struct file_stream *)stream)->u.zstd);
     free(stream);
@@ -269,7 +269,7 @@ static void zstd_close(struct archive_stream *stream)
 
 static int zstd_open(struct file_stream *s)
 {
-    s->head = (struct archive_stream){ zstd_read, zstd_close };
+    s->head = (struct sw_archive_stream){ zstd_read, zstd_close };
     s->u.zstd = ZSTD_createDStream();
     return s->u.zstd ? 0 : -1;
 }
@@ -277,7 +277,7 @@ static int zstd_open(struct file_stream *s)
 
 /* ---- by a program of the image ------------------------------------------------------------- */
 
-static ssize_t program_read(struct archive_stream *stream, void *bytes, size_t length,
+static ssize_t program_read(struct sw_archive_stream *stream, void *bytes, size_t length,
                             struct sw_error *err)
 {
     struct file_stream *s = (struct file_stream *)stream;
@@ -300,7 +300,7 @@ static ssize_t program_read(struct archive_stream *stream, void *bytes, size_t l
     return sw_fail(err, SW_E_IO, "'%s' cannot unpack the archive", s->program_name);
 }
 
-static void program_close(struct archive_stream *stream)
+static void program_close(struct sw_archive_stream *stream)
 {
     struct file_stream *s = (struct file_stream *)stream;
 
@@ -332,7 +332,7 @@ static int program_open(struct file_stream *s, const char *name)
         close(ends[0]);
         return -1;
     }
-    s->head = (struct archive_stream){ program_read, program_close };
+    s->head = (struct sw_archive_stream){ program_read, program_close };
     s->fd = ends[0];
     s->u.program = pid;
     s->program_name = name;
@@ -372,14 +372,14 @@ void archive_codecs_describe(struct sw_buf *out)
                     codecs[i].open ? "" : " (by the image's program)");
 }
 
-struct archive_stream *archive_stream_open(int fd, const char *name, struct sw_error *err)
+struct sw_archive_stream *archive_stream_open(int fd, const char *name, struct sw_error *err)
 {
     struct file_stream *s = sw_new(struct file_stream);
     unsigned char head[6] = { 0 };
     ssize_t got = pread(fd, head, sizeof head, 0);
 
     s->fd = fd;
-    s->head = (struct archive_stream){ plain_read, plain_close };
+    s->head = (struct sw_archive_stream){ plain_read, plain_close };
     for (size_t i = 0; got > 0 && i < SW_COUNT(codecs); i++) {
         const struct codec *codec = &codecs[i];
 
@@ -393,10 +393,4 @@ struct archive_stream *archive_stream_open(int fd, const char *name, struct sw_e
         return NULL;
     }
     return &s->head;
-}
-
-void archive_stream_close(struct archive_stream *stream)
-{
-    if (stream)
-        stream->close(stream);
 }

@@ -171,7 +171,7 @@ static int data_offset(const struct zip *zip, const struct entry *entry, uint64_
 
 struct unpacking {
     const struct entry *entry;
-    const struct archive_visitor *visitor;
+    const struct sw_archive_visitor *visitor;
     struct sw_buf *collect;         /* a link's target, instead of the visitor */
     uint64_t size;
     uint32_t crc;
@@ -243,47 +243,47 @@ static int unpack_bytes(const struct zip *zip, struct unpacking *u, struct sw_er
     return result;
 }
 
-static enum archive_kind kind_of(const struct entry *entry)
+static enum sw_archive_kind kind_of(const struct entry *entry)
 {
     mode_t mode = entry->made_on == MADE_ON_UNIX ? entry->attributes >> 16 : 0;
     size_t length = strlen(entry->name);
 
     if (S_ISLNK(mode))
-        return ARCHIVE_LINK;
+        return SW_ARCHIVE_LINK;
     if (S_ISDIR(mode) || (length > 0 && entry->name[length - 1] == '/'))
-        return ARCHIVE_FOLDER;
-    return (mode & S_IFMT) == 0 || S_ISREG(mode) ? ARCHIVE_FILE : ARCHIVE_OTHER;
+        return SW_ARCHIVE_FOLDER;
+    return (mode & S_IFMT) == 0 || S_ISREG(mode) ? SW_ARCHIVE_FILE : SW_ARCHIVE_OTHER;
 }
 
 static int one_member(const struct zip *zip, const struct entry *entry,
-                      const struct archive_visitor *visitor, struct sw_error *err)
+                      const struct sw_archive_visitor *visitor, struct sw_error *err)
 {
     mode_t mode = entry->made_on == MADE_ON_UNIX ? entry->attributes >> 16 & 0777 : 0;
     sw_auto(sw_buf) struct sw_buf target = SW_BUF_INIT;
-    struct archive_member member = { .name = entry->name, .kind = kind_of(entry),
+    struct sw_archive_member member = { .name = entry->name, .kind = kind_of(entry),
                                      .mtime_s = entry->mtime_s };
     struct unpacking u = { .entry = entry, .visitor = visitor };
 
-    member.mode = mode ? mode : member.kind == ARCHIVE_FOLDER ? 0755 : 0644;
+    member.mode = mode ? mode : member.kind == SW_ARCHIVE_FOLDER ? 0755 : 0644;
     if (entry->flags & ENCRYPTED)
         return sw_fail(err, SW_E_UNSUPPORTED, "'%s' is encrypted", entry->name);
     if (entry->method != STORED && entry->method != DEFLATED)
         return sw_fail(err, SW_E_UNSUPPORTED, "'%s' is packed by method %u (stored and deflated "
                        "are read)", entry->name, entry->method);
-    if (member.kind == ARCHIVE_LINK) {
+    if (member.kind == SW_ARCHIVE_LINK) {
         u.collect = &target;
         if (entry->size > 4096 || unpack_bytes(zip, &u, err) < 0)
             return entry->size > 4096 ? broken(err, "a link is too long") : -1;
         member.target = sw_buf_text(&target);
     }
-    member.size = member.kind == ARCHIVE_FILE ? (int64_t)entry->size : 0;
+    member.size = member.kind == SW_ARCHIVE_FILE ? (int64_t)entry->size : 0;
     if (visitor->member(visitor->context, &member, err) != 0 ||
-        (member.kind == ARCHIVE_FILE && unpack_bytes(zip, &u, err) < 0))
+        (member.kind == SW_ARCHIVE_FILE && unpack_bytes(zip, &u, err) < 0))
         return -1;
     return visitor->end(visitor->context, err);
 }
 
-int archive_read_zip(int fd, const struct archive_visitor *visitor, struct sw_error *err)
+int archive_read_zip(int fd, const struct sw_archive_visitor *visitor, struct sw_error *err)
 {
     struct zip zip = { .fd = fd };
     sw_autofree unsigned char *directory = NULL;

@@ -133,7 +133,11 @@ static int collect(struct runner *runner, struct runner_result *result, struct s
 {
     const struct phase last = { "collect", runner_sync, end_of_grace(runner, result) };
     struct runner_result ended = *result;
-    int outcome = run_phase(runner, &last, &ended, err);
+    int outcome;
+
+    ended.deadline_ms = 0;                   /* the time limit is the command's */
+    ended.stop_wanted = false;
+    outcome = run_phase(runner, &last, &ended, err);
 
     if (outcome < 0 && result->exit_code == 0)
         result->exit_code = RUNNER_IO;       /* results that did not arrive are a failure, too */
@@ -148,9 +152,12 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
     int outcome;
 
     runner_block_signals();
+    if (runner->payload->time_ms > 0)
+        result->deadline_ms = sw_monotonic_ms() + runner->payload->time_ms;
     outcome = run_phase(runner, &prepare, result, &why);
     if (outcome < 0) {
-        result->exit_code = result->stopped ? 128 + SIGTERM : RUNNER_IO;
+        result->exit_code = result->timed_out ? RUNNER_TIME_UP
+                            : result->stopped ? 128 + SIGTERM : RUNNER_IO;
     } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
         result->exit_code = RUNNER_IO;
     } else {
@@ -160,11 +167,16 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
         outcome = runner_run(runner, result, &why);
         runner_stop_gpu_watch(gpu_watch);
         runner->payload->grace_ms = grace_ms;
+        if (result->exit_code != 0 && !result->stopped)
+            runner_peers_failed(runner);
         if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
             outcome = -1;
     }
     tell(runner, result, &why);
     bring_report(runner, result);
+    /* Told to end, and it did so in good order: the report says that; to others it is not done. */
+    if (result->stopped && result->exit_code == 0)
+        result->exit_code = 128 + SIGTERM;
     if (outcome < 0 && err)
         *err = why;
     return outcome;

@@ -9,7 +9,7 @@
 #include "runner/archive.h"
 
 struct bytes {
-    struct archive_stream head;
+    struct sw_archive_stream head;
     const uint8_t *data;
     size_t size, at;
 };
@@ -19,7 +19,7 @@ struct seen {
     int64_t announced, got;
 };
 
-static ssize_t read_bytes(struct archive_stream *stream, void *out, size_t length,
+static ssize_t read_bytes(struct sw_archive_stream *stream, void *out, size_t length,
                           struct sw_error *err)
 {
     struct bytes *bytes = (struct bytes *)stream;
@@ -32,17 +32,17 @@ static ssize_t read_bytes(struct archive_stream *stream, void *out, size_t lengt
     return (ssize_t)length;
 }
 
-static int member(void *context, const struct archive_member *one, struct sw_error *err)
+static int member(void *context, const struct sw_archive_member *one, struct sw_error *err)
 {
     struct seen *seen = context;
-    char *name = archive_name(one->name);
+    char *name = sw_archive_name(one->name);
 
     (void)err;
     CLAIM(!seen->open);
     CLAIM(one->size >= 0);
     CLAIM(!name || (*name != '/' && strcmp(name, "..") != 0 && strncmp(name, "../", 3) != 0 &&
                     !strstr(name, "/../")));
-    if (name && one->kind == ARCHIVE_LINK && archive_link_stays_inside(name, one->target))
+    if (name && one->kind == SW_ARCHIVE_LINK && sw_archive_link_stays_inside(name, one->target))
         CLAIM(*one->target != '/');
     free(name);
     *seen = (struct seen){ true, one->size, 0 };
@@ -73,9 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
     struct bytes bytes = { .head = { .read = read_bytes }, .data = input, .size = size };
     struct seen seen = { 0 };
-    const struct archive_visitor visitor = { member, data, end, &seen };
+    const struct sw_archive_visitor visitor = { member, data, end, &seen };
     struct sw_error err = { 0 };
-    int result = archive_read_tar(&bytes.head, &visitor, &err);
+    int result = sw_archive_read_tar(&bytes.head, &visitor, &err);
 
     CLAIM((result == 0) == (err.code == SW_OK));
     return 0;

@@ -13,7 +13,7 @@ struct seen {
     int64_t announced, got;
 };
 
-static int member(void *context, const struct archive_member *one, struct sw_error *err)
+static int member(void *context, const struct sw_archive_member *one, struct sw_error *err)
 {
     struct seen *seen = context;
 
@@ -45,7 +45,7 @@ static int end(void *context, struct sw_error *err)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
     struct seen seen = { 0 };
-    const struct archive_visitor visitor = { member, data, end, &seen };
+    const struct sw_archive_visitor visitor = { member, data, end, &seen };
     struct sw_error err = { 0 };
     int fd = memfd_create("zip", MFD_CLOEXEC), result;
 

@@ -7,7 +7,7 @@
  * inside. The last holds for chains of links too, because a target may begin with ".." but never
  * have one after a name, and the folder of a link is always a real one.
  */
-#include "runner/archive.h"
+#include "core/archive.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,19 +20,19 @@
 
 enum { NAME_BYTES_MAX = 4096, PART_BYTES_MAX = 255 };
 
-struct archive_place {
+struct sw_archive_place {
     int root;
     void (*warn)(void *context, const char *text);
     void *warn_context;
     char *parent;                   /* the folder opened last, and its descriptor */
     int parent_fd;
     int file;                       /* being written; -1: none */
-    struct archive_member member;   /* mode and time of that file */
+    struct sw_archive_member member;   /* mode and time of that file */
 };
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-char *archive_name(const char *name)
+char *sw_archive_name(const char *name)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
@@ -53,7 +53,7 @@ char *archive_name(const char *name)
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
-bool archive_link_stays_inside(const char *name, const char *target)
+bool sw_archive_link_stays_inside(const char *name, const char *target)
 {
     size_t depth = 0;
     bool seen_name = false;
@@ -91,7 +91,7 @@ static int enter(int at, const char *name)
 }
 
 /* Descriptor of the folder `path` below the root, made on the way; the place keeps it. */
-static int open_folder(struct archive_place *place, const char *path)
+static int open_folder(struct sw_archive_place *place, const char *path)
 {
     int at = place->root;
     const char *step = path;
@@ -119,7 +119,7 @@ static int open_folder(struct archive_place *place, const char *path)
     return at;
 }
 
-static int open_parent(struct archive_place *place, const char *path, const char **base)
+static int open_parent(struct sw_archive_place *place, const char *path, const char **base)
 {
     const char *slash = strrchr(path, '/');
     sw_autofree char *folder = slash ? sw_strndup(path, (size_t)(slash - path)) : sw_strdup("");
@@ -130,7 +130,7 @@ static int open_parent(struct archive_place *place, const char *path, const char
 
 /* ---- members ------------------------------------------------------------------------------- */
 
-static void warn(const struct archive_place *place, const char *name, const char *why)
+static void warn(const struct sw_archive_place *place, const char *name, const char *why)
 {
     sw_autofree char *text = sw_format("'%s' in the archive is left out: %s", name, why);
 
@@ -144,21 +144,21 @@ static int make_way(int folder, const char *base)
     return unlinkat(folder, base, 0) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-static int make_link(struct archive_place *place, int folder, const char *path, const char *base,
-                     const struct archive_member *member)
+static int make_link(struct sw_archive_place *place, int folder, const char *path, const char *base,
+                     const struct sw_archive_member *member)
 {
     sw_autofree char *target = NULL;
     const char *target_base;
     int target_folder, mine, result;
 
-    if (member->kind == ARCHIVE_LINK) {
-        if (!archive_link_stays_inside(path, member->target)) {
+    if (member->kind == SW_ARCHIVE_LINK) {
+        if (!sw_archive_link_stays_inside(path, member->target)) {
             warn(place, path, "it is a link that leads out of the archive");
             return 0;
         }
         return make_way(folder, base) < 0 ? -1 : symlinkat(member->target, folder, base);
     }
-    target = archive_name(member->target);
+    target = sw_archive_name(member->target);
     if (!target || !*target) {
         warn(place, path, "it is a link that leads out of the archive");
         return 0;
@@ -172,10 +172,10 @@ static int make_link(struct archive_place *place, int folder, const char *path, 
     return result;
 }
 
-static int member_begins(void *context, const struct archive_member *member, struct sw_error *err)
+static int member_begins(void *context, const struct sw_archive_member *member, struct sw_error *err)
 {
-    struct archive_place *place = context;
-    sw_autofree char *path = archive_name(member->name);
+    struct sw_archive_place *place = context;
+    sw_autofree char *path = sw_archive_name(member->name);
     const char *base;
     int folder, result = 0;
 
@@ -184,18 +184,18 @@ static int member_begins(void *context, const struct archive_member *member, str
                        member->name);
     if (!*path)
         return 0;                     /* "./" */
-    if (member->kind == ARCHIVE_OTHER) {
+    if (member->kind == SW_ARCHIVE_OTHER) {
         warn(place, path, "it is neither file, folder nor link");
         return 0;
     }
-    folder = member->kind == ARCHIVE_FOLDER ? open_folder(place, path)
+    folder = member->kind == SW_ARCHIVE_FOLDER ? open_folder(place, path)
                                             : open_parent(place, path, &base);
     if (folder < 0)
         return sw_fail_errno(err, SW_E_REFUSED, "cannot unpack '%s': something that is no folder "
                              "is in its way", path);
-    if (member->kind == ARCHIVE_LINK || member->kind == ARCHIVE_HARD_LINK)
+    if (member->kind == SW_ARCHIVE_LINK || member->kind == SW_ARCHIVE_HARD_LINK)
         result = make_link(place, folder, path, base, member);
-    if (member->kind == ARCHIVE_FILE) {
+    if (member->kind == SW_ARCHIVE_FILE) {
         result = make_way(folder, base);
         place->file = result < 0 ? -1 : openat(folder, base, O_WRONLY | O_CREAT | O_EXCL |
                                                O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -207,7 +207,7 @@ static int member_begins(void *context, const struct archive_member *member, str
 
 static int member_data(void *context, const void *bytes, size_t length, struct sw_error *err)
 {
-    struct archive_place *place = context;
+    struct sw_archive_place *place = context;
 
     if (place->file >= 0 && sw_write_all(place->file, bytes, length) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot write what the archive holds");
@@ -216,7 +216,7 @@ static int member_data(void *context, const void *bytes, size_t length, struct s
 
 static int member_ends(void *context, struct sw_error *err)
 {
-    struct archive_place *place = context;
+    struct sw_archive_place *place = context;
     int fd = place->file;
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
                                        { .tv_sec = place->member.mtime_s } };
@@ -232,16 +232,16 @@ static int member_ends(void *context, struct sw_error *err)
     return close(fd) < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write what the archive holds") : 0;
 }
 
-struct archive_visitor archive_place_visitor(struct archive_place *place)
+struct sw_archive_visitor sw_archive_place_visitor(struct sw_archive_place *place)
 {
-    return (struct archive_visitor){ member_begins, member_data, member_ends, place };
+    return (struct sw_archive_visitor){ member_begins, member_data, member_ends, place };
 }
 
-struct archive_place *archive_place_open(const char *folder,
+struct sw_archive_place *sw_archive_place_open(const char *folder,
                                          void (*warn_fn)(void *context, const char *text),
                                          void *warn_context, struct sw_error *err)
 {
-    struct archive_place *place;
+    struct sw_archive_place *place;
     int root;
 
     if (sw_mkdirs(folder, 0777, err) < 0)
@@ -251,13 +251,13 @@ struct archive_place *archive_place_open(const char *folder,
         sw_fail_errno(err, SW_E_IO, "cannot enter '%s'", folder);
         return NULL;
     }
-    place = sw_new(struct archive_place);
-    *place = (struct archive_place){ .root = root, .warn = warn_fn, .warn_context = warn_context,
+    place = sw_new(struct sw_archive_place);
+    *place = (struct sw_archive_place){ .root = root, .warn = warn_fn, .warn_context = warn_context,
                                      .parent_fd = -1, .file = -1 };
     return place;
 }
 
-void archive_place_close(struct archive_place *place)
+void sw_archive_place_close(struct sw_archive_place *place)
 {
     if (!place)
         return;

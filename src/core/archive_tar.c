@@ -6,7 +6,7 @@
  * of format (docs/decisions/0012-archives-in-the-runner.md). Every number is checked before it is
  * used, and the fuzzer knows it (tests/fuzz/fuzz_tar.c).
  */
-#include "runner/archive.h"
+#include "core/archive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int broken(struct sw_error *err, const char *what)
 }
 
 /* Exactly `length` bytes. 0: the end, before the first byte. */
-static int read_all(struct archive_stream *stream, void *bytes, size_t length,
+static int read_all(struct sw_archive_stream *stream, void *bytes, size_t length,
                     struct sw_error *err)
 {
     size_t got = 0;
@@ -103,7 +103,7 @@ static int64_t padding(int64_t size)
 }
 
 /* The content of a header member (a long name, a pax table) as an owned text. */
-static char *read_text(struct archive_stream *stream, int64_t size, int64_t most, size_t *length,
+static char *read_text(struct sw_archive_stream *stream, int64_t size, int64_t most, size_t *length,
                        struct sw_error *err)
 {
     sw_autofree char *text = NULL;
@@ -175,25 +175,25 @@ static char *header_name(const unsigned char *header)
     return sw_format("%s/%s", prefix, name);
 }
 
-static enum archive_kind kind_of(unsigned char type, const char *name)
+static enum sw_archive_kind kind_of(unsigned char type, const char *name)
 {
     switch (type) {
     case '0': case '\0': case '7':
-        return *name && name[strlen(name) - 1] == '/' ? ARCHIVE_FOLDER : ARCHIVE_FILE;
+        return *name && name[strlen(name) - 1] == '/' ? SW_ARCHIVE_FOLDER : SW_ARCHIVE_FILE;
     case '1':
-        return ARCHIVE_HARD_LINK;
+        return SW_ARCHIVE_HARD_LINK;
     case '2':
-        return ARCHIVE_LINK;
+        return SW_ARCHIVE_LINK;
     case '5':
-        return ARCHIVE_FOLDER;
+        return SW_ARCHIVE_FOLDER;
     default:
-        return ARCHIVE_OTHER;
+        return SW_ARCHIVE_OTHER;
     }
 }
 
 /* The bytes of a member, to the visitor or past it. */
-static int pass_data(struct archive_stream *stream, int64_t size,
-                     const struct archive_visitor *visitor, struct sw_error *err)
+static int pass_data(struct sw_archive_stream *stream, int64_t size,
+                     const struct sw_archive_visitor *visitor, struct sw_error *err)
 {
     sw_autofree char *piece = sw_alloc(PIECE);
     int64_t left = size + padding(size), content = size;
@@ -213,33 +213,33 @@ static int pass_data(struct archive_stream *stream, int64_t size,
     return 0;
 }
 
-static int one_member(struct archive_stream *stream, const unsigned char *header, int64_t size,
-                      struct overrides *next, const struct archive_visitor *visitor,
+static int one_member(struct sw_archive_stream *stream, const unsigned char *header, int64_t size,
+                      struct overrides *next, const struct sw_archive_visitor *visitor,
                       struct sw_error *err)
 {
     sw_autofree char *name = next->name ? sw_take(next->name) : header_name(header);
     sw_autofree char *target = next->target ? sw_take(next->target)
                                             : field_text(header + LINK, 100);
-    struct archive_member member = {
+    struct sw_archive_member member = {
         .name = name, .kind = kind_of(header[TYPE], name), .target = target,
         .mode = (mode_t)(number(header + MODE, 8) & 0777),
         .mtime_s = next->mtime >= 0 ? next->mtime : number(header + MTIME, 12),
     };
-    bool has_data = member.kind == ARCHIVE_FILE;
+    bool has_data = member.kind == SW_ARCHIVE_FILE;
 
     member.size = has_data ? size : 0;
     if (visitor->member(visitor->context, &member, err) != 0)
         return -1;
     /* Links and folders carry no data, whatever their size says; unknown kinds may. */
-    if ((has_data || member.kind == ARCHIVE_OTHER) &&
+    if ((has_data || member.kind == SW_ARCHIVE_OTHER) &&
         pass_data(stream, size, has_data ? visitor : NULL, err) < 0)
         return -1;
     return visitor->end(visitor->context, err);
 }
 
 /* One header and what belongs to it. 1: go on, 0: the end. */
-static int one_header(struct archive_stream *stream, unsigned char *header,
-                      struct overrides *next, const struct archive_visitor *visitor,
+static int one_header(struct sw_archive_stream *stream, unsigned char *header,
+                      struct overrides *next, const struct sw_archive_visitor *visitor,
                       struct sw_error *err)
 {
     sw_autofree char *text = NULL;
@@ -281,7 +281,7 @@ static int one_header(struct archive_stream *stream, unsigned char *header,
     }
 }
 
-int archive_read_tar(struct archive_stream *stream, const struct archive_visitor *visitor,
+int sw_archive_read_tar(struct sw_archive_stream *stream, const struct sw_archive_visitor *visitor,
                      struct sw_error *err)
 {
     unsigned char header[BLOCK];
@@ -304,4 +304,10 @@ int archive_read_tar(struct archive_stream *stream, const struct archive_visitor
     if (result == 0 && !any)
         return broken(err, "it is empty");
     return result;
+}
+
+void sw_archive_stream_close(struct sw_archive_stream *stream)
+{
+    if (stream)
+        stream->close(stream);
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * preflight.c - `slipway preflight`: is the platform fit for this job, and if not, what fixes it.
+ */
+#include "cli/cli_checks.h"
+
+static int preflight_run(struct cli *cli, const void *options, const struct cli_args *args,
+                         struct sw_error *err)
+{
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    sw_auto(json) json_t *found = NULL;
+
+    (void)options;
+    if (!request || !cli_session(cli, err))
+        return -1;
+    found = cli_document(sw_preflight(cli->session, request, err), err);
+    return found ? cli_checks_show(cli, json_object_get(found, "checks"), found, err) : -1;
+}
+
+const struct command command_preflight = {
+    .name = "preflight",
+    .args = "[FILE] [-- COMMAND...]",
+    .summary = "check that the platform is fit for a job",
+    .description =
+        "You get a list of what the job needs from its platform (reach, versions, disk space, GPUs, "
+        "image, mounts) and for each thing that is missing the way to get it. Takes the same file, "
+        "flags and command as run. Nothing is sent or changed. Ends with 1 when something is "
+        "wrong.",
+    .example = "slipway preflight -p docker --image ubuntu:24.04 -- true",
+    .shared = { cli_job_flags, cli_output_document },
+    .max_args = 1,
+    .takes_command = true,
+    .run = preflight_run,
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_results.c - a job's results as a folder of this machine, wherever the engine has them.
+ *
+ * What is bound here already is here. What is in a volume, or on another machine, is brought out of
+ * the container: into a file first, then unpacked beside, then put in place whole. Once the job is
+ * over it is brought once.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "core/archive.h"
+
+struct from_file {
+    struct sw_archive_stream stream;
+    int fd;
+};
+
+static ssize_t read_file(struct sw_archive_stream *stream, void *bytes, size_t length,
+                         struct sw_error *err)
+{
+    struct from_file *file = (struct from_file *)stream;
+    ssize_t n;
+
+    do
+        n = read(file->fd, bytes, length);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
+}
+
+static int to_file(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                   size_t length)
+{
+    (void)so_far;
+    return sw_write_all(*(int *)context, bytes, length);
+}
+
+/* Everything below `path` of the container, into `folder`. */
+static int bring(struct docker_api *api, const char *container, const char *path,
+                 const char *folder, struct sw_error *err)
+{
+    sw_autofree char *before = docker_path("/containers/", container, "/archive");
+    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
+    sw_auto(sw_archive_place) struct sw_archive_place *place = NULL;
+    struct from_file file = { .stream.read = read_file };
+    sw_autofd int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    struct sw_archive_visitor visitor;
+
+    if (fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
+    sw_buf_add(&url, before);
+    docker_query(&url, "path", path);
+    if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = to_file,
+                                               .sink_context = &fd }, NULL, err) < 0)
+        return -1;
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
+    file.fd = fd;
+    place = sw_archive_place_open(folder, NULL, NULL, err);
+    if (!place)
+        return -1;
+    visitor = sw_archive_place_visitor(place);
+    return sw_archive_read_tar(&file.stream, &visitor, err);
+}
+
+static int replace(const char *incoming, const char *name, const char *results,
+                   struct sw_error *err)
+{
+    sw_autofree char *made = sw_path_join(incoming, name);
+
+    if (sw_remove_tree(results, err) < 0)
+        return -1;
+    return rename(made, results) == 0
+               ? 0 : sw_fail_errno(err, SW_E_IO, "cannot put the results at '%s'", results);
+}
+
+static int bring_home(struct sw_link *link, struct docker_api *api, const json_t *inspected,
+                      const struct sw_jobref *job, const char *results, struct sw_error *err)
+{
+    const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
+    sw_autofree char *folder = docker_job_folder(link, job->id);
+    sw_autofree char *incoming = sw_path_join(folder, "incoming");
+    const char *path = DOCKER_RESULTS, *name;
+    json_t *line;
+    size_t i;
+    int result;
+
+    json_array_foreach((json_t *)env, i, line)
+        if (sw_text_starts(json_string_value(line), "SLIPWAY_RESULTS_DIR="))
+            path = json_string_value(line) + strlen("SLIPWAY_RESULTS_DIR=");
+    name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
+        return -1;
+    result = bring(api, sw_json_str(inspected, "Id"), path, incoming, err);
+    if (result == 0)
+        result = replace(incoming, name, results, err);
+    sw_remove_tree(incoming, NULL);
+    return result;
+}
+
+char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *inspected = NULL;
+    sw_autofree char *folder = docker_job_folder(link, job->id), *bound = NULL;
+    sw_autofree char *results = sw_path_join(folder, "results");
+    sw_autofree char *brought = sw_path_join(folder, "brought");
+
+    if (sw_file_exists(brought))
+        return sw_take(results);
+    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
+        return NULL;
+    if (json_array_size(list) == 0) {
+        sw_fail(err, SW_E_NOT_FOUND, "the engine has no container of '%s' any more", job->id);
+        return NULL;
+    }
+    inspected = docker_inspect(lent.api, sw_json_str(docker_first_rank(list,
+                                                     docker_newest_attempt(list)), "Id"), err);
+    if (!inspected)
+        return NULL;
+    bound = docker_bound_results(link, inspected, job->id);
+    if (bound)
+        return sw_take(bound);
+    if (bring_home(link, lent.api, inspected, job, results, err) < 0) {
+        sw_wrap(err, "cannot bring the results of '%s'", job->id);
+        return NULL;
+    }
+    if (docker_is_over(sw_json_str(json_object_get(inspected, "State"), "Status")))
+        sw_file_write(brought, "", 0, 0600, NULL);
+    return sw_take(results);
+}

@@ -203,14 +203,19 @@ bool sw_mount_is_commit(const struct sw_mount *mount)
            mount->ref[strspn(mount->ref, "0123456789abcdef")] == '\0';
 }
 
+bool sw_mount_says(const struct sw_mount *mount, const char *flag)
+{
+    size_t length = strlen(flag);
+
+    for (const char *at = mount->flags; at && *at; at += strcspn(at, "+") + (at[strcspn(at, "+")] != 0))
+        if (strcspn(at, "+") == length && strncmp(at, flag, length) == 0)
+            return true;
+    return false;
+}
+
 bool sw_mount_is_writable(const struct sw_mount *mount)
 {
-    const char *want = mount->kind == SW_MOUNT_GIT ? "rw" : "ro";
-    bool said = false;
-
-    for (const char *at = mount->flags; at && (at = strstr(at, want)); at += 2)
-        said |= (at == mount->flags || at[-1] == '+') && (at[2] == '\0' || at[2] == '+');
-    return mount->kind == SW_MOUNT_GIT ? said : !said;
+    return mount->kind == SW_MOUNT_GIT ? sw_mount_says(mount, "rw") : !sw_mount_says(mount, "ro");
 }
 
 /* ---- the list ----------------------------------------------------------------------------- */

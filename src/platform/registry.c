@@ -10,9 +10,11 @@
 
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
+extern const struct sw_platform sw_platform_slurm;
 
 static const struct sw_platform *const platforms[] = {
     &sw_platform_local,
+    &sw_platform_slurm,
     &sw_platform_rehearsal,
 };
 

@@ -76,6 +76,20 @@ static void slurm_close(struct sw_link *link)
     free(link);
 }
 
+static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err)
+{
+    int result;
+
+    pthread_mutex_lock(&link->lock);
+    result = sw_ssh_run(link->ssh, call, reply, err);
+    pthread_mutex_unlock(&link->lock);
+    if (result == 0 && reply->exit_code == BUSY)
+        return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
+                       sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
+    return result;
+}
+
 int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
               size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
               struct sw_error *err)
@@ -83,15 +97,17 @@ int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piec
     const struct sw_ssh_call call = { .script = script, .input = input,
                                       .input_count = input_count, .repeatable = repeatable,
                                       .output_limit = (size_t)64 << 20, .timeout_ms = 120000 };
-    int result;
 
-    pthread_mutex_lock(&link->lock);
-    result = sw_ssh_run(link->ssh, &call, reply, err);
-    pthread_mutex_unlock(&link->lock);
-    if (result == 0 && reply->exit_code == BUSY)
-        return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
-                       sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
-    return result;
+    return ask(link, &call, reply, err);
+}
+
+int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+                        struct sw_error *err)
+{
+    const struct sw_ssh_call call = { .script = script, .repeatable = true,
+                                      .output_limit = (size_t)1 << 20, .timeout_ms = 900000 };
+
+    return ask(link, &call, reply, err);
 }
 
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err)
@@ -126,6 +142,7 @@ const struct sw_platform sw_platform_slurm = {
     .summary = "a Slurm cluster, over ssh or from its login node",
     .options = slurm_options,
     .credentials = slurm_credentials,
+    .retries = true,
     .open = slurm_open,
     .close = slurm_close,
     .render = slurm_render,

@@ -121,6 +121,7 @@ int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_r
     add_quoted(&script, names.code, "");
     add_quoted(&script, names.sbatch, "");
     add_quoted(&script, names.meta, "");
+    add_quoted(&script, names.mounts, "");
     if (!keep_results)
         add_quoted(&script, names.results, "");
     sw_buf_add_char(&script, '\n');

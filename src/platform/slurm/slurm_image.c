@@ -231,19 +231,20 @@ void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
     if (image->kind == SLURM_IMAGE_NONE)
         return;
     if (!name || cache->sqsh == SLURM_SQSH_OFF) {
-        slurm_assign(out, "SLIPWAY_IMAGE", pyxis);
+        slurm_set(out, "SLIPWAY_IMAGE", pyxis);
         return;
     }
     file = sw_format("%s/%s", cache->folder, name);
-    slurm_assign(out, "SW_IMAGE", uri + strlen("docker://"));
-    slurm_assign(out, "SW_IMAGE_PYXIS", pyxis);
-    slurm_assign(out, "SW_IMAGE_URI", uri);
-    slurm_assign(out, "SW_IMAGE_FILE", file);
-    slurm_assign(out, "SW_IMAGE_WHEN", when[slurm_image_moves(image) ? cache->latest : 0]);
-    slurm_assign_number(out, "SW_IMAGE_LIMIT", cache->limit_s > 0 ? cache->limit_s : 1800);
-    slurm_assign_number(out, "SW_IMAGE_MUST", cache->sqsh == SLURM_SQSH_REQUIRED);
-    slurm_assign(out, "SW_SUBMITTED", cache->submitted);
-    slurm_assign_patience(out, &cache->patience);
+    slurm_set(out, "SW_IMAGE", uri + strlen("docker://"));
+    slurm_set(out, "SW_IMAGE_PYXIS", pyxis);
+    slurm_set(out, "SW_IMAGE_URI", uri);
+    slurm_set(out, "SW_IMAGE_FILE", file);
+    slurm_set(out, "SW_IMAGE_WHEN", when[slurm_image_moves(image) ? cache->latest : 0]);
+    slurm_set_number(out, "SW_IMAGE_LIMIT", cache->limit_s > 0 ? cache->limit_s : 1800);
+    slurm_set_number(out, "SW_IMAGE_MUST", cache->sqsh == SLURM_SQSH_REQUIRED);
+    slurm_set(out, "SW_IMAGE_TEMP", cache->temp);
+    slurm_set(out, "SW_SUBMITTED", cache->submitted);
+    slurm_set_patience(out, &cache->patience);
     slurm_text_add(out, SLURM_TEXT_IMAGE);
     sw_buf_addf(out, "sw_image || %s\n", or_else);
 }

@@ -72,6 +72,7 @@ struct slurm_cache {
     enum slurm_sqsh sqsh;
     enum slurm_latest latest;
     const char *submitted;    /* a file that is as old as the submit, for REFRESH */
+    const char *temp;         /* where enroot unpacks meanwhile; NULL: TMPDIR of the node */
     int limit_s;              /* one import; 0: 1800 */
     struct slurm_patience patience;
 };

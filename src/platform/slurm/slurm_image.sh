@@ -11,6 +11,7 @@
 #     SW_IMAGE_WHEN   reuse | refresh | digest: what a file in the cache is worth
 #     SW_IMAGE_LIMIT  seconds that one import may take
 #     SW_IMAGE_MUST   1: no image but the converted one
+#     SW_IMAGE_TEMP   where enroot unpacks; empty: the node's own temporary folder
 #     SW_SUBMITTED    a file written when the job was submitted, for `refresh`
 #
 # sw_image sets SLIPWAY_IMAGE, what --container-image gets.
@@ -38,7 +39,7 @@ sw_image_publish() {
 
 # shellcheck disable=SC2317
 sw_image_make() (
-    worker='' temp=$(mktemp -d "${TMPDIR:-/tmp}/slipway-enroot.XXXXXX") || exit 1
+    worker='' temp=$(mktemp -d "${SW_IMAGE_TEMP:-${TMPDIR:-/tmp}}/slipway-enroot.XXXXXX") || exit 1
     part=$SW_IMAGE_FILE.part.${temp##*.}
     trap 'rm -rf "$temp" "$part"' EXIT
     trap '[ -z "$worker" ] || kill "$worker" 2>/dev/null; exit 143' TERM INT HUP

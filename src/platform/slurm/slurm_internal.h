@@ -8,6 +8,9 @@
  *     slurm_shape.c     nodes, GPUs, CPUs, time: what the plan asks for, in Slurm's terms (pure)
  *     slurm_render.c    plan -> batch script                                          (pure)
  *     slurm_task.c      plan -> what each task runs: entrypoint and letter            (pure)
+ *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
+ *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
+ *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
@@ -27,6 +30,7 @@
 #include "core/payload.h"
 #include "net/ssh.h"
 #include "platform/platform.h"
+#include "platform/slurm/slurm_text.h"
 
 enum {
     SLURM_ID_ROOM = 64,
@@ -58,6 +62,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *job_name;                /* what squeue shows */
     char *comment;                 /* which attempt of which job it is */
     char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *sbatch;
+    char *mounts;                  /* file: what --container-mounts gets */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
     char *results;
@@ -98,8 +103,18 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
 json_t *slurm_environment(const struct slurm_job *job);                 /* owned */
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err);
-char *slurm_pyxis_image(const char *image);                             /* owned */
 json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+/* ---- slurm_container.c: image, mounts and retry of the plan, as pieces of the script ----------- */
+
+int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err);
+/* Before the step: the image is there, the mounts are known. */
+int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* For the login node, before the submit: sources of mounts are made sure of. */
+int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 
@@ -181,12 +196,14 @@ struct sw_link {
 int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
               size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
               struct sw_error *err);
+/* The same for what may take minutes; always repeatable. */
+int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+                        struct sw_error *err);
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
-void slurm_set(struct sw_buf *script, const char *name, const char *value);  /* NAME='value' */
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 

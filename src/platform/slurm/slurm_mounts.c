@@ -81,11 +81,11 @@ void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
 {
     if (mounts->count == 0)
         return;
-    slurm_assign(out, "SW_GIT_CACHE", site->cache);
-    slurm_assign_number(out, "SW_GIT_LIMIT", site->limit_s > 0 ? site->limit_s : 600);
-    slurm_assign(out, "SW_MOUNTS", "");
-    slurm_assign(out, "SW_MOUNTS_FILE", site->list);
-    slurm_assign_patience(out, &site->patience);
+    slurm_set(out, "SW_GIT_CACHE", site->cache);
+    slurm_set_number(out, "SW_GIT_LIMIT", site->limit_s > 0 ? site->limit_s : 600);
+    slurm_set(out, "SW_MOUNTS", "");
+    slurm_set(out, "SW_MOUNTS_FILE", site->list);
+    slurm_set_patience(out, &site->patience);
     slurm_text_add(out, SLURM_TEXT_MOUNTS);
     for (size_t i = 0; i < mounts->count; i++) {
         if (mounts->items[i].kind == SW_MOUNT_GIT)

@@ -37,6 +37,7 @@ void slurm_names_init(struct slurm_names *names, const char *base, const char *p
         .letter = sw_format("%s/entrypoints/job_%s.json", base, id),
         .code = sw_format("%s/entrypoints/job_%s.code.tar.gz", base, id),
         .sbatch = sw_format("%s/sbatch/job_%s.sbatch", base, id),
+        .mounts = sw_format("%s/meta/%s.mounts", base, id),
         .state = sw_format("%s/meta/%s.%d", base, id, attempt),
         .logs = sw_format("%s/slurm-logs/%s%s.%d", base, prefix, id, attempt),
         .results = sw_format("%s/results/%s", base, id),
@@ -48,7 +49,7 @@ void slurm_names_done(struct slurm_names *names)
     char **const all[] = {
         &names->base, &names->job_name, &names->comment, &names->specs, &names->env,
         &names->secrets, &names->meta, &names->entrypoint, &names->letter, &names->code,
-        &names->sbatch, &names->state, &names->logs, &names->results,
+        &names->sbatch, &names->mounts, &names->state, &names->logs, &names->results,
     };
 
     for (size_t i = 0; i < SW_COUNT(all); i++) {

@@ -15,6 +15,7 @@
 
 static const char *const transports[] = { "ssh", "local", NULL };
 static const char *const containers[] = { "auto", "pyxis", "oci", "none", NULL };
+static const char *const latests[] = { "reuse", "refresh", "digest", NULL };
 static const char *const gpu_requests[] = { "gres", "gpus-per-node", NULL };
 static const char *const architectures[] = { "x86_64", "aarch64", NULL };
 
@@ -117,14 +118,13 @@ const struct sw_option slurm_options[] = {
       .help = "a conversion that fails ends the job instead of pulling on every node" },
     { "force_reconvert_latest", SW_FLAG, .initial = "false",
       .env = "SLURM_FORCE_RECONVERT_LATEST", .help = "convert `:latest` images anew every time" },
+    { "sqsh_latest", SW_CHOICE, .choices = latests, .initial = "reuse",
+      .help = "what a converted `:latest` is worth: any, one made after the submit, or the tag's "
+              "own digest" },
     { "sqsh_cache_dir", SW_TEXT, .env = "SLURM_SQSH_CACHE_DIR",
       .help = "where converted images are kept; the base folder when not given" },
-    { "conversion_partition", SW_TEXT, .initial = "cpu", .env = "SLURM_CONVERSION_PARTITION",
-      .help = "queue in which images are converted" },
     { "conversion_timeout_minutes", SW_WHOLE, .initial = "30", .least = 1, .most = 1440,
       .env = "SLURM_CONVERSION_TIMEOUT_MINUTES", .help = "how long that may take" },
-    { "conversion_memory_gb", SW_WHOLE, .initial = "32", .least = 1, .most = 4096,
-      .env = "SLURM_CONVERSION_MEMORY_GB", .help = "memory that it gets" },
     { "enroot_temp_path", SW_TEXT, .env = "SLURM_ENROOT_TEMP_PATH",
       .help = "where enroot unpacks meanwhile" },
 

@@ -59,10 +59,8 @@ static int check_known_queues(const struct sw_plan *plan, const struct slurm_sha
 
 static int check_container(const struct sw_plan *plan, struct sw_error *err)
 {
-    const char *how = sw_json_str(plan->options, "container");
-
-    if (!plan->image && (sw_text_same(how, "pyxis") || sw_text_same(how, "oci")))
-        return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image", how);
+    if (slurm_container_preflight(plan, err) < 0)
+        return -1;
     if (plan->launcher == SW_LAUNCHER_RAY) {
         sw_fail(err, SW_E_UNSUPPORTED, "launcher 'ray' is not available on slurm");
         return sw_hint(err, "use 'torchrun', 'mpi', or 'none' and start it in the command");
@@ -94,8 +92,9 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     const char *base = slurm_base(link, plan->options, err);
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, entrypoint = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf mounts = SW_BUF_INIT;
     sw_auto(sw_payload) struct sw_payload *letter = NULL;
-    sw_auto(json) json_t *document = NULL;
+    sw_auto(json) json_t *document = NULL, *all = NULL;
     sw_autofree char *text = NULL;
     struct slurm_shape shape;
     struct slurm_job job;
@@ -106,11 +105,15 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
                               .runner = "slipway-runner" };
     letter = slurm_letter(&job, err);
-    if (!letter || slurm_batch(&batch, &job, err) < 0)
+    if (!letter || slurm_batch(&batch, &job, err) < 0 ||
+        slurm_mounts_shown(&mounts, &job, err) < 0)
         return NULL;
     slurm_entrypoint(&entrypoint, &job);
     document = sw_payload_to_json(letter);
     text = sw_json_dump_pretty(document);
-    return json_pack("[o, o, o]", shown(names.sbatch, sw_buf_text(&batch)),
-                     shown(names.entrypoint, sw_buf_text(&entrypoint)), shown(names.letter, text));
+    all = json_pack("[o, o, o]", shown(names.sbatch, sw_buf_text(&batch)),
+                    shown(names.entrypoint, sw_buf_text(&entrypoint)), shown(names.letter, text));
+    if (json_array_size(plan->mounts) > 0)
+        json_array_append_new(all, shown("mounts", sw_buf_text(&mounts)));
+    return sw_take(all);
 }

@@ -177,18 +177,6 @@ static int add_life(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 
 /* ---- the values of this job -------------------------------------------------------------------- */
 
-void slurm_set(struct sw_buf *script, const char *name, const char *value)
-{
-    sw_buf_addf(script, "%s=", name);
-    sw_buf_add_quoted(script, value ? value : "");
-    sw_buf_add_char(script, '\n');
-}
-
-static void set_number(struct sw_buf *out, const char *name, int64_t value)
-{
-    sw_buf_addf(out, "%s=%lld\n", name, (long long)value);
-}
-
 static void add_values(struct sw_buf *out, const struct slurm_job *job)
 {
     const struct slurm_names *names = job->names;
@@ -199,7 +187,7 @@ static void add_values(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_results", names->results);
     slurm_set(out, "slipway_secrets", names->secrets);
     slurm_set(out, "slipway_entrypoint", names->entrypoint);
-    set_number(out, "slipway_limit", job->shape->soft_s);
+    slurm_set_number(out, "slipway_limit", job->shape->soft_s);
     sw_buf_addf(out, "export SLIPWAY_JOB_ID=%s SLIPWAY_ATTEMPT=%d\n", job->plan->job_id,
                 job->attempt);
 }
@@ -216,63 +204,7 @@ static void add_rendezvous(struct sw_buf *out, const struct slurm_job *job)
 
 /* ---- srun -------------------------------------------------------------------------------------- */
 
-char *slurm_pyxis_image(const char *image)
-{
-    const char *slash = strchr(image, '/'), *mark = strpbrk(image, ".:");
-
-    if (image[0] == '/' || sw_text_starts(image, "./") || sw_text_starts(image, "docker://") ||
-        sw_text_starts(image, "dockerd://") || strchr(image, '#'))
-        return sw_strdup(image);
-    if (!slash || !mark || mark > slash)
-        return sw_strdup(image);
-    return sw_format("%.*s#%s", (int)(slash - image), image, slash + 1);
-}
-
-static bool uses_pyxis(const struct sw_plan *plan)
-{
-    const char *how = sw_json_str(plan->options, "container");
-
-    return plan->image && (sw_text_empty(how) || sw_text_same(how, "auto") ||
-                           sw_text_same(how, "pyxis"));
-}
-
-static void add_flag(struct sw_buf *out, bool on, const char *name)
-{
-    sw_buf_addf(out, " --%s%s", on ? "" : "no-", name);
-}
-
-static void add_mounts(struct sw_buf *out, const struct slurm_job *job)
-{
-    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
-    sw_autofree char *site = slurm_joined(job->plan->options, "container_mounts");
-
-    sw_buf_addf(&all, "%s:%s", job->names->base, job->names->base);
-    if (site)
-        sw_buf_addf(&all, ",%s", site);
-    sw_buf_add(out, " --container-mounts=");
-    sw_buf_add_quoted(out, sw_buf_text(&all));
-}
-
-static void add_container(struct sw_buf *out, const struct slurm_job *job)
-{
-    const json_t *options = job->plan->options;
-    sw_autofree char *image = slurm_pyxis_image(job->plan->image);
-    sw_autofree char *names = slurm_joined(options, "container_env");
-
-    sw_buf_add(out, " --container-image=");
-    sw_buf_add_quoted(out, image);
-    add_mounts(out, job);
-    add_flag(out, sw_json_bool(options, "mount_home", false), "container-mount-home");
-    add_flag(out, sw_json_bool(options, "remap_root", false), "container-remap-root");
-    add_flag(out, sw_json_bool(options, "image_entrypoint", false), "container-entrypoint");
-    sw_buf_add(out, sw_json_bool(options, "container_writable", true) ? " --container-writable"
-                                                                      : " --container-readonly");
-    sw_buf_addf(out, " --container-env=NNODES,NPROC_PER_NODE,NUM_GPU_PER_NODE,WORLD_SIZE,"
-                "MASTER_ADDR,MASTER_PORT,WORKER_ADDRS,SLIPWAY_JOB_ID,SLIPWAY_ATTEMPT%s%s",
-                names ? "," : "", names ? names : "");
-}
-
-static void add_srun(struct sw_buf *out, const struct slurm_job *job)
+static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options;
     size_t i;
@@ -284,13 +216,14 @@ static void add_srun(struct sw_buf *out, const struct slurm_job *job)
     if (job->plan->launcher == SW_LAUNCHER_MPI)
         sw_buf_addf(out, " --mpi=%s", sw_json_str(options, "mpi") ? sw_json_str(options, "mpi")
                                                                   : "pmix");
-    if (uses_pyxis(job->plan))
-        add_container(out, job);
+    if (slurm_container_step(out, job, err) < 0)
+        return -1;
     json_array_foreach(json_object_get(options, "srun_args"), i, word) {
         sw_buf_add_char(out, ' ');
         sw_buf_add_quoted(out, json_string_value(word));
     }
     sw_buf_add(out, " \\\n        /bin/sh \"$slipway_entrypoint\"\n}\n");
+    return 0;
 }
 
 /* ---- what is the same for every job ------------------------------------------------------------- */
@@ -325,6 +258,37 @@ static const char claim_text[] =
     "MASTER_ADDR=${slipway_nodes%%$'\\n'*}\n"
     "WORKER_ADDRS=${slipway_nodes//$'\\n'/,}\n"
     "export MASTER_ADDR WORKER_ADDRS\n";
+
+/* In case of no accounting, and for what accounting does not know. */
+static const char last_word_text[] =
+    "\nslipway_last_word() {\n"
+    "    printf '{\"exit_code\":%d,\"signal\":%d,\"reason\":\"%s\",\"failed_replica\":%d,"
+    "\"message\":%s,\"started\":%d,\"ended\":%d,\"runs\":%d,\"nodes\":\"%s\"}\\n' \\\n"
+    "        \"$slipway_code\" \"$slipway_signal\" \"$slipway_reason\" \"$slipway_failed\" "
+    "\"$slipway_message\" \\\n"
+    "        \"$slipway_started\" \"$(date +%s)\" $((SLIPWAY_ATTEMPT - SW_FIRST + 1)) "
+    "\"$SLURM_JOB_NODELIST\" >\"$slipway_own/exit.new\" &&\n"
+    "        mv \"$slipway_own/exit.new\" \"$slipway_own/exit\"\n"
+    "    [ -n \"$slipway_task\" ] || rm -f \"$slipway_secrets\"\n"
+    "}\n"
+    "slipway_signal=0 slipway_failed=-1\n"
+    "slipway_give_up() {\n"
+    "    slipway_code=$1 slipway_reason=$2 slipway_message=$3\n"
+    "    [ \"$1\" = 75 ] || ! sw_retry \"$1\" \"$2\" '' || exit \"$1\"\n"
+    "    slipway_last_word\n"
+    "    exit \"$1\"\n"
+    "}\n";
+
+/* The next run of a job that failed keeps its claim and its records. */
+static const char handed_text[] =
+    "sw_handed() {\n"
+    "    ln -s \"$1\" \"$slipway_own/claim.new\" && mv -T \"$slipway_own/claim.new\" "
+    "\"$slipway_own/claim\"\n"
+    "    echo \"$1\" >\"$slipway_state/job.new\" && mv \"$slipway_state/job.new\" "
+    "\"$slipway_state/job\"\n"
+    "}\n"
+    "sw_begin\n"
+    "! sw_used_up || slipway_give_up 75 node-lost '\"its retries are used up\"'\n";
 
 static const char life_text[] =
     "\nslipway_why=\n"
@@ -375,17 +339,14 @@ static const char end_text[] =
     "    done\n"
     "fi\n";
 
-static const char last_word_text[] =
-    "\nslipway_last_word() {\n"
-    "    printf '{\"exit_code\":%d,\"signal\":%d,\"reason\":\"%s\",\"failed_replica\":%d,"
-    "\"message\":%s,\"started\":%d,\"ended\":%d,\"runs\":%d,\"nodes\":\"%s\"}\\n' \\\n"
-    "        \"$slipway_code\" \"$slipway_signal\" \"$slipway_reason\" \"$slipway_failed\" "
-    "\"$slipway_message\" \\\n"
-    "        \"$slipway_started\" \"$(date +%s)\" $((${SLURM_RESTART_COUNT:-0} + 1)) "
-    "\"$SLURM_JOB_NODELIST\" >\"$slipway_own/exit.new\" &&\n"
-    "        mv \"$slipway_own/exit.new\" \"$slipway_own/exit\"\n"
-    "    [ -n \"$slipway_task\" ] || rm -f \"$slipway_secrets\"\n"
-    "}\n"
+/* Where the first rank that failed was. */
+static const char next_text[] =
+    "\nslipway_node=\n"
+    "[ \"$slipway_failed\" = -1 ] || read -r slipway_value slipway_node "
+    "<\"$slipway_own/rank-$slipway_failed\"\n"
+    "[ \"$slipway_why\" != term ] || slipway_reason=term\n"
+    "! sw_retry \"$slipway_code\" \"$slipway_reason\" \"$slipway_node\" || exit \"$slipway_code\"\n"
+    "[ \"$slipway_why\" != term ] || slipway_reason=$SW_REASON\n"
     "slipway_last_word\n"
     "exit \"$slipway_code\"\n";
 
@@ -410,11 +371,16 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
     sw_buf_add(out, "\n# Made by slipway; a repeated submit writes the same.\n");
     add_values(out, job);
     sw_buf_add(out, claim_text);
+    if (slurm_job_retry(out, job, err) < 0)
+        return -1;
+    sw_buf_add(out, last_word_text);
+    sw_buf_add(out, handed_text);
     add_rendezvous(out, job);
     add_setup(out, job->plan->options);
-    add_srun(out, job);
+    if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)
+        return -1;
     sw_buf_add(out, life_text);
     sw_buf_add(out, end_text);
-    sw_buf_add(out, last_word_text);
+    sw_buf_add(out, next_text);
     return 0;
 }

@@ -69,29 +69,36 @@ static bool goes_on_after_time(const struct slurm_retry *retry)
                              : sw_text_same(sw_json_str(retry->checkpoint, "resume"), "auto");
 }
 
-int slurm_retry_begin(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err)
+static void assign_text(struct sw_buf *out, const char *name, const char *text)
+{
+    sw_buf_addf(out, "%s=\"%s\"\n", name, text);
+}
+
+int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err)
 {
     sw_autofree char *on = joined(json_object_get(retry->retry, "on"));
     int64_t low_s = 0, high_s = 0;
 
     if (read_wait(sw_json_str(retry->retry, "wait"), &low_s, &high_s, err) < 0)
         return -1;
-    slurm_assign(out, "SW_JOB", retry->job_id);
-    slurm_assign(out, "SW_RECORD", retry->record);
-    slurm_assign(out, "SW_SCRIPT", retry->script);
-    slurm_assign(out, "SW_LOGS", retry->log_dir);
-    slurm_assign(out, "SW_RUNNER", retry->runner);
-    slurm_assign(out, "SW_EXCLUDE", retry->exclude);
-    slurm_assign(out, "SW_ON", on);
-    slurm_assign_number(out, "SW_MAX", sw_json_int(retry->retry, "max", SLURM_RETRIES));
-    slurm_assign_number(out, "SW_LOW", low_s);
-    slurm_assign_number(out, "SW_HIGH", high_s);
-    slurm_assign_number(out, "SW_AVOID", sw_json_bool(retry->retry, "avoid_bad_nodes", true));
-    slurm_assign_number(out, "SW_TIME", goes_on_after_time(retry));
-    slurm_assign_number(out, "SW_AHEAD", retry->ahead_s > 0 ? retry->ahead_s : SLURM_AHEAD_S);
-    slurm_assign_number(out, "SW_GPUS", retry->gpus);
+    assign_text(out, "SW_RECORD", retry->record);
+    assign_text(out, "SW_OUT", retry->out);
+    assign_text(out, "SW_ERR", retry->err);
+    assign_text(out, "SW_CANCELED", retry->canceled);
+    slurm_set(out, "SW_SCRIPT", retry->script);
+    slurm_set(out, "SW_NAME", retry->name);
+    slurm_set(out, "SW_COMMENT", retry->comment);
+    slurm_set(out, "SW_RUNNER", retry->runner);
+    slurm_set(out, "SW_EXCLUDE", retry->exclude);
+    slurm_set(out, "SW_ON", on);
+    slurm_set_number(out, "SW_FIRST", retry->first);
+    slurm_set_number(out, "SW_MAX", sw_json_int(retry->retry, "max", SLURM_RETRIES));
+    slurm_set_number(out, "SW_LOW", low_s);
+    slurm_set_number(out, "SW_HIGH", high_s);
+    slurm_set_number(out, "SW_AVOID", sw_json_bool(retry->retry, "avoid_bad_nodes", true));
+    slurm_set_number(out, "SW_TIME", goes_on_after_time(retry));
+    slurm_set_number(out, "SW_GPUS", retry->gpus);
     slurm_text_add(out, SLURM_TEXT_RETRY);
-    sw_buf_add(out, "sw_begin\n");
     return 0;
 }
 

@@ -4,8 +4,8 @@
  * attempts left behind.
  *
  * The batch script numbers its attempts, asks the runner what a failure was (the same rules as the
- * client's), and requeues itself or submits its own successor. `meta/ID.attempts` tells about it:
- * one job id, numbered attempts, Slurm's job id and the logs of each (docs/decisions/0027).
+ * client's), and requeues itself or submits its own successor. A record tells about it: one job id,
+ * numbered attempts, Slurm's job id and the part of the logs of each (docs/decisions/0027).
  *
  * Pure: no I/O.
  */
@@ -20,28 +20,26 @@
 #include "base/json.h"
 
 #define SLURM_RETRIES 10                 /* when the job file says nothing (MAX_JOB_RETRIES) */
-#define SLURM_AHEAD_S 120                /* --signal=B:USR1@120 */
 
 struct slurm_retry {
-    const char *job_id;
-    const char *record;                  /* file of the attempts: meta/ID.attempts */
+    /* Shell text, put between double quotes: the batch script's own variables may stand in it. */
+    const char *record;                  /* file of the runs */
+    const char *out, *err;               /* its logs */
+    const char *canceled;                /* a file that means: no next run */
+    /* Values. */
     const char *script;                  /* the batch script's own path, for a successor */
-    const char *log_dir;                 /* slurm-logs: ID-JOBID/main.out and main.err below it */
+    const char *name, *comment;          /* by which its jobs are found in the queue */
     const char *runner;                  /* path on the shared file system */
     const char *exclude;                 /* nodes that the job avoids anyway; NULL: none */
     const json_t *retry;                 /* the job file's `retry`; NULL: not given */
     const json_t *checkpoint;            /* the job file's `checkpoint`; NULL: not given */
+    int first;                           /* number of the first run */
     int gpus;
-    int ahead_s;                         /* how early USR1 comes; 0: SLURM_AHEAD_S */
 };
 
-/* Shell text for the top of the batch script; SLURM_TEXT_ONCE has to stand before it. Afterwards
- * SLIPWAY_ATTEMPT is exported, `sw_step COMMAND...` runs the job, and SLURM_RETRY_END is the last
- * line. A script that gives up before sets SW_EXIT and SW_REASON and calls sw_finish, too. */
-int slurm_retry_begin(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
-#define SLURM_RETRY_END "sw_finish\n"
-/* Text for `or_else` places: the job ends, with a reason that the rules know. */
-#define SLURM_GIVE_UP(reason) "{ SW_EXIT=78 SW_REASON=" reason "; sw_finish; }"
+/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. SLURM_TEXT_ONCE has to
+ * stand before it. */
+int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
 
 /* ---- what the attempts left behind ---------------------------------------------------------- */
 

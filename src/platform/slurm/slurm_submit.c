@@ -390,6 +390,24 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, const st
     return explain(sw_buf_text(&reply.errors), err);
 }
 
+/* A round trip of its own, and only for jobs with mounts: a clone may take minutes. */
+static int stage_mounts(struct sw_link *link, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (json_array_size(job->plan->mounts) == 0)
+        return 0;
+    if (slurm_mounts_script(&script, job, err) < 0 ||
+        slurm_ask_patiently(link, sw_buf_text(&script), &reply, err) < 0)
+        return -1;
+    if (reply.exit_code == 0)
+        return 0;
+    sw_fail(err, SW_E_SPEC, "a mount cannot be had: %.400s", sw_buf_text(&reply.errors));
+    return sw_hint(err, "sources are paths of the cluster, or repositories that its login host can "
+                        "read; nothing was submitted");
+}
+
 int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
                  struct sw_error *err)
@@ -409,6 +427,8 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     runner = sw_format("%s/runner/%s", base, cargo.runner_name);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
                               .runner = runner };
+    if (stage_mounts(link, &job, err) < 0)
+        return -1;
     result = send_once(link, &job, &cargo, false, receipt, err);
     if (result == 1)
         result = send_once(link, &job, &cargo, true, receipt, err);

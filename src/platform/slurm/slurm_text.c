@@ -41,22 +41,22 @@ void slurm_text_add(struct sw_buf *out, enum slurm_text which)
         sw_buf_add(out, *line);
 }
 
-void slurm_assign(struct sw_buf *out, const char *name, const char *value)
+void slurm_set(struct sw_buf *out, const char *name, const char *value)
 {
     sw_buf_addf(out, "%s=", name);
     sw_buf_add_quoted(out, value ? value : "");
     sw_buf_add_char(out, '\n');
 }
 
-void slurm_assign_number(struct sw_buf *out, const char *name, long long value)
+void slurm_set_number(struct sw_buf *out, const char *name, long long value)
 {
     sw_buf_addf(out, "%s=%lld\n", name, value);
 }
 
-void slurm_assign_patience(struct sw_buf *out, const struct slurm_patience *patience)
+void slurm_set_patience(struct sw_buf *out, const struct slurm_patience *patience)
 {
-    slurm_assign_number(out, "SW_LEASE", patience->lease_s > 0 ? patience->lease_s : 60);
-    slurm_assign_number(out, "SW_BEAT", patience->beat_s > 0 ? patience->beat_s : 10);
-    slurm_assign_number(out, "SW_PATIENCE", patience->wait_s > 0 ? patience->wait_s : 3600);
-    slurm_assign_number(out, "SW_STEP", 1);
+    slurm_set_number(out, "SW_LEASE", patience->lease_s > 0 ? patience->lease_s : 60);
+    slurm_set_number(out, "SW_BEAT", patience->beat_s > 0 ? patience->beat_s : 10);
+    slurm_set_number(out, "SW_PATIENCE", patience->wait_s > 0 ? patience->wait_s : 3600);
+    slurm_set_number(out, "SW_STEP", 1);
 }

@@ -20,8 +20,8 @@ enum slurm_text {
 
 void slurm_text_add(struct sw_buf *out, enum slurm_text which);
 /* NAME='value' and a newline; NULL counts as empty. */
-void slurm_assign(struct sw_buf *out, const char *name, const char *value);
-void slurm_assign_number(struct sw_buf *out, const char *name, long long value);
+void slurm_set(struct sw_buf *out, const char *name, const char *value);
+void slurm_set_number(struct sw_buf *out, const char *name, long long value);
 
 /* How long one waits for another who makes the same thing; 0 in a field: as the table says. */
 struct slurm_patience {
@@ -29,6 +29,6 @@ struct slurm_patience {
     int beat_s;               /* how often an owner shows that it lives: 10 */
     int wait_s;               /* how long anybody waits at all: 3600 */
 };
-void slurm_assign_patience(struct sw_buf *out, const struct slurm_patience *patience);
+void slurm_set_patience(struct sw_buf *out, const struct slurm_patience *patience);
 
 #endif

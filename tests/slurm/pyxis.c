@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -342,7 +343,8 @@ static int find_image(char *file, size_t size, spank_t spank)
 {
     static const char *const schemes[] = { "docker://", "dockerd://", "podman://" };
     char uri[PATH_MAX], words[4096], path[PATH_MAX];
-    char *const import[] = { (char *)"enroot", (char *)"import", (char *)"-o", file, (char *)"--", uri, NULL };
+    char *const import[] = { (char *)"enroot", (char *)"import", (char *)"-o", file, (char *)"--", uri,
+                             NULL };
     bool named = false;
 
     if (*asked.image == '/' || strncmp(asked.image, "./", 2) == 0) {
@@ -431,7 +433,7 @@ static int step_identity(spank_t spank)
     return 0;
 }
 
-/* As root: the folders. A SPANK plugin runs with the user's effective id in user_init, later. */
+/* The folders, once for all tasks of the node. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -450,18 +452,21 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
     return 0;
 }
 
-int slurm_spank_user_init(spank_t spank, int argc, char **argv)
+/* By the first task of the node; the others find it done. Pyxis does it in a task, too: what fails
+ * earlier would leave srun with exit code 0. */
+static int have_root(spank_t spank)
 {
-    char inside[PATH_MAX + 32];
+    char inside[PATH_MAX + 32], lock[PATH_MAX + 32];
+    int fd, result;
 
-    (void)argc, (void)argv;
-    if (!wanted())
-        return 0;
+    snprintf(lock, sizeof lock, "%s/lock", step_folder);
     snprintf(inside, sizeof inside, "%s/etc", root);
-    if (access(inside, F_OK) < 0 && unpack(spank) < 0)
-        return -1;
-    take_environment(spank);
-    return 0;
+    fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return refuse("cannot lock the folder of the step");
+    result = access(inside, F_OK) == 0 ? 0 : unpack(spank);
+    close(fd);
+    return result;
 }
 
 /* ---- entering, in each task ------------------------------------------------------------------------ */
@@ -492,7 +497,8 @@ static int bind_one(const char *from, const char *to, unsigned long flags, unsig
 
 static int bind_all(spank_t spank)
 {
-    static const char *const always[] = { "/proc", "/sys", "/dev", "/etc/hosts", "/etc/passwd", "/etc/group" };
+    static const char *const always[] = { "/proc", "/sys", "/dev", "/etc/hosts", "/etc/passwd",
+                                          "/etc/group" };
     char home[PATH_MAX];
 
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
@@ -521,12 +527,15 @@ static int bind_batch_script(spank_t spank)
     return bind_one(words[0], words[0], 0, 0);
 }
 
-/* As root, the mounts. Slurm changes to the job's folder after this, so the root is entered later. */
+/* As root, the image and the mounts. Slurm changes to the job's folder after this, so the root is entered later. */
 int slurm_spank_task_init_privileged(spank_t spank, int argc, char **argv)
 {
     (void)argc, (void)argv;
-    if (!asked.image && !asked.name)
+    if (!wanted())
         return 0;
+    if (have_root(spank) < 0)
+        return -1;
+    take_environment(spank);
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount(root, root, NULL, MS_BIND, NULL) < 0)
         return refuse("couldn't unshare mount namespace");
@@ -590,8 +599,9 @@ int slurm_spank_task_exit(spank_t spank, int argc, char **argv)
     static uint32_t ended;
     uint32_t tasks = 1;
     char words[4096];
-    char *const save[] = { (char *)"mksquashfs", root, asked.save, (char *)"-no-progress", (char *)"-noappend",
-                           (char *)"-comp", (char *)"gzip", (char *)"-Xcompression-level", (char *)"1", NULL };
+    char *const save[] = { (char *)"mksquashfs", root, asked.save, (char *)"-no-progress",
+                           (char *)"-noappend", (char *)"-comp", (char *)"gzip",
+                           (char *)"-Xcompression-level", (char *)"1", NULL };
 
     (void)argc, (void)argv;
     spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks);

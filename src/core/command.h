@@ -28,4 +28,8 @@ char *sw_command_fill(const char *command, const char *config_path, const char *
  * quotes, whatever it holds. True, False, None and lists are written as Python does. Owned. */
 char *sw_command_with_args(const char *command, const json_t *args, const json_t *flags);
 
+/* A torchrun command from the user's one, for ranks that have $NODE_RANK, $MASTER_ADDR and $MASTER_PORT;
+ * NULL: it is not a python command, left as it is. Owned. */
+char *sw_command_torchrun(const char *command, int nodes, int per_node);
+
 #endif

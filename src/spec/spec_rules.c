@@ -108,6 +108,7 @@ static const struct spec_rule rules[] = {
       "{\"pattern\": \"^[A-Za-z0-9][A-Za-z0-9._/-]*$\"}" },
     { "inputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
     { "outputs", SPEC_ON_KEYS, is_safe_path, "a path without '..'", PATH_SCHEMA },
+    { "mounts", SPEC_ON_EACH, is_not_blank, "a mount", NOT_BLANK_SCHEMA },
     { "retry.wait", SPEC_ON_VALUE, is_duration_or_range,
       "a duration such as 30s, or a range such as 30s..10m", "{\"pattern\": \"^[0-9]\"}" },
     { "notify.webhook", SPEC_ON_VALUE, is_web_address, "an address that begins with https://",

@@ -35,7 +35,7 @@
 enum {
     LOCAL_RECORD_MAX = 8 * 1024 * 1024,
     LOCAL_REPLICAS_MAX = 128,
-    LOCAL_INDEX_EVERY_MS = 100,      /* the index of a log tells times this exactly */
+    
 };
 
 struct sw_link {
@@ -105,8 +105,6 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
                                  int attempt, struct sw_error *err);
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-/* A torchrun command from the user's one; NULL: it is not a python command, left as it is. */
-char *local_torchrun(const char *command, int nodes, int per_node);
 
 /* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "core/command.h"
 #include "platform/local/local_internal.h"
 
 static struct local_paths *some_paths(const char *results)
@@ -139,7 +140,7 @@ static void torchrun_stands_before_python_commands_only(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(torch_rows); i++) {
-        sw_autofree char *got = local_torchrun(torch_rows[i].in, 2, 4);
+        sw_autofree char *got = sw_command_torchrun(torch_rows[i].in, 2, 4);
         sw_autofree char *want =
             !torch_rows[i].out ? NULL
                                : sw_format("torchrun --nnodes 2 --nproc-per-node 4"

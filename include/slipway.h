@@ -85,6 +85,7 @@ SW_API void sw_text_free(char *text);
 /* ---- session ------------------------------------------------------------------------ */
 
 struct sw_session;
+struct sw_copy_progress;
 
 struct sw_open_options {
     size_t size;              /* sizeof(struct sw_open_options) */
@@ -95,6 +96,11 @@ struct sw_open_options {
     bool read_only;           /* never create or change the store */
     void (*warn)(void *context, const char *text);   /* words for a person; NULL: dropped */
     void *warn_context;
+    /* While something travels that a job needs before it can start (its image): what it is
+     * ("pulling NAME") and how far it is; layers count as files. About ten times a second, on the
+     * thread that submits. Non-zero stops it, and the submit fails. NULL: nobody is told. */
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
 };
 
 /* Open the job store (made on first use). Cheap: no network, no platform is touched. */

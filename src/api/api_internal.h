@@ -29,9 +29,11 @@ struct sw_session {
     struct sw_crew *crew;          /* likewise */
     char *state_dir, *project_dir, *profile;
 
-    pthread_mutex_t warn_lock;     /* guards these two: after sw_close() nobody is warned */
+    pthread_mutex_t warn_lock;     /* guards these: after sw_close() nobody is told anything */
     void (*warn)(void *context, const char *text);
     void *warn_context;
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
 
     pthread_mutex_t lock;          /* guards what follows */
     struct sw_profiles *profiles;  /* read when first needed */

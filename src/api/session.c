@@ -44,6 +44,10 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     session->profile = sw_strdup(options->profile);
     session->warn = options->warn;
     session->warn_context = options->warn_context;
+    if (options->size >= sizeof *options) {      /* a caller of an older version has none */
+        session->progress = options->progress;
+        session->progress_context = options->progress_context;
+    }
     session->references = 1;
     session->read_only = options->read_only;
     session->crew = sw_crew_new();
@@ -93,6 +97,7 @@ void sw_close(struct sw_session *session)
         return;
     pthread_mutex_lock(&session->warn_lock);
     session->warn = NULL;
+    session->progress = NULL;
     pthread_mutex_unlock(&session->warn_lock);
     let_go(session);
 }
@@ -105,6 +110,19 @@ void api_warn(void *context, const char *text)
     if (session->warn)
         session->warn(session->warn_context, text);
     pthread_mutex_unlock(&session->warn_lock);
+}
+
+static int pass_progress_on(void *context, const char *what,
+                            const struct sw_copy_progress *progress)
+{
+    struct sw_session *session = context;
+    int stop = 0;
+
+    pthread_mutex_lock(&session->warn_lock);
+    if (session->progress)
+        stop = session->progress(session->progress_context, what, progress);
+    pthread_mutex_unlock(&session->warn_lock);
+    return stop;
 }
 
 const struct sw_spec_platform *api_spec_platforms(size_t *count)
@@ -174,7 +192,8 @@ static struct sw_link *find_or_open(struct sw_session *session, const struct sw_
 {
     sw_auto(json) json_t *options = NULL;
     struct sw_place_config config = { .state_dir = session->state_dir, .warn = api_warn,
-                                      .warn_context = session };
+                                      .warn_context = session, .progress = pass_progress_on,
+                                      .progress_context = session };
     struct sw_link *link;
 
     for (size_t i = 0; i < session->link_count; i++)

@@ -25,6 +25,7 @@ struct cli {
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
     struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
+    bool sending;                    /* a job is on its way: show what travels before it */
     bool read_only;                  /* the store is neither made nor changed */
     struct sw_session *session;      /* NULL until cli_session() */
     int exit_status;                 /* what a verb that succeeded ends with; the job's own code */

@@ -12,7 +12,13 @@ int cli_transfer(void *context, const struct sw_copy_progress *progress);
 /* Take the bar away again. */
 void cli_transfer_end(const struct cli *cli);
 
-/* The line itself, pure; for tests. */
+/* The same for what travels before a job starts: `what` is "pulling NAME", its parts are layers. */
+int cli_transfer_named(const struct cli *cli, const char *what,
+                       const struct sw_copy_progress *progress);
+
+/* The lines themselves, pure; for tests. */
 void cli_transfer_line(const struct sw_copy_progress *progress, size_t width, struct sw_buf *out);
+void cli_transfer_named_line(const char *what, const struct sw_copy_progress *progress,
+                             size_t width, struct sw_buf *out);
 
 #endif

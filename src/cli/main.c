@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_transfer.h"
 
 extern const struct command command_run, command_plan, command_ps, command_status, command_why,
     command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
@@ -85,6 +86,13 @@ static void warn(void *context, const char *text)
     cli_warn(context, "%s", text);
 }
 
+static int progress(void *context, const char *what, const struct sw_copy_progress *progress)
+{
+    const struct cli *cli = context;
+
+    return cli->sending ? cli_transfer_named(cli, what, progress) : 0;
+}
+
 struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
 {
     struct sw_open_options options = {
@@ -94,6 +102,8 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
         .read_only = cli->read_only,
         .warn = warn,
         .warn_context = cli,
+        .progress = progress,
+        .progress_context = cli,
     };
 
     if (!cli->session)

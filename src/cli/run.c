@@ -7,6 +7,7 @@
 #include "cli/cli_attach.h"
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
+#include "cli/cli_transfer.h"
 
 struct run_options {
     bool detach;
@@ -27,9 +28,15 @@ static const struct cli_flag run_flags[] = {
 static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
                   struct sw_error *err)
 {
+    int result;
+
     id[0] = '\0';
     cli_interrupt_catch();
-    if (sw_submit(cli->session, request, id, err) == 0)
+    cli->sending = true;
+    result = sw_submit(cli->session, request, id, err);
+    cli->sending = false;
+    cli_transfer_end(cli);
+    if (result == 0)
         return 0;
     if (id[0])
         cli_say(cli, "the job is remembered as %s: 'slipway status %s' tells what is known", id,

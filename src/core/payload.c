@@ -31,7 +31,7 @@ static const struct field {
     ROW(outputs, DOCUMENT),   ROW(exclude, DOCUMENT),  ROW(config, DOCUMENT),
     ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
-    ROW(checkpoint, DOCUMENT),
+    ROW(checkpoint, DOCUMENT), ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG),
 #undef ROW
 };
 
@@ -72,6 +72,8 @@ json_t *sw_payload_to_json(const struct sw_payload *payload)
         json_object_set_new(json, "config_format",
                             json_string(format_words[payload->config_format]));
     json_object_set_new(json, "grace_ms", json_integer(payload->grace_ms));
+    if (payload->time_ms)
+        json_object_set_new(json, "time_ms", json_integer(payload->time_ms));
     return json;
 }
 
@@ -111,6 +113,7 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     read_fields(payload, json);
     payload->filled |= version == 1;          /* its writer filled them in itself */
     payload->grace_ms = sw_json_int(json, "grace_ms", 10000);
+    payload->time_ms = sw_json_int(json, "time_ms", 0);
     for (size_t i = 0; format && i < SW_COUNT(format_words); i++)
         if (strcmp(format, format_words[i]) == 0)
             payload->config_format = (enum sw_format)i;

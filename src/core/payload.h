@@ -48,7 +48,11 @@ struct sw_payload {
                                  "extract_to_parent"}: places of config or args */
     json_t *config_outputs;   /* array of {"key", "type"} */
     json_t *checkpoint;       /* {"dir", "resume"}; or NULL */
+    json_t *entrypoint;       /* words that start the command, as an image's ENTRYPOINT; or NULL */
+    char *peers;              /* folder that all ranks share: one that fails ends the others; NULL */
+    bool redact;              /* take secrets out of what the command prints */
     int64_t grace_ms;         /* between TERM and KILL */
+    int64_t time_ms;          /* from the runner's start; then TERM, and exit code 124; 0: none */
 };
 
 struct sw_payload *sw_payload_new(void);

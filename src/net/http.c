@@ -26,6 +26,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
         return NULL;
     http = sw_new(struct sw_http);
     http->curl = curl;
+    http->listener = -1;
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
@@ -33,6 +34,10 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->multi = curl->multi_init();
     if (!http->multi) {
         sw_fail(err, SW_E_INTERNAL, "libcurl cannot be set up");
+        sw_http_close(http);
+        return NULL;
+    }
+    if (http->options.serve && http_serve_open(http, err) < 0) {
         sw_http_close(http);
         return NULL;
     }
@@ -82,6 +87,8 @@ void sw_http_close(struct sw_http *http)
         http->curl->easy_cleanup(http->idle[--http->idle_count]);
     if (http->multi)
         http->curl->multi_cleanup(http->multi);
+    if (http->listener >= 0)
+        close(http->listener);
     free(http->ca_file);
     free(http);
 }
@@ -149,6 +156,8 @@ static int perform(struct sw_http *http, size_t *finished, struct sw_error *err)
     CURLMcode result = http->curl->multi_perform(http->multi, &running);
     const CURLMsg *message;
 
+    if (http->listener >= 0)
+        http_serve_new(http);
     if (result != CURLM_OK)
         return sw_fail(err, SW_E_INTERNAL, "libcurl: %s", http->curl->multi_strerror(result));
     while ((message = http->curl->multi_info_read(http->multi, &left)))

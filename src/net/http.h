@@ -28,6 +28,16 @@ struct sw_http_options {
     bool http2;                  /* many small questions to one https host share one connection;
                                     data moves faster over several of HTTP/1.1 */
     int64_t stall_ms;            /* a transfer that moves nothing this long has failed; 0: 30 s */
+
+    /* Servers that are not just a host and a port. All borrowed as long as the pool lives. */
+    const char *unix_socket;     /* every request goes to this socket, whatever its URL's host */
+    const char *client_cert;     /* PEM files that tell an https server who we are */
+    const char *client_key;
+    bool trust_any;              /* the user asked not to check the server's certificate */
+    /* Each connection is a stream of ours: this gets its far end, to close in any case, and has
+     * somebody there who speaks HTTP on it. Called from sw_http_work(). */
+    void (*serve)(void *context, int fd);
+    void *serve_context;
 };
 
 struct sw_http;
@@ -76,6 +86,7 @@ struct sw_http_request {
     void *sink_context;
     size_t reply_limit;          /* 0: 1 MiB */
     bool large;                  /* much data: worth a big buffer */
+    int64_t stall_ms;            /* 0: the pool's; -1: silence is no failure (a followed log) */
 };
 #define SW_HTTP_REQUEST_INIT { .body_fd = -1 }
 

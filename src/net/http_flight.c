@@ -160,6 +160,30 @@ static void set_trust(struct flight *flight)
         http->curl->easy_setopt(flight->easy, CURLOPT_CAINFO_BLOB, &blob);
 }
 
+/* ---- servers that are not just a host and a port ------------------------------------------------ */
+
+static void set_way(struct flight *flight)
+{
+    const struct curl_door *curl = flight->http->curl;
+    const struct sw_http_options *options = &flight->http->options;
+    CURL *easy = flight->easy;
+
+    if (options->unix_socket)
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
+    if (options->serve)
+        curl->easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, flight->http->listener_name);
+    if (options->unix_socket || options->serve)
+        curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    if (options->client_cert)
+        curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);
+    if (options->client_key)
+        curl->easy_setopt(easy, CURLOPT_SSLKEY, options->client_key);
+    if (options->trust_any) {
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
 static void set_headers(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
@@ -174,6 +198,7 @@ void flight_prepare(struct flight *flight)
 {
     const struct curl_door *curl = flight->http->curl;
     const struct sw_http_options *options = &flight->http->options;
+    int64_t stall_ms = flight->request.stall_ms ? flight->request.stall_ms : options->stall_ms;
     CURL *easy = flight->easy;
 
     curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
@@ -186,8 +211,10 @@ void flight_prepare(struct flight *flight)
     curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl->easy_setopt(easy, CURLOPT_USERAGENT, "slipway/" SW_VERSION);
     curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_ms);
-    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((options->stall_ms + 999) / 1000));
+    if (stall_ms > 0) {
+        curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((stall_ms + 999) / 1000));
+    }
     curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, flight->error);
     curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl->easy_setopt(easy, CURLOPT_HEADERDATA, flight);
@@ -198,6 +225,7 @@ void flight_prepare(struct flight *flight)
         curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, LARGE_BUFFER);
     set_method(flight);
     set_trust(flight);
+    set_way(flight);
     set_headers(flight);
 }
 

@@ -35,11 +35,17 @@ struct sw_http {
     size_t idle_count;
     struct sw_http_options options;
     char *ca_file;                     /* NULL: libcurl's own, or ca_bytes */
+    int listener;                      /* with options.serve; -1: none */
+    char listener_name[16];            /* in the abstract name space, which is not a file's */
 };
 
 /* http_flight.c */
 void flight_prepare(struct flight *flight);
 void flight_judge(struct flight *flight, CURLcode result);
+
+/* http_serve.c: connections to ourselves. */
+int http_serve_open(struct sw_http *http, struct sw_error *err);
+void http_serve_new(struct sw_http *http);       /* hand over what libcurl connected */
 
 /* http_ca.c: an owned path to a certificate bundle, or NULL. */
 char *http_ca_find(const char *wanted);

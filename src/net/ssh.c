@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -306,8 +307,9 @@ struct sw_ssh_stream {
     bool local;
 };
 
-struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command,
-                                         struct sw_error *err)
+/* `given`: the command's input and output, closed here in any case; -1: a new pair. */
+static struct sw_ssh_stream *start_stream(struct sw_ssh *ssh, const char *command, int given,
+                                          struct sw_error *err)
 {
     sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = sw_new(struct sw_ssh_stream);
     sw_auto(ssh_arguments) struct ssh_arguments arguments = { .count = 0 };
@@ -315,6 +317,7 @@ struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command
     int64_t patience = ssh->connect_ms * (int64_t)(ssh->host_count + 1);
 
     stream->process = (struct ssh_process)SSH_PROCESS_NONE;
+    stream->process.in = given;
     if (at_some_host(ssh, need_master, sw_monotonic_ms() + patience, err) < 0)
         return NULL;
     stream->local = ssh->local;
@@ -323,11 +326,32 @@ struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command
     stream->target = (struct sw_ssh_target){ .host = stream->host, .port = ssh->port };
     if (!ssh->local)
         ssh_arguments_make(&arguments, ssh, "no", command);
-    if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list, SSH_SOCKET,
-                          err) < 0)
+    if (ssh_process_start(&stream->process, ssh->local ? local : arguments.list,
+                          given < 0 ? SSH_SOCKET : SSH_GIVEN, err) < 0)
         return NULL;
     ssh->counters.processes++;
     return sw_take(stream);
+}
+
+struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command,
+                                         struct sw_error *err)
+{
+    return start_stream(ssh, command, -1, err);
+}
+
+struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
+                                         struct sw_error *err)
+{
+    return start_stream(ssh, command, fd, err);
+}
+
+bool sw_ssh_stream_over(const struct sw_ssh_stream *stream)
+{
+    siginfo_t info = { 0 };
+
+    return stream->process.pid <= 0 ||
+           waitid(P_PID, (id_t)stream->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+           info.si_pid != 0;
 }
 
 int sw_ssh_stream_fd(const struct sw_ssh_stream *stream)

@@ -115,6 +115,10 @@ int sw_ssh_run(struct sw_ssh *ssh, const struct sw_ssh_call *call, struct sw_ssh
 struct sw_ssh_stream;
 struct sw_ssh_stream *sw_ssh_stream_open(struct sw_ssh *ssh, const char *command,
                                          struct sw_error *err);
+/* The same with a socket that exists already; it is closed here in any case. */
+struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command, int fd,
+                                         struct sw_error *err);
+bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command ended; never waits */
 int sw_ssh_stream_fd(const struct sw_ssh_stream *stream);      /* borrowed */
 int sw_ssh_stream_take_fd(struct sw_ssh_stream *stream);       /* the caller closes it */
 /* Why it ended, in our words, with what the command said on standard error: always -1. */

@@ -19,6 +19,7 @@ enum ssh_wiring {
     SSH_SILENT,                  /* in and out are /dev/null; we read its standard error */
     SSH_PIPES,                   /* a channel for each of the three */
     SSH_SOCKET,                  /* in and out are one socket (`in`), and standard error */
+    SSH_GIVEN,                   /* in and out are the socket in process->in, closed here */
 };
 
 int ssh_process_start(struct ssh_process *process, char *const argv[], enum ssh_wiring wiring,

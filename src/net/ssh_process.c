@@ -37,12 +37,13 @@ static void close_ends(struct ends *ends, int side)
 }
 
 /* Side 0 is ours. Pipes for what we read: a socket cannot be opened by name (/dev/stdout). */
-static int open_ends(struct ends *ends, enum ssh_wiring wiring)
+static int open_ends(struct ends *ends, enum ssh_wiring wiring, int given)
 {
     int pair[2];
 
     memset(ends, -1, sizeof *ends);
-    if (wiring != SSH_SILENT && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->in) < 0)
+    ends->in[1] = given;
+    if (wiring != SSH_SILENT && given < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->in) < 0)
         return -1;
     if (wiring == SSH_PIPES) {
         if (pipe2(pair, O_CLOEXEC) < 0)
@@ -76,7 +77,7 @@ static int spawn(pid_t *pid, char *const argv[], const struct ends *ends, enum s
     } else {
         posix_spawn_file_actions_adddup2(&actions, ends->in[1], 0);
         posix_spawn_file_actions_adddup2(&actions,
-                                         wiring == SSH_SOCKET ? ends->in[1] : ends->out[1], 1);
+                                         wiring == SSH_PIPES ? ends->out[1] : ends->in[1], 1);
     }
     posix_spawn_file_actions_adddup2(&actions, ends->err[1], 2);
     posix_spawnattr_setsigmask(&attributes, &none);
@@ -99,12 +100,12 @@ static void unblock(int fd)
 int ssh_process_start(struct ssh_process *process, char *const argv[], enum ssh_wiring wiring,
                       struct sw_error *err)
 {
+    int failed, given = wiring == SSH_GIVEN ? process->in : -1;
     struct ends ends;
     pid_t pid = 0;
-    int failed;
 
     *process = (struct ssh_process)SSH_PROCESS_NONE;
-    failed = open_ends(&ends, wiring) < 0 ? errno : spawn(&pid, argv, &ends, wiring);
+    failed = open_ends(&ends, wiring, given) < 0 ? errno : spawn(&pid, argv, &ends, wiring);
     close_ends(&ends, 1);
     if (failed) {
         close_ends(&ends, 0);

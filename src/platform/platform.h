@@ -22,6 +22,9 @@ struct sw_place_config {            /* what open() may know; all borrowed for th
     const json_t *options;          /* the platform's block: profile + environment + defaults */
     void (*warn)(void *context, const char *text);
     void *warn_context;
+    /* How far something is that a job waits for (its image); non-zero: stop it. May be NULL. */
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
 };
 
 struct sw_receipt {                 /* what submit gives back */
@@ -47,6 +50,10 @@ struct sw_platform {
 
     /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
     int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+    /* All that this plan needs here, looked at one by one: JSON array of {"check","ok","message",
+     * "fix"}. May take its time; changes nothing. Optional. */
+    json_t *(*checks)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 
     /* Hand over one plan. Called again after a crash: must find the job it already made (every
      * name derives from plan->job_id) instead of making a second one. SW_E_UNREACHABLE means

@@ -100,7 +100,9 @@ static void tell(const struct runner *runner, const struct runner_result *result
     sw_autofree char *path = runner_state_path(runner, name);
 
     sw_file_write(path, pretty, strlen(pretty), 0644, NULL);
-    runner_say("report %s", line);
+    if (!runner->report_path || sw_file_write(runner->report_path, pretty, strlen(pretty), 0644,
+                                              NULL) < 0)
+        runner_say("report %s", line);
 }
 
 static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
@@ -109,7 +111,11 @@ static int collect(struct runner *runner, struct runner_result *result, struct s
                                 result->stopped ? result->stop_at_ms +
                                                       runner->payload->grace_ms / 3 : 0 };
     struct runner_result ended = *result;
-    int outcome = run_phase(runner, &last, &ended, err);
+    int outcome;
+
+    ended.deadline_ms = 0;                   /* the time limit is the command's */
+    ended.stop_wanted = false;
+    outcome = run_phase(runner, &last, &ended, err);
 
     if (outcome < 0 && result->exit_code == 0)
         result->exit_code = RUNNER_IO;       /* results that did not arrive are a failure, too */
@@ -124,15 +130,20 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
     int outcome;
 
     runner_block_signals();
+    if (runner->payload->time_ms > 0)
+        result->deadline_ms = sw_monotonic_ms() + runner->payload->time_ms;
     outcome = run_phase(runner, &prepare, result, &why);
     if (outcome < 0) {
-        result->exit_code = result->stopped ? 128 + SIGTERM : RUNNER_IO;
+        result->exit_code = result->timed_out ? RUNNER_TIME_UP
+                            : result->stopped ? 128 + SIGTERM : RUNNER_IO;
     } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
         result->exit_code = RUNNER_IO;
     } else {
         runner->payload->grace_ms = grace_ms * 2 / 3;
         outcome = runner_run(runner, result, &why);
         runner->payload->grace_ms = grace_ms;
+        if (result->exit_code != 0 && !result->stopped)
+            runner_peers_failed(runner);
         if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
             outcome = -1;
     }

@@ -23,7 +23,7 @@ enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
 struct call {                          /* the command line */
     const struct mode *mode;
-    const char *report, *secrets_file, *cleanup, *payload;
+    const char *report, *secrets_file, *taken_secrets, *cleanup, *payload;
     int secrets_fd;
 };
 
@@ -94,7 +94,8 @@ static int usage(void)
     archive_codecs_describe(&codecs);
     fprintf(stderr,
             "usage: slipway-runner prepare|run|collect|all [--report FILE] [--secrets FILE]\n"
-            "                      [--secrets-fd NUMBER] [--cleanup FOLDER] PAYLOAD\n"
+            "                      [--take-secrets FILE] [--secrets-fd NUMBER]\n"
+            "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--log FILE:FROM]...\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
@@ -114,6 +115,8 @@ static int read_call(int argc, char **argv, struct call *call)
             call->report = argv[i + 1];
         else if (strcmp(argv[i], "--secrets") == 0)
             call->secrets_file = argv[i + 1];
+        else if (strcmp(argv[i], "--take-secrets") == 0)
+            call->taken_secrets = argv[i + 1];
         else if (strcmp(argv[i], "--cleanup") == 0)
             call->cleanup = argv[i + 1];
         else if (strcmp(argv[i], "--secrets-fd") == 0)
@@ -129,17 +132,23 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
 {
     struct sw_payload *payload = read_payload(call->payload, err);
     sw_auto(runner) struct runner *runner = payload ? runner_new(payload) : NULL;
+    sw_autofd int taken = -1;
 
-    if (runner)
-        runner->letter_folder = runner_folder_of(call->payload);
-    if (!runner || runner_take_secrets(payload, call->secrets_file, call->secrets_fd, err) < 0)
+    if (!runner)
+        return -1;
+    runner->letter_folder = runner_folder_of(call->payload);
+    runner->report_path = call->report;
+    if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
+        return -1;
+    if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,
+                            err) < 0)
         return -1;
     return call->mode->go(runner, result, err);
 }
 
 int runner_main(int argc, char **argv)
 {
-    struct runner_result result = { .exit_code = RUNNER_IO };
+    struct runner_result result = { .exit_code = RUNNER_IO, .failed_peer = -1 };
     struct sw_error err = { 0 };
     struct call call;
 
@@ -152,8 +161,8 @@ int runner_main(int argc, char **argv)
         if (err.hint[0])
             runner_say("%s", err.hint);
     }
-    /* Success is told by the exit code alone; the report costs nothing then. */
-    if (result.exit_code != 0)
+    /* Success is told by the exit code alone; the report costs nothing then. `all` wrote its own. */
+    if (result.exit_code != 0 && call.mode->go != runner_live)
         write_report(call.report, &result, &err);
     if (call.cleanup)
         sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */

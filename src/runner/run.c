@@ -35,21 +35,26 @@ static void apply_environment(const struct runner *runner)
         setenv("SLIPWAY_RESUME_FROM", runner->resume_from, 1);
 }
 
-/* Owned vector of owned words. */
+/* Owned vector of owned words: an image's entry point, and behind it the command. */
 static char **words_of(const struct runner *runner)
 {
-    size_t count = runner->argv ? json_array_size(runner->argv) : 3;
+    const json_t *entrypoint = runner->payload->entrypoint;
+    size_t before = json_array_size(entrypoint);
+    size_t count = before + (runner->argv ? json_array_size(runner->argv) : 3);
     char **words = sw_realloc_array(NULL, count + 1, sizeof *words);
     sw_autofree char *rank = sw_format("%d", runner->place.rank);
     const struct sw_fill fill = { .rank = runner->payload->filled ? NULL : rank };
 
+    for (size_t i = 0; i < before; i++)
+        words[i] = sw_format("%s", json_string_value(json_array_get(entrypoint, i)));
     if (runner->argv) {
-        for (size_t i = 0; i < count; i++)
-            words[i] = sw_fill_word(json_string_value(json_array_get(runner->argv, i)), &fill);
+        for (size_t i = before; i < count; i++)
+            words[i] = sw_fill_word(json_string_value(json_array_get(runner->argv, i - before)),
+                                    &fill);
     } else {
-        words[0] = sw_strdup("/bin/sh");
-        words[1] = sw_strdup("-c");
-        words[2] = sw_fill_command(runner->command, &fill);
+        words[before] = sw_strdup("/bin/sh");
+        words[before + 1] = sw_strdup("-c");
+        words[before + 2] = sw_fill_command(runner->command, &fill);
     }
     words[count] = NULL;
     return words;
@@ -68,7 +73,8 @@ struct start_failure {              /* what the child says when it cannot exec *
     bool in_folder;
 };
 
-static void become_command(const struct runner *runner, char **words, pid_t parent, int failed)
+static void become_command(const struct runner *runner, char **words, pid_t parent, int failed,
+                           const struct runner_redaction *redaction)
 {
     sw_autofree char *workdir = runner_command_folder(runner);
     struct start_failure why = { 0 };
@@ -82,6 +88,10 @@ static void become_command(const struct runner *runner, char **words, pid_t pare
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     apply_environment(runner);
+    if (redaction->pump) {
+        dup2(redaction->out, STDOUT_FILENO);
+        dup2(redaction->err, STDERR_FILENO);
+    }
     if (workdir && chdir(workdir) < 0) {
         why = (struct start_failure){ errno, true };
     } else {
@@ -110,8 +120,8 @@ static int start_failed(const struct runner *runner, char **words,
     return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", words[0], strerror(why->error));
 }
 
-static pid_t start(const struct runner *runner, struct runner_result *result,
-                   struct sw_error *err)
+static pid_t start(const struct runner *runner, const struct runner_redaction *redaction,
+                   struct runner_result *result, struct sw_error *err)
 {
     sw_auto(words) char **words = words_of(runner);
     struct start_failure why;
@@ -123,7 +133,7 @@ static pid_t start(const struct runner *runner, struct runner_result *result,
         return sw_fail(err, SW_E_IO, "the payload holds no command");
     pid = fork();
     if (pid == 0)
-        become_command(runner, words, parent, ends[1]);
+        become_command(runner, words, parent, ends[1], redaction);
     close(ends[1]);
     do
         n = pid > 0 ? read(ends[0], &why, sizeof why) : -1;
@@ -156,13 +166,26 @@ static int make_own_outputs(const struct runner *runner, struct sw_error *err)
     return 0;
 }
 
+struct running {
+    struct runner *runner;
+    struct runner_result *result;
+};
+
 static void beat(void *context)
 {
-    runner_beat(context, "running");
+    const struct running *running = context;
+
+    runner_beat(running->runner, "running");
+    if (running->result->failed_peer < 0 && !running->result->stopped) {
+        running->result->failed_peer = runner_peers_look(running->runner);
+        running->result->stop_wanted = running->result->failed_peer >= 0;
+    }
 }
 
 int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
+    struct runner_redaction redaction = RUNNER_REDACTION_INIT;
+    struct running running = { runner, result };
     int64_t begun = sw_monotonic_ms();
     pid_t command, syncer;
     int status;
@@ -170,14 +193,21 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
     runner_block_signals();
     if (make_own_outputs(runner, err) < 0)
         return -1;
-    command = start(runner, result, err);
-    if (command < 0)
+    command = runner->payload->redact && runner_redact_begin(&redaction, err) < 0
+                  ? -1 : start(runner, &redaction, result, err);
+    runner_redact_started(&redaction);
+    if (command < 0) {
+        runner_redact_end(&redaction);
         return -1;
+    }
     syncer = runner_start_syncer(runner);
-    status = runner_watch(command, true, runner->payload->grace_ms, result, beat, runner);
+    status = runner_watch(command, true, runner->payload->grace_ms, result, beat, &running);
     runner->tally->command_ms = sw_monotonic_ms() - begun;
+    runner_redact_end(&redaction);
     runner_stop_syncer(syncer, result->stop_at_ms);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
+    if (result->timed_out)
+        result->exit_code = RUNNER_TIME_UP;
     return 0;
 }

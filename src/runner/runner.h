@@ -28,6 +28,7 @@
 enum {
     RUNNER_USAGE = 64,            /* our own exit codes, as sysexits names them */
     RUNNER_IO = 74,
+    RUNNER_TIME_UP = 124,         /* as timeout(1) says */
     RUNNER_NOT_EXECUTABLE = 126,  /* as shells say it */
     RUNNER_NOT_FOUND = 127,
 };
@@ -65,6 +66,7 @@ struct runner {
     struct sw_payload *payload;
     struct runner_place place;
     char *letter_folder;          /* where the payload lies; relative names in it start there */
+    const char *report_path;      /* the report goes there, and not into the log; NULL: both */
     struct runner_tally *tally;
     struct sw_mover *mover;       /* opened when first needed */
 
@@ -89,13 +91,31 @@ char *runner_command_folder(const struct runner *runner);   /* owned; NULL: as i
 
 /* say.c: one line into the job's log, secrets replaced. Nothing else here prints. */
 void runner_say(const char *fmt, ...) SW_PRINTF(1, 2);
-void runner_say_secrets(const struct sw_secrets *secrets);       /* kept from all that is said */
+void runner_keep_secrets(struct sw_secrets *secrets);      /* taken; kept from all that is said */
+struct sw_redactor *runner_redactor_new(void);            /* owned; NULL: there are no secrets */
 
 /* secrets.c: values from a 0600 file or a descriptor into our own environment; what the command may
  * not see is taken out again by runner_hide_secrets(). */
 int runner_take_secrets(const struct sw_payload *payload, const char *file, int fd,
                         struct sw_error *err);
+/* A file in the form of base/secret.h that is there for us alone: opened, and gone. -1 + err. */
+int runner_open_secrets(const char *file, struct sw_error *err);
 void runner_hide_secrets(const struct sw_payload *payload);
+
+/* redact.c: what the command prints passes through a process that takes secrets out. */
+struct runner_redaction {
+    int out, err;                 /* what the command gets as descriptors 1 and 2; -1: its own */
+    pid_t pump;                   /* 0: none is needed */
+};
+#define RUNNER_REDACTION_INIT { -1, -1, 0 }
+/* Before the command starts. Without secrets nothing happens. */
+int runner_redact_begin(struct runner_redaction *redaction, struct sw_error *err);
+void runner_redact_started(struct runner_redaction *redaction);  /* the command has its ends */
+void runner_redact_end(struct runner_redaction *redaction);      /* the command is over */
+
+/* peers.c: ranks that share a folder tell each other when one of them fails. */
+void runner_peers_failed(const struct runner *runner);           /* this rank did */
+int runner_peers_look(const struct runner *runner);              /* which other did; -1: none */
 
 /* ---- fetching ---------------------------------------------------------------------------------- */
 
@@ -134,9 +154,14 @@ int runner_load_prepared(struct runner *runner, struct sw_error *err);
 struct runner_result {
     int exit_code;
     int signal;                   /* that ended the command; 0: none */
-    bool stopped;                 /* by TERM or INT from outside */
+    bool stopped;                 /* by TERM or INT from outside, or for a reason below */
     int64_t stop_at_ms;           /* monotonic: when the grace after that is over */
+    int64_t deadline_ms;          /* monotonic: when its time is up; 0: never */
+    bool timed_out;               /* its time was up: exit code 124 */
+    bool stop_wanted;             /* set by a tick: end it now */
+    int failed_peer;              /* rank that failed first, and we end because of it; -1: none */
 };
+#define RUNNER_RESULT_INIT { .failed_peer = -1 }
 
 /* The command, until it and its signal handling are over. -1 + err: it could not be started;
  * result->exit_code is set either way. */

@@ -9,12 +9,20 @@
 
 #include <stdio.h>
 
+static struct sw_secrets *kept;           /* all there are */
 static struct sw_redactor *redactor;      /* NULL: there are no secrets */
 
-void runner_say_secrets(const struct sw_secrets *secrets)
+void runner_keep_secrets(struct sw_secrets *secrets)
 {
     sw_redactor_free(redactor);
-    redactor = sw_secrets_count(secrets) ? sw_redactor_new(secrets) : NULL;
+    sw_secrets_free(kept);
+    kept = secrets;
+    redactor = runner_redactor_new();
+}
+
+struct sw_redactor *runner_redactor_new(void)
+{
+    return sw_secrets_count(kept) ? sw_redactor_new(kept) : NULL;
 }
 
 void runner_say(const char *fmt, ...)

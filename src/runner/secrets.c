@@ -3,7 +3,8 @@
  * secrets.c - where secret values come from, and who may see them.
  *
  * They reach us in our environment, through a descriptor (base/secret.h), or in a file that only we
- * may read: lines NAME=VALUE. The command sees those that the job names under `secrets`; those that
+ * may read: lines NAME=VALUE, or (--take-secrets) records as on a descriptor, and then the file is
+ * gone once it was opened. The command sees those that the job names under `secrets`; those that
  * were brought for our own transfers (payload: credentials, and whatever else the file or the
  * descriptor held) are taken out of its environment.
  */
@@ -76,6 +77,20 @@ static int read_file(const char *file, struct sw_error *err)
     return result;
 }
 
+int runner_open_secrets(const char *file, struct sw_error *err)
+{
+    sw_autofd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat info;
+
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return sw_fail_errno(err, SW_E_CREDENTIAL, "cannot read the secrets in '%s'", file);
+    if (info.st_mode & 077)
+        return sw_fail(err, SW_E_CREDENTIAL, "others can read the secrets in '%s'", file);
+    if (unlink(file) < 0)
+        return sw_fail_errno(err, SW_E_CREDENTIAL, "cannot remove the secrets in '%s'", file);
+    return sw_take_fd(fd);
+}
+
 static void add_present(struct sw_secrets *all, const json_t *list)
 {
     size_t i;
@@ -105,7 +120,7 @@ int runner_take_secrets(const struct sw_payload *payload, const char *file, int 
     add_present(all, payload->secrets);
     add_present(all, payload->credentials);
     add_present(all, brought);
-    runner_say_secrets(all);
+    runner_keep_secrets(sw_take(all));
     return 0;
 }
 

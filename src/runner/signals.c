@@ -59,26 +59,51 @@ static bool reap(pid_t child, int *status)
     return over;
 }
 
+/* From now on it has the grace. Returns when that is over. */
+static int64_t begin_to_end(struct runner_result *result, int64_t grace_ms)
+{
+    result->stopped = true;
+    result->stop_at_ms = sw_monotonic_ms() + grace_ms;
+    return result->stop_at_ms;
+}
+
+/* Is there a reason of our own to end it? */
+static bool must_end(struct runner_result *result)
+{
+    if (result->deadline_ms && sw_monotonic_ms() >= result->deadline_ms)
+        result->timed_out = true;
+    return result->timed_out || result->stop_wanted;
+}
+
+/* How long to wait for a signal: until the next tick, the end of the grace, or of the time. */
+static int64_t wait_for(const struct runner_result *result, int64_t kill_at)
+{
+    enum { TICK_MS = 1000 };
+    int64_t until = kill_at ? kill_at : result->deadline_ms;
+    int64_t left = until ? until - sw_monotonic_ms() : TICK_MS;
+
+    return left < TICK_MS ? left : TICK_MS;
+}
+
 int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
                  void (*tick)(void *context), void *context)
 {
-    enum { TICK_MS = 1000 };
+    pid_t target = group ? -child : child;
     int64_t kill_at = 0;
     int status = 0;
 
     while (!reap(child, &status)) {
-        int64_t left = kill_at ? kill_at - sw_monotonic_ms() : TICK_MS;
-        int signal = runner_next_signal(left < TICK_MS ? left : TICK_MS);
+        int signal = runner_next_signal(wait_for(result, kill_at));
 
         if (signal && signal != SIGCHLD) {
-            kill(group ? -child : child, signal);
-            if (!kill_at && (signal == SIGTERM || signal == SIGINT)) {
-                result->stopped = true;
-                result->stop_at_ms = sw_monotonic_ms() + grace_ms;
-                kill_at = result->stop_at_ms;
-            }
+            kill(target, signal);
+            if (!kill_at && (signal == SIGTERM || signal == SIGINT))
+                kill_at = begin_to_end(result, grace_ms);
+        } else if (!kill_at && must_end(result)) {
+            kill(target, SIGTERM);
+            kill_at = begin_to_end(result, grace_ms);
         } else if (!signal && kill_at && sw_monotonic_ms() >= kill_at) {
-            kill(group ? -child : child, SIGKILL);
+            kill(target, SIGKILL);
             kill_at = sw_monotonic_ms() + 1000;
         }
         if (tick)

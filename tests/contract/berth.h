@@ -40,12 +40,16 @@ struct berth {
     void (*begin)(const char *dir);      /* before each case: set the environment; may be NULL */
     /* Write the wish into a request that already names platform and secrets. */
     int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
+    /* What every request of this platform needs besides (an image, ...); may be NULL. */
+    int (*common)(struct sw_request *request, struct sw_error *err);
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
     const char *command_key;             /* the key that shell text goes to; NULL: none */
 };
 
+extern const struct berth berth_docker;
 extern const struct berth berth_local;
 extern const struct berth berth_rehearsal;
+extern const struct berth berth_slurm;
 
 #endif

@@ -134,7 +134,7 @@ static struct sw_request *yaml_request(struct stay *here, const char *text)
 
     expect_ok(sw_request_text(made, text, strlen(text), "yaml", "contract.yaml", &err), &err,
               "job file");
-    set(made, "platform", here->berth->name);
+    set_common(here, made);
     set(made, "secrets", CANARY_NAME);
     return made;
 }

@@ -73,7 +73,7 @@ static void a_secret_that_is_not_named_does_not_reach_the_command(void **state)
     struct sw_request *made = sw_request_new();
     const char *job;
 
-    set(made, "platform", here->berth->name);
+    set_common(here, made);
     set(made, here->berth->command_key, "test -z \"$" CANARY_NAME "\"");
     job = send_request(here, made);
     assert_int_equal(wait_until_over(here, job), 0);

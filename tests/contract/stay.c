@@ -90,11 +90,20 @@ void set_id(struct sw_request *request, const char *id)
     expect_ok(sw_request_id(request, id, &err), &err, "the job's id");
 }
 
+void set_common(const struct stay *here, struct sw_request *made)
+{
+    struct sw_error err = { 0 };
+
+    set(made, "platform", here->berth->name);
+    if (here->berth->common)
+        expect_ok(here->berth->common(made, &err), &err, "what the berth needs");
+}
+
 static struct sw_request *plain_request(const struct stay *here)
 {
     struct sw_request *made = sw_request_new();
 
-    set(made, "platform", here->berth->name);
+    set_common(here, made);
     set(made, "name", "contract");
     set(made, "secrets", CANARY_NAME);
     set(made, "grace", "2s");

@@ -48,6 +48,8 @@ struct sw_request *request(struct stay *here, enum wish wish, int64_t number);
 struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void set(struct sw_request *request, const char *key, const char *value);
+/* The platform, and what each of its requests needs besides. */
+void set_common(const struct stay *here, struct sw_request *request);
 void set_id(struct sw_request *request, const char *id);
 /* Plan it (the plan is searched for the canary), send it, release it. Returns here->id. */
 const char *send_request(struct stay *here, struct sw_request *request);

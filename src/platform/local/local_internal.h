@@ -35,7 +35,7 @@
 enum {
     LOCAL_RECORD_MAX = 8 * 1024 * 1024,
     LOCAL_REPLICAS_MAX = 128,
-    LOCAL_INDEX_EVERY_MS = 100,      /* the index of a log tells times this exactly */
+    
 };
 
 struct sw_link {

@@ -2,11 +2,7 @@
 /*
  * local_log.c - a rank's log by offset, and by time.
  *
- * The log is a plain file. Beside it the supervisor keeps an index: a line "offset time_ms"
- * before the first bytes of a new moment are written. So every byte that is in the file has its
- * line, the time of a byte is that of the last line at or before it, and both columns only grow:
- * they are searched by halves, a few small reads whatever the length. What is torn, missing or
- * no number is passed over; then times are coarser or unknown, never invented.
+ * The log is a plain file. Beside it the supervisor keeps an index of times (core/log_index.h).
  */
 #include "platform/local/local_internal.h"
 
@@ -17,10 +13,10 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "core/log_index.h"
 
 enum {
     TAIL_BYTES = 65536,
-    INDEX_LINE_MAX = 64,
     MTIME_SLACK_MS = 1000,           /* between our clock and the one that stamps files */
 };
 
@@ -115,96 +111,11 @@ int64_t local_last_output_ms(const char *folder, int ranks)
 
 /* ---- the index ---------------------------------------------------------------------------- */
 
-struct moment {
-    int64_t offset, at_ms;
-    int64_t begins, ends;              /* where its line stands in the index */
-};
-
-/* "offset time\n" at the beginning of `text`; false: not (yet) a whole line of that form. */
-static bool parse_line(const char *text, size_t length, struct moment *out)
-{
-    const char *newline = memchr(text, '\n', length);
-    char line[INDEX_LINE_MAX];
-    long long offset, at_ms;
-    int end = 0;
-
-    if (!newline || newline - text >= INDEX_LINE_MAX)
-        return false;
-    memcpy(line, text, (size_t)(newline - text));
-    line[newline - text] = '\0';
-    if (sscanf(line, "%18lld %18lld%n", &offset, &at_ms, &end) != 2 || line[end] || offset < 0)
-        return false;
-    out->offset = offset;
-    out->at_ms = at_ms;
-    out->ends = out->begins + (newline - text) + 1;
-    return true;
-}
-
-/* The first good line that begins at or after `from` and before `until`. */
-static bool line_from(int fd, int64_t from, int64_t until, struct moment *out)
-{
-    char text[4 * INDEX_LINE_MAX];
-
-    while (from < until) {
-        int64_t start = from > 0 ? from - 1 : 0;          /* a line begins after a newline */
-        ssize_t n = pread(fd, text, sizeof text, start);
-        const char *at = text, *newline;
-
-        if (n <= 0)
-            return false;
-        newline = from > 0 ? memchr(text, '\n', (size_t)n) : NULL;
-        if (from > 0 && !newline) {
-            from = start + n + 1;                         /* a long stretch of rubbish */
-            continue;
-        }
-        if (newline)
-            at = newline + 1;
-        out->begins = start + (at - text);
-        if (out->begins >= until)
-            return false;
-        if (parse_line(at, (size_t)(n - (at - text)), out))
-            return true;
-        from = out->begins + 1;
-    }
-    return false;
-}
-
-static int64_t column(const struct moment *moment, bool by_time)
-{
-    return by_time ? moment->at_ms : moment->offset;
-}
-
-/* The first moment whose column is at or above `value`, and the one before it. */
-static void search(int fd, bool by_time, int64_t value, struct moment *before, bool *has_before,
-                   struct moment *found, bool *has_found)
-{
-    struct stat info;
-    int64_t low = 0, high = fstat(fd, &info) == 0 ? info.st_size : 0;
-    struct moment here;
-
-    *has_before = *has_found = false;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        if (!line_from(fd, middle, high, &here)) {
-            high = middle;                 /* no line begins in the upper half */
-        } else if (column(&here, by_time) >= value) {
-            *found = here;
-            *has_found = true;
-            high = middle;
-        } else {
-            *before = here;
-            *has_before = true;
-            low = here.ends;
-        }
-    }
-}
-
 int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
     struct stat info;
-    struct moment moment, next;
+    struct sw_log_moment moment, next;
     bool known = false, has_next = false;
     sw_autofd int index = -1;
 
@@ -213,7 +124,7 @@ int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replic
         return -1;
     index = open_beside(link, job, replica, "idx");
     if (index >= 0 && offset < INT64_MAX)
-        search(index, false, offset + 1, &moment, &known, &next, &has_next);
+        sw_log_index_search(index, false, offset + 1, &moment, &known, &next, &has_next);
     *at_ms = known ? moment.at_ms : 0;
     *until = has_next ? next.offset : info.st_size > offset ? info.st_size : offset;
     return 0;
@@ -225,7 +136,7 @@ int local_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
                     int64_t *offset, struct sw_error *err)
 {
     struct stat info;
-    struct moment earlier = { 0 }, first;
+    struct sw_log_moment earlier = { 0 }, first;
     bool any_earlier = false, found = false;
     sw_autofd int index = -1;
 
@@ -233,7 +144,7 @@ int local_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
         return -1;
     index = open_beside(link, job, replica, "idx");
     if (index >= 0)
-        search(index, true, at_ms - LOCAL_INDEX_EVERY_MS + 1, &earlier, &any_earlier, &first,
+        sw_log_index_search(index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &earlier, &any_earlier, &first,
                &found);
     if (found)
         *offset = first.offset;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/log_index.h"
 #include "platform/local/local_internal.h"
 
 enum { PIECE = 65536 };
@@ -48,7 +49,7 @@ static void note_time(struct sup_log *log)
     char line[64];
     int length;
 
-    if (now - log->indexed_ms < LOCAL_INDEX_EVERY_MS)
+    if (now - log->indexed_ms < SW_LOG_INDEX_EVERY_MS)
         return;
     log->indexed_ms = now;
     length = snprintf(line, sizeof line, "%s%lld %lld\n", log->index_torn ? "\n" : "",

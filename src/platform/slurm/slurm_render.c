@@ -299,7 +299,10 @@ static const char life_text[] =
     "trap 'slipway_stop time' USR1\n"
     "trap 'slipway_stop term' TERM\n"
     "if [ \"$slipway_limit\" -gt 0 ]; then\n"
-    "    { sleep \"$slipway_limit\"; kill -USR1 $$; } >/dev/null 2>&1 &\n"
+    "    { trap 'kill \"$slipway_sleep\"' TERM; trap - USR1\n"
+    "        sleep \"$slipway_limit\" & slipway_sleep=$!\n"
+    "        wait \"$slipway_sleep\" && kill -USR1 $$; } >/dev/null 2>&1 &\n"
+    "    slipway_timer=$!\n"
     "fi\n"
     "slipway_run &\n"
     "slipway_step=$!\n"
@@ -308,7 +311,8 @@ static const char life_text[] =
     "    slipway_code=$?\n"
     "    kill -0 \"$slipway_step\" 2>/dev/null || break\n"
     "done\n"
-    "trap '' USR1 TERM\n";
+    "trap '' USR1 TERM\n"
+    "[ -z \"${slipway_timer-}\" ] || kill \"$slipway_timer\" 2>/dev/null\n";
 
 static const char end_text[] =
     "\n# How it ended: the first rank that failed tells code, signal and words.\n"

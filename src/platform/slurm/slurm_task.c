@@ -96,6 +96,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
         return NULL;
     json_decref(letter->env);
     letter->env = slurm_environment(job);
+    letter->redact = true;
     json_decref(letter->inputs);
     letter->inputs = paths_of(job->plan->inputs, "from");
     if (job->plan->code) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/log_index.h"
 #include "platform/local/local_internal.h"
 
 enum { MOMENTS_MAX = 400 };
@@ -45,7 +46,7 @@ static void make(struct berth *here, struct made *made, unsigned int seed, const
         sw_buf_addf(&index, "%lld %lld\n", (long long)log.length, (long long)at);
         for (int b = 0; b < bytes; b++)
             sw_buf_add_char(&log, (char)('a' + rand() % 26));
-        at += LOCAL_INDEX_EVERY_MS + (rand() % 3 ? rand() % 50 : rand() % 100000);
+        at += SW_LOG_INDEX_EVERY_MS + (rand() % 3 ? rand() % 50 : rand() % 100000);
     }
     sw_buf_add(&index, torn);
     made->size = (int64_t)log.length;
@@ -88,7 +89,7 @@ static void check_since(struct berth *here, const struct made *made, int64_t at_
     int64_t offset = -1;
     int first = 0;
 
-    while (first < made->count && made->times[first] + LOCAL_INDEX_EVERY_MS <= at_ms)
+    while (first < made->count && made->times[first] + SW_LOG_INDEX_EVERY_MS <= at_ms)
         first++;
     assert_int_equal(sw_platform_local.log_since(here->link, &made->job, 0, at_ms, &offset, NULL),
                      0);

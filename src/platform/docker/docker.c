@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker.c - containers of a Docker engine, here or elsewhere: the descriptor, its options, and the
+ * connection.
+ *
+ * Real engine, no docker program, nothing shelled out. Everything about a job is on the engine and
+ * carries its id; this machine only keeps a copy of its log. Follow submit in docker_submit.c.
+ */
+#include "platform/docker/docker_job.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+extern const struct sw_platform sw_platform_docker;
+
+static const char *const pull_policies[] = { "always", "missing", "never", NULL };
+static const char *const run_as[] = { "auto", "me", "image", NULL };
+static const char *const results_ways[] = { "auto", "bind", "volume", NULL };
+static const char *const entrypoints[] = { "keep", "drop", NULL };
+
+static const struct sw_option docker_options[] = {
+    { "host", SW_TEXT, .help = "the engine: unix://, tcp:// or ssh:// address "
+                               "(else DOCKER_HOST, the docker context, the usual sockets)" },
+    { "context", SW_TEXT, .help = "docker context that names the engine" },
+    { "pull", SW_CHOICE, .initial = "missing", .env = "DOCKER_PULL_POLICY",
+      .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
+    { "network", SW_TEXT, .initial = "tao_default", .env = "DOCKER_NETWORK",
+      .help = "network of the containers; made when it is missing" },
+    { "mounts", SW_TEXTS,
+      .help = "SOURCE:TARGET[:ro] as seen from the engine; a source without slash is a volume" },
+    { "results", SW_CHOICE, .initial = "auto", .choices = results_ways,
+      .help = "where results are: in a folder of this machine (bind), or a volume of the engine" },
+    { "user", SW_TEXT, .help = "UID[:GID] or name that the container runs as" },
+    { "run_as", SW_CHOICE, .initial = "auto", .choices = run_as,
+      .help = "without user: me, the image's user, or (auto) me when results are bound" },
+    { "entrypoint", SW_CHOICE, .initial = "keep", .choices = entrypoints,
+      .help = "the image's ENTRYPOINT starts the command (keep), or is left out (drop)" },
+    { "gpu_ids", SW_TEXTS, .help = "GPUs to choose from, by number or UUID; all: every one" },
+    { "gpu_devices", SW_TEXTS, .env = "SLIPWAY_DOCKER_GPUS",
+      .help = "GPUs the engine has, where it cannot be found out" },
+    { "share_gpus", SW_FLAG, .initial = "false",
+      .help = "use GPUs that other jobs have, instead of waiting until they are free" },
+    { "runtime", SW_TEXT, .help = "OCI runtime of the engine, such as nvidia" },
+    { "ipc", SW_TEXT, .help = "IPC mode: private, shareable, host, container:NAME" },
+    { "ulimits", SW_TEXT_MAP,
+      .help = "limits NAME: N or SOFT:HARD (with GPUs memlock -1 and stack 64 MiB are usual)" },
+    { "read_only", SW_FLAG, .initial = "false",
+      .help = "the container's root is read-only; results and mounts stay writable" },
+    { "log_driver", SW_TEXT, .initial = "local",
+      .help = "log driver of the containers; engine: the engine's own default" },
+    { "host_config", SW_FREE,
+      .help = "more of the Engine API's HostConfig; cannot change what the job itself says" },
+    { 0 }
+};
+
+static const struct sw_credential docker_credentials[] = {
+    { "NGC_KEY", false, "for images of nvcr.io, when docker has no login for it" },
+    { "DOCKER_USERNAME", false, "with DOCKER_PASSWORD, for other registries" },
+    { "DOCKER_PASSWORD", false, "see DOCKER_USERNAME" },
+    { 0 }
+};
+
+/* ---- clients, lent one at a time --------------------------------------------------------------- */
+
+enum { POOL_MOST = 4 };
+
+struct docker_pool {
+    pthread_mutex_t lock;
+    struct docker_api *idle[POOL_MOST];
+    size_t count;
+};
+
+static struct docker_pool *pool_new(void)
+{
+    struct docker_pool *pool = sw_new(struct docker_pool);
+
+    pthread_mutex_init(&pool->lock, NULL);
+    return pool;
+}
+
+static void pool_free(struct docker_pool *pool)
+{
+    if (!pool)
+        return;
+    for (size_t i = 0; i < pool->count; i++)
+        docker_api_close(pool->idle[i]);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err)
+{
+    struct docker_pool *pool = link->pool;
+
+    *out = (struct docker_lent){ .link = link };
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count)
+        out->api = pool->idle[--pool->count];
+    pthread_mutex_unlock(&pool->lock);
+    if (!out->api)
+        out->api = docker_api_open(&link->where, err);
+    return out->api ? 0 : -1;
+}
+
+void docker_give_back(struct docker_lent *lent)
+{
+    struct docker_pool *pool = lent->api ? lent->link->pool : NULL;
+
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count < POOL_MOST)
+        pool->idle[pool->count++] = sw_take(lent->api);
+    pthread_mutex_unlock(&pool->lock);
+    docker_api_close(lent->api);
+    lent->api = NULL;
+}
+
+/* ---- the connection ---------------------------------------------------------------------------- */
+
+static void docker_close(struct sw_link *link)
+{
+    if (!link)
+        return;
+    docker_streams_close(link->streams);
+    pool_free(link->pool);
+    docker_where_done(&link->where);
+    json_decref(link->options);
+    free(link->state_dir);
+    free(link->root);
+    free(link);
+}
+
+static struct sw_link *docker_open(const struct sw_place_config *config, struct sw_error *err)
+{
+    sw_autofree char *warning = NULL;
+    struct sw_link *link;
+
+    if (!config->state_dir) {
+        sw_fail(err, SW_E_USAGE, "the docker platform needs a state folder");
+        return NULL;
+    }
+    link = sw_new(struct sw_link);
+    link->pool = pool_new();
+    link->streams = docker_streams_open();
+    link->options = config->options ? json_deep_copy(config->options) : json_object();
+    link->state_dir = sw_path_absolute(config->state_dir, NULL);
+    link->root = sw_path_join(link->state_dir, "docker");
+    link->warn = config->warn;
+    link->warn_context = config->warn_context;
+    link->progress = config->progress;
+    link->progress_context = config->progress_context;
+    if (docker_where_find(link->options, &link->where, err) < 0) {
+        docker_close(link);
+        return NULL;
+    }
+    link->where.state_dir = sw_strdup(link->state_dir);
+    warning = docker_where_warning(&link->where);
+    if (warning && link->warn)
+        link->warn(link->warn_context, warning);
+    return link;
+}
+
+char *docker_job_folder(const struct sw_link *link, const char *id)
+{
+    return sw_path_join(link->root, id);
+}
+
+char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt)
+{
+    return sw_format("%s/%s/attempt-%d", link->root, id, attempt);
+}
+
+const struct sw_platform sw_platform_docker = {
+    .name = "docker",
+    .summary = "containers of a Docker engine, here or on another machine",
+    .options = docker_options,
+    .credentials = docker_credentials,
+    .open = docker_open,
+    .close = docker_close,
+    .render = docker_render,
+    .preflight = docker_preflight,
+    .checks = docker_fitness,
+    .submit = docker_submit,
+    .poll = docker_poll,
+    .read_log = docker_read_log,
+    .log_size = docker_log_size,
+    .log_time = docker_log_time,
+    .log_since = docker_log_since,
+    .cancel = docker_cancel,
+    .cleanup = docker_cleanup,
+    .replicas = docker_replicas,
+    .evidence = docker_evidence,
+    .results_dir = docker_results_dir,
+    .check_path = docker_check_path,
+    .list_path = docker_list_path,
+    .adopt = docker_adopt,
+    .exec = docker_exec,
+    .leftovers = docker_leftovers,
+    .inventory = docker_inventory,
+};

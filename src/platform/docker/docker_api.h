@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_api.h - the Docker Engine API: one call in, one JSON document or stream out.
+ *
+ *     sw_auto(json) json_t *list = NULL;
+ *     struct docker_call call = { .path = "/containers/json?all=1" };
+ *     if (docker_ask(api, &call, &list, err) < 0)
+ *         return -1;
+ *
+ * Nothing is asked before the first call; that one also settles the version both sides speak.
+ * One thread uses a client. docs/internals/docker-client.md tells the whole story.
+ */
+#ifndef SW_PLATFORM_DOCKER_API_H
+#define SW_PLATFORM_DOCKER_API_H
+
+#include "base/json.h"
+#include "net/http.h"
+#include "platform/docker/docker_where.h"
+
+#define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
+#define DOCKER_API_NEWEST 44         /* 1.44: what this client was written against */
+
+struct docker_api;
+
+/* `where` is copied. Connects to nothing yet. */
+struct docker_api *docker_api_open(const struct docker_where *where, struct sw_error *err);
+void docker_api_close(struct docker_api *api);
+SW_DEFINE_AUTO(docker_api, struct docker_api *, docker_api_close)
+const struct docker_where *docker_api_where(const struct docker_api *api);
+/* "local", "remote": whether the engine sees the files of this machine. */
+bool docker_api_is_local(const struct docker_api *api);
+
+struct docker_call {
+    const char *method;          /* NULL: GET */
+    const char *path;            /* "/containers/json?all=1": encoded, without the version */
+    const json_t *json;          /* body as JSON; NULL: none */
+    const void *bytes;           /* or as bytes (a tar file), borrowed until the call is over */
+    int64_t length;
+    int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
+    const char *registry_auth;   /* X-Registry-Auth; wiped after use, in no message */
+    sw_http_sink *sink;          /* takes the body of a 2xx reply piece by piece */
+    void *sink_context;
+    int64_t stall_ms;            /* 0: 60 s without a byte is a failure; -1: silence is fine */
+};
+
+/* One call, waited for. *reply: the JSON that came, NULL for none (204, 304, plain text); may be
+ * NULL if not wanted. Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
+ *   400, 5xx SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
+ *   no answer, or cut off: SW_E_UNREACHABLE with what to do; silence: SW_E_TIMEOUT;
+ *   the sink said no: SW_E_INTERRUPTED. */
+int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
+               struct sw_error *err);
+
+/* ---- several calls at once -------------------------------------------------------------------- */
+
+/* How a call ended. `json` as above, lives until the function returns. */
+struct docker_answer {
+    int status;                  /* 0: no answer */
+    json_t *json;
+    struct sw_error error;       /* code SW_OK: success */
+};
+typedef void docker_finished(void *context, const struct docker_answer *answer);
+
+/* Start a call; `finished` is called once, from docker_work(), and may send further calls. -1: the
+ * version could not be settled, nothing was sent and `finished` will not be called. */
+int docker_send(struct docker_api *api, const struct docker_call *call, docker_finished *finished,
+                void *context, struct sw_error *err);
+void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
+size_t docker_busy(const struct docker_api *api);
+int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
+
+/* ---- small helpers ------------------------------------------------------------------------------ */
+
+/* Version settled with the engine as text "1.41"; NULL + err when it does not answer. Borrowed. */
+const char *docker_api_version(struct docker_api *api, struct sw_error *err);
+/* The path of a call, percent-encoded piece by piece: "/containers/" NAME "/start". Owned. */
+char *docker_path(const char *before, const char *name, const char *after);
+/* Append "&key=value" (or "?key=value" when `path` has no query yet), value encoded. */
+void docker_query(struct sw_buf *path, const char *key, const char *value);
+/* The same, with a JSON document as value: ?filters={...}. Steals `value`. */
+void docker_query_json(struct sw_buf *path, const char *key, json_t *value);
+
+/* A stream of JSON documents, one after the other (events, pull progress), cut into documents. */
+struct docker_lines {
+    struct sw_buf line;
+    int (*take)(void *context, json_t *document);   /* borrowed; non-zero ends the stream */
+    void *context;
+};
+/* A sink: sink_context is the struct docker_lines. A line of more than 1 MiB ends the stream. */
+int docker_lines_sink(void *lines, const struct sw_http_reply *so_far, const char *bytes,
+                      size_t length);
+void docker_lines_done(struct docker_lines *lines);
+
+#endif

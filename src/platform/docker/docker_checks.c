@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_checks.c - everything a job needs from an engine, looked at one by one, each with its fix.
+ *
+ * Nothing is changed on the engine. Whether a folder is visible there is asked by a container that
+ * cannot be made: its image does not exist, and the engine looks at the folder first.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "platform/docker/docker_checks.h"
+#include "platform/docker/docker_internal.h"
+
+#define GIB               (1024LL * 1024 * 1024)
+#define DISK_LEAST        (1 * GIB)
+#define DISK_FOR_AN_IMAGE (10 * GIB)
+#define NO_IMAGE          "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+#define TOOLKIT_FIX       "install the NVIDIA Container Toolkit on the engine's machine, then: " \
+                          "sudo nvidia-ctk runtime configure --runtime=docker && " \
+                          "sudo systemctl restart docker"
+
+static void add(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
+{
+    json_array_append_new(rows, sw_json_object(
+        SW_STR("check", check), SW_BOOL("ok", ok), SW_STR("message", message),
+        SW_STR_OPT("fix", ok || sw_text_empty(fix) ? NULL : fix)));
+}
+
+static void add_error(json_t *rows, const char *check, const struct sw_error *why)
+{
+    add(rows, check, false, why->message, why->hint);
+}
+
+static json_t *get(struct docker_api *api, const char *path, struct sw_error *err)
+{
+    json_t *reply = NULL;
+
+    return docker_ask(api, &(struct docker_call){ .path = path }, &reply, err) == 0 ? reply : NULL;
+}
+
+/* ---- the engine --------------------------------------------------------------------------------- */
+
+static void check_engine(const struct docker_api *api, const json_t *info, const char *version,
+                         json_t *rows)
+{
+    const struct docker_where *where = docker_api_where(api);
+    const char *server = sw_json_str(info, "ServerVersion"), *os = sw_json_str(info, "OSType");
+    sw_autofree char *message = sw_format("version %s at %s (%s)", server ? server : "?",
+                                          where->text, where->origin);
+    sw_autofree char *speaks = sw_format("%s", version);
+    sw_autofree char *warning = docker_where_warning(where);
+
+    add(rows, "engine", true, message, NULL);
+    add(rows, "API version", true, speaks, NULL);
+    if (warning)
+        add(rows, "connection", false, warning, "use ssh:// or TLS");
+    if (os && strcmp(os, "linux") != 0)
+        add(rows, "containers", false, "the engine runs containers of another system than Linux",
+            "switch it to Linux containers");
+}
+
+/* ---- disk --------------------------------------------------------------------------------------- */
+
+/* Free bytes where the engine keeps its images; -1: cannot be seen from here. */
+static int64_t free_bytes(struct docker_api *api, const char *folder)
+{
+    struct statvfs disk;
+
+    if (docker_api_is_local(api))
+        return statvfs(folder, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize : -1;
+    return docker_far_free_bytes(api, folder);
+}
+
+static void check_disk(struct docker_api *api, const json_t *info, bool needs_image, json_t *rows)
+{
+    const char *folder = sw_json_str(info, "DockerRootDir");
+    int64_t left = folder ? free_bytes(api, folder) : -1;
+    int64_t least = needs_image ? DISK_FOR_AN_IMAGE : DISK_LEAST;
+    char text[32], wanted[32];
+    sw_autofree char *message = NULL;
+
+    sw_size_format(left, text);
+    sw_size_format(least, wanted);
+    if (left < 0)
+        message = sw_strdup("cannot be seen from here");
+    else if (left < least)
+        message = sw_format("%s free in %s, at least %s should be%s", text, folder, wanted,
+                            needs_image ? " to pull an image" : "");
+    else
+        message = sw_format("%s free in %s", text, folder);
+    add(rows, "disk", left < 0 || left >= least, message,
+        "`docker system prune` on the engine's machine removes what nobody uses");
+}
+
+/* ---- GPUs --------------------------------------------------------------------------------------- */
+
+/* Without a runtime of that name: device requests work as well when the toolkit's hook is there. */
+static const char *hook_here(const struct docker_api *api)
+{
+    static const char *const hooks[] = { "/usr/bin/nvidia-container-runtime-hook",
+                                         "/usr/local/bin/nvidia-container-runtime-hook" };
+
+    for (size_t i = 0; docker_api_is_local(api) && i < SW_COUNT(hooks); i++)
+        if (access(hooks[i], X_OK) == 0)
+            return hooks[i];
+    return NULL;
+}
+
+static bool has_cdi_gpus(const json_t *info)
+{
+    const json_t *device;
+    size_t i;
+
+    json_array_foreach(json_object_get(info, "DiscoveredDevices"), i, device) {
+        const char *id = sw_json_str(device, "ID");
+
+        if (id && sw_text_starts(id, "nvidia.com/gpu="))
+            return true;
+    }
+    return false;
+}
+
+static void add_runtime(struct docker_api *api, const char *name, const char *path, json_t *rows)
+{
+    sw_autofree char *version = sw_text_empty(path) ? NULL : docker_program_version(api, path);
+    sw_autofree char *message = sw_format("runtime %s, %s", name,
+                                          version ? version : "version not known from here");
+
+    add(rows, "GPUs", true, message, NULL);
+}
+
+static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_wish *wish,
+                       json_t *rows)
+{
+    const char *name = wish->runtime ? wish->runtime : "nvidia";
+    const json_t *runtime = json_object_get(json_object_get(info, "Runtimes"), name);
+    const char *hook = hook_here(api), *kernel = sw_json_str(info, "KernelVersion");
+    bool tegra = kernel && strstr(kernel, "tegra");
+
+    if (runtime)
+        add_runtime(api, name, sw_json_str(runtime, "path"), rows);
+    else if (wish->runtime)
+        add(rows, "GPUs", false, "the engine has no runtime of the name that was asked for",
+            "leave `runtime` out, or add it to the engine's daemon.json");
+    else if (!tegra && has_cdi_gpus(info))
+        add(rows, "GPUs", true, "CDI devices of NVIDIA", NULL);
+    else if (!tegra && hook)
+        add_runtime(api, "by device request", hook, rows);
+    else
+        add(rows, "GPUs", !wish->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
+}
+
+/* ---- image and mounts --------------------------------------------------------------------------- */
+
+static void check_image(struct docker_api *api, const struct docker_wish *wish, bool there,
+                        json_t *rows)
+{
+    sw_autofree char *message = NULL;
+    struct sw_error why = { 0 };
+
+    if (there && wish->policy != DOCKER_PULL_ALWAYS) {
+        message = sw_format("%s is there", wish->image);
+        add(rows, "image", true, message, NULL);
+    } else if (wish->policy == DOCKER_PULL_NEVER) {
+        message = sw_format("%s is not there, and may not be pulled", wish->image);
+        add(rows, "image", false, message, "pull it there yourself, or use `pull: missing`");
+    } else if (docker_image_reachable(api, wish->image, &why) < 0) {
+        add_error(rows, "image", &why);
+    } else {
+        message = sw_format("%s can be pulled", wish->image);
+        add(rows, "image", true, message, NULL);
+    }
+}
+
+static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)
+{
+    sw_auto(json) json_t *body = sw_json_object(
+        SW_STR("Image", NO_IMAGE),
+        SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack("[O]", mount)))));
+    const struct docker_call call = { .method = "POST", .path = "/containers/create",
+                                      .json = body };
+    const char *source = sw_json_str(mount, "Source");
+    sw_autofree char *check = sw_format("mount %s", source ? source : "?");
+    sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
+                                      docker_api_where(api)->text);
+    struct sw_error why = { 0 };
+
+    docker_ask(api, &call, NULL, &why);
+    if (why.code == SW_E_NOT_FOUND)
+        add(rows, check, true, "visible to the engine", NULL);
+    else
+        add(rows, check, false, why.message, fix);
+}
+
+/* ---- all of them -------------------------------------------------------------------------------- */
+
+json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
+{
+    sw_auto(json) json_t *info = NULL;
+    sw_autofree char *use = NULL;
+    json_t *rows = json_array();
+    struct sw_error why = { 0 };
+    const char *version = docker_api_version(api, &why);
+    bool there = false;
+    json_t *mount;
+    size_t i;
+
+    if (!version || !(info = get(api, "/info", &why))) {
+        add_error(rows, "engine", &why);
+        return rows;
+    }
+    check_engine(api, info, version, rows);
+    if (wish->image) {
+        sw_auto(docker_image) struct docker_image image = { 0 };
+
+        if (docker_image_parse(wish->image, &image, NULL) == 0)
+            use = docker_image_text(&image);
+        if (use)
+            docker_image_there(api, use, &there, NULL);
+    }
+    check_disk(api, info, wish->image && !there, rows);
+    check_gpus(api, info, wish, rows);
+    if (wish->image)
+        check_image(api, wish, there, rows);
+    json_array_foreach(wish->mounts, i, mount)
+        if (sw_text_same(sw_json_str(mount, "Type"), "bind"))
+            check_mount(api, mount, rows);
+    return rows;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_end.c - cancel, cleanup, and what was left behind.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+
+enum { STOP_SLACK_S = 5, STOP_MOST_S = 24 * 3600, PASSES_MOST = 10 };
+
+/* ---- cancel -------------------------------------------------------------------------------------- */
+
+/* For whoever looks from another machine: it was meant to end. */
+static void leave_mark(struct docker_api *api, const char *container)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+
+    docker_tar_add(&tar, "canceled", 0644, (struct docker_owner){ 0, 0 }, "\n", 1);
+    docker_tar_end(&tar);
+    docker_put(api, container, DOCKER_HOME, tar.data, tar.length, NULL);
+}
+
+static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
+                struct sw_error *err)
+{
+    int64_t wait_s = (grace_ms + 999) / 1000 + STOP_SLACK_S;
+    sw_autofree char *verb = sw_format("/stop?t=%lld", (long long)(wait_s < STOP_MOST_S
+                                                                       ? wait_s : STOP_MOST_S));
+    struct sw_error why = { 0 };
+
+    if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* One that was never started is taken away: then nobody can start it any more. */
+static int end_one(struct docker_api *api, const json_t *container, int64_t grace_ms,
+                   struct sw_error *err)
+{
+    const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
+    struct sw_error why = { 0 };
+
+    if (!id || docker_is_over(state))
+        return 0;
+    if (sw_text_same(state, "created")) {
+        if (docker_delete(api, id, false, &why) == 0)
+            return 0;
+        if (why.code != SW_E_CONFLICT) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    if (sw_text_same(state, "paused"))
+        docker_tell(api, id, "/unpause", NULL);
+    return stop(api, id, grace_ms, err);
+}
+
+static bool is_of(const json_t *container, int attempt)
+{
+    return docker_label_number(container, LABEL_ATTEMPT, 1) == attempt;
+}
+
+/* How many there were to end; -1 + err. */
+static int end_all(struct docker_api *api, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(json) json_t *list = docker_list(api, job->id, err);
+    int64_t grace_ms = sw_json_int(job->plan, "grace_ms", 10000);
+    int alive = 0;
+    size_t i;
+    json_t *container;
+
+    if (!list)
+        return -1;
+    /* All ranks hear it at once; then each is waited for. */
+    json_array_foreach(list, i, container)
+        if (is_of(container, job->attempt) &&
+            sw_text_same(sw_json_str(container, "State"), "running")) {
+            leave_mark(api, sw_json_str(container, "Id"));
+            if (json_array_size(list) > 1)
+                docker_tell(api, sw_json_str(container, "Id"), "/kill?signal=TERM", NULL);
+        }
+    json_array_foreach(list, i, container) {
+        if (!is_of(container, job->attempt))
+            continue;
+        alive += !docker_is_over(sw_json_str(container, "State"));
+        if (end_one(api, container, grace_ms, err) < 0)
+            return -1;
+    }
+    return alive;
+}
+
+int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    int alive = 1;
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return -1;
+    /* Again until none is left: one that waited for GPUs may have got them just now. */
+    for (int pass = 0; pass < PASSES_MOST && alive > 0; pass++)
+        alive = end_all(lent.api, job, err);
+    if (alive == 0)
+        return 0;
+    if (alive > 0)
+        sw_fail(err, SW_E_UNREACHABLE, "its containers do not end");
+    return sw_wrap(err, "cannot cancel '%s'", job->id);
+}
+
+/* ---- cleanup ------------------------------------------------------------------------------------- */
+
+static int forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path(kind, name, "");
+    struct sw_error why = { 0 };
+
+    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* A network that we made goes with its last container; one that others use stays. */
+static void drop_network(struct docker_api *api, const char *name)
+{
+    sw_autofree char *path = docker_path("/networks/", name, "");
+    sw_auto(json) json_t *network = NULL;
+
+    if (docker_ask(api, &(struct docker_call){ .path = path }, &network, NULL) == 0 &&
+        docker_label(network, "slipway.network") &&
+        json_object_size(json_object_get(network, "Containers")) == 0)
+        forget(api, "/networks/", name, NULL);
+}
+
+static int remove_local(const struct sw_link *link, const char *id, bool keep_results,
+                        struct sw_error *err)
+{
+    sw_autofree char *folder = docker_job_folder(link, id);
+    DIR *entries = keep_results ? opendir(folder) : NULL;
+
+    if (!keep_results)
+        return sw_remove_tree(folder, err);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        sw_autofree char *path = sw_path_join(folder, entry->d_name);
+
+        if (strcmp(entry->d_name, "results") != 0 && entry->d_name[0] != '.')
+            sw_remove_tree(path, NULL);
+    }
+    if (entries)
+        closedir(entries);
+    return 0;
+}
+
+int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                   struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL;
+    sw_autofree char *volume = docker_volume_name(job->id);
+    const char *network = sw_json_str(json_object_get(job->plan, "options"), "network");
+    size_t i;
+    json_t *container;
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return -1;
+    list = docker_list(lent.api, job->id, err);
+    if (!list)
+        return -1;
+    json_array_foreach(list, i, container)
+        if (docker_delete(lent.api, sw_json_str(container, "Id"), true, err) < 0)
+            return -1;
+    if (!keep_results && forget(lent.api, "/volumes/", volume, err) < 0)
+        return -1;
+    if (network)
+        drop_network(lent.api, network);
+    return remove_local(link, job->id, keep_results, err);
+}
+
+/* ---- leftovers ----------------------------------------------------------------------------------- */
+
+struct search {
+    struct docker_api *api;
+    bool (*known)(void *context, const char *id);
+    void *context;
+    bool remove;
+    json_t *found;
+};
+
+static void add_left(const struct search *search, const char *what, const char *where,
+                     const char *job)
+{
+    json_array_append_new(search->found, sw_json_object(SW_STR("what", what),
+                                                        SW_STR("where", where),
+                                                        SW_STR("job", job)));
+}
+
+static int left_containers(const struct search *search, struct sw_error *err)
+{
+    sw_auto(json) json_t *list = docker_list(search->api, NULL, err);
+    size_t i;
+    json_t *container;
+
+    if (!list)
+        return -1;
+    json_array_foreach(list, i, container) {
+        const char *job = docker_label(container, LABEL_ID), *id = sw_json_str(container, "Id");
+        const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
+
+        /* One that runs may belong to somebody else's store: only what is over is ours to take. */
+        if (!job || !id || search->known(search->context, job) ||
+            !docker_is_over(sw_json_str(container, "State")))
+            continue;
+        add_left(search, "container", name ? name + (*name == '/') : id, job);
+        if (search->remove && docker_delete(search->api, id, true, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int left_volumes(const struct search *search, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_auto(json) json_t *reply = NULL;
+    size_t i;
+    json_t *volume;
+
+    sw_buf_add(&path, "/volumes");
+    docker_query_json(&path, "filters", json_pack("{s:[s]}", "label", LABEL_ID));
+    if (docker_ask(search->api, &(struct docker_call){ .path = sw_buf_text(&path) }, &reply,
+                   err) < 0)
+        return -1;
+    json_array_foreach(json_object_get(reply, "Volumes"), i, volume) {
+        const char *job = docker_label(volume, LABEL_ID), *name = sw_json_str(volume, "Name");
+
+        if (!job || !name || search->known(search->context, job))
+            continue;
+        /* One that a container still uses is refused: it is no leftover yet. */
+        if (search->remove && forget(search->api, "/volumes/", name, NULL) < 0)
+            continue;
+        add_left(search, "volume", name, job);
+    }
+    return 0;
+}
+
+static void left_folders(const struct search *search, const struct sw_link *link)
+{
+    DIR *folders = opendir(link->root);
+
+    for (struct dirent *entry; folders && (entry = readdir(folders));) {
+        sw_autofree char *path = sw_path_join(link->root, entry->d_name);
+        sw_autofree char *results = sw_path_join(path, "results");
+
+        if (entry->d_name[0] == '.' || search->known(search->context, entry->d_name) ||
+            sw_file_exists(results))                     /* results are never removed by it */
+            continue;
+        add_left(search, "folder", path, entry->d_name);
+        if (search->remove)
+            sw_remove_tree(path, NULL);
+    }
+    if (folders)
+        closedir(folders);
+}
+
+json_t *docker_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
+                         void *context, bool remove, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *found = json_array();
+    struct search search = { .known = known, .context = context, .remove = remove, .found = found };
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return NULL;
+    search.api = lent.api;
+    if (left_containers(&search, err) < 0 || left_volumes(&search, err) < 0)
+        return NULL;
+    left_folders(&search, link);
+    return sw_take(found);
+}

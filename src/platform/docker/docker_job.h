@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_job.h - what the files about jobs share: the connection, names, and the pure functions that
+ * turn a plan into what the engine is sent and its words into ours.
+ *
+ *     docker.c           descriptor, options, connection
+ *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
+ *     docker_mounts.c    what of the engine's files the container sees         (pure)
+ *     docker_tar.c       the files that go in by archive upload                (pure)
+ *     docker_states.c    the engine's words for states, in ours                (pure)
+ *     docker_frames.c    the engine's log stream, cut into messages            (pure)
+ *     docker_gpu.c       which GPUs are free                                   (pure)
+ *     docker_submit.c    one plan, sent; found again after a crash
+ *     docker_queue.c     jobs that wait for GPUs
+ *     docker_watch.c     all jobs from one list
+ *     docker_look.c      one job: report, evidence, replicas, adoption, results
+ *     docker_spool.c     the log as a local file that grows
+ *     docker_end.c       cancel, cleanup, leftovers
+ *
+ * Everything on the engine carries labels; they are the truth, this machine only remembers.
+ */
+#ifndef SW_PLATFORM_DOCKER_JOB_H
+#define SW_PLATFORM_DOCKER_JOB_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "core/payload.h"
+#include "platform/docker/docker_api.h"
+#include "platform/platform.h"
+
+#define DOCKER_HOME      "/.slipway"               /* our folder in a container */
+#define DOCKER_RESULTS   "/results"                /* what the job leaves */
+#define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
+#define DOCKER_REPORT    DOCKER_HOME "/report.json"
+#define DOCKER_SECRETS   DOCKER_HOME "/secrets"
+#define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was asked to end */
+
+#define LABEL_ID      "slipway.id"
+#define LABEL_ATTEMPT "slipway.attempt"
+#define LABEL_RANK    "slipway.rank"
+#define LABEL_NODES   "slipway.nodes"
+#define LABEL_PLAN    "slipway.plan"               /* hash of the plan */
+#define LABEL_OWNER   "slipway.owner"              /* who submitted it: user@machine */
+#define LABEL_WANTS   "slipway.gpus"               /* how many GPUs this container needs */
+#define LABEL_HOLDS   "slipway.devices"            /* which it has: "0,1"; absent: it waits */
+#define LABEL_CHOICE  "slipway.choice"             /* which it may get: "0,1", "all", "any" */
+#define LABEL_RUNTIME "slipway.by-runtime"             /* GPUs come by runtime there */
+#define LABEL_LOCK    "slipway.lock"               /* a container that is only a lock */
+
+enum {
+    DOCKER_NAME_SIZE = 64,
+    DOCKER_NODES_MAX = 128,
+    DOCKER_FILE_MAX = 8 * 1024 * 1024,             /* of one small file in a container */
+};
+
+/* ---- docker.c: the connection ---------------------------------------------------------------- */
+
+struct sw_link {
+    struct docker_where where;
+    char *state_dir;
+    char *root;                      /* <state_dir>/docker: spools, results */
+    json_t *options;
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
+    struct docker_pool *pool;        /* clients that are not in use */
+    struct docker_streams *streams;  /* logs that are being followed */
+};
+
+/* A client of the engine for one call of ours: several threads may share a link. */
+struct docker_lent {
+    struct sw_link *link;
+    struct docker_api *api;
+};
+int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err);
+void docker_give_back(struct docker_lent *lent);
+static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
+
+char *docker_job_folder(const struct sw_link *link, const char *id);                    /* owned */
+char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt);   /* owned */
+
+/* ---- docker_talk.c: single questions ---------------------------------------------------------- */
+
+/* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
+json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
+/* All containers of ours, of one job when `id` is given: GET /containers/json. Owned array. */
+json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err);
+/* POST /containers/NAME/VERB. */
+int docker_tell(struct docker_api *api, const char *name, const char *verb, struct sw_error *err);
+/* DELETE with its anonymous volumes; gone already is success. Without force a running one is
+ * SW_E_CONFLICT. */
+int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err);
+/* A small file out of a container; owned. SW_E_NOT_FOUND. */
+char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
+                  struct sw_error *err);
+int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
+               size_t length, struct sw_error *err);
+/* Labels of a container as list or inspect tells it; borrowed, NULL: no such label. */
+const char *docker_label(const json_t *container, const char *name);
+int docker_label_number(const json_t *container, const char *name, int missing);
+
+/* ---- docker_spool.c: logs that are being followed ------------------------------------------------ */
+
+/* The last lines of a rank's log in valid UTF-8; owned; NULL: there are none. */
+char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+struct docker_streams *docker_streams_open(void);
+void docker_streams_close(struct docker_streams *streams);
+
+/* ---- docker_render.c --------------------------------------------------------------------------- */
+
+struct docker_base {                /* what inspect says about an image; all owned */
+    json_t *entrypoint;              /* array of words; NULL: none */
+    char *user;                      /* "", "1000", "app:app" */
+    char *arch;                      /* as uname -m says it: "x86_64", "aarch64" */
+};
+void docker_base_read(struct docker_base *image, const json_t *inspected);
+void docker_base_done(struct docker_base *image);
+static inline void docker_base_auto(struct docker_base *image) { docker_base_done(image); }
+
+struct docker_site {                 /* what the plan does not know; all borrowed */
+    int attempt;
+    bool local;                      /* the engine sees this machine's files */
+    bool by_runtime;                 /* GPUs by runtime instead of by request */
+    bool plain_limits;               /* the engine may not raise limits: only those asked for */
+    const char *results;             /* folder on the engine to be bound; NULL: a volume */
+    const char *owner;               /* "user@machine" */
+    const char *user;                /* "1000:1000" to run as; NULL: the image decides */
+    const char *choice;              /* GPUs it may get, "0,1"; NULL: it waits for none */
+    const struct docker_base *image;
+};
+
+/* "<id>", or "<id>-a<attempt>-<rank>" when there are several nodes or it is a later attempt. */
+void docker_name(char out[DOCKER_NAME_SIZE], const char *id, int attempt, int nodes, int rank);
+char *docker_volume_name(const char *id);                                               /* owned */
+/* Where the job's results are in its containers; owned. */
+char *docker_results_inside(const struct sw_plan *plan);
+
+/* The body of POST /containers/create. `devices`: ids of its GPUs; NULL: none (yet). */
+json_t *docker_render_container(const struct sw_plan *plan, const struct docker_site *site,
+                                int rank, const json_t *devices, struct sw_error *err);
+/* Put GPUs into a body that was made without (or take them out: NULL). */
+void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime);
+json_t *docker_render_network(const char *name);
+struct sw_payload *docker_render_payload(const struct sw_plan *plan,
+                                         const struct docker_site *site, struct sw_error *err);
+
+/* ---- docker_mounts.c --------------------------------------------------------------------------- */
+
+/* The array HostConfig.Mounts: results, the user's mounts, inputs that are files here. */
+json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
+                      struct sw_error *err);
+/* Inputs and outputs as the runner shall see them, when those above are in place. */
+json_t *docker_inputs_inside(const struct sw_plan *plan);
+void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
+/* Does the user mount a folder of their own at /results? Then it is not the job's alone. */
+bool docker_has_own_results(const struct sw_plan *plan);
+/* The folder on the engine that is mounted there; owned; NULL: none, or a volume. */
+char *docker_own_results(const struct sw_plan *plan);
+/* Folders of this machine that outputs go to: array of paths that must be made. */
+json_t *docker_output_folders(const struct sw_plan *plan);
+
+/* ---- docker_tar.c ------------------------------------------------------------------------------ */
+
+struct docker_owner {
+    int64_t uid, gid;
+};
+/* Add one file, or with bytes NULL a folder. */
+void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
+                    const void *bytes, size_t length);
+void docker_tar_end(struct sw_buf *tar);
+/* The content of the first regular file in a small tar; owned, NUL-terminated. NULL: none. */
+char *docker_tar_first(const char *tar, size_t length, size_t *size);
+/* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
+bool docker_user_numbers(const char *user, struct docker_owner *owner);
+/* The same for a name, by the image's /etc/passwd; false: not in there. */
+bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
+
+/* ---- docker_states.c --------------------------------------------------------------------------- */
+
+struct docker_end {                  /* how one container ended, from inspect and our report */
+    int exit_code;
+    int signal;
+    bool oom, stopped, timed_out, canceled;
+    int failed_peer;                 /* -1: none */
+    const char *message;             /* the runner's own words; NULL */
+    const char *error;               /* the engine's: State.Error; NULL */
+};
+
+enum sw_state docker_state(const char *said, const char **note);
+/* "Exited (137) 5 seconds ago" -> 137; SW_NO_EXIT_CODE: it does not say. */
+int docker_exit_code(const char *status);
+/* RFC 3339 with nanoseconds to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
+int64_t docker_time_ms(const char *text);
+/* What the end of its containers means for the job; state, reason, message, exit code, signal. */
+void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen);
+
+/* ---- docker_frames.c --------------------------------------------------------------------------- */
+
+/* The log stream of the engine with timestamps: frames of 8 bytes head (stream, 0, 0, 0, length)
+ * and "2026-11-15T07:47:08.123456789Z " before the message. */
+struct docker_message {
+    int64_t at_ns;                   /* since 1970; 0: it had no time */
+    int stream;                      /* 1 output, 2 errors */
+    const char *bytes;
+    size_t length;
+};
+typedef int docker_message_fn(void *context, const struct docker_message *message);
+
+struct docker_frames {
+    docker_message_fn *take;         /* non-zero ends it */
+    void *context;
+    bool stamped;                    /* each message begins with its time */
+    struct sw_buf held;              /* an unfinished frame */
+};
+/* 0, -1: not such a stream, or a frame of more than 1 MiB; 1: take() ended it. */
+int docker_frames_feed(struct docker_frames *frames, const char *bytes, size_t length);
+void docker_frames_done(struct docker_frames *frames);
+
+/* ---- docker_gpu.c ------------------------------------------------------------------------------ */
+
+#define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
+#define DOCKER_GPU_ANY "any"         /* nobody knows which there are: one job at a time has them */
+
+/* From the list of containers (GET /containers/json): ids of `all` that nobody holds. */
+json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore_created);
+/* Jobs that wait, first come first: array of ids (texts). */
+json_t *docker_gpu_waiting(const json_t *containers);
+/* Give `count` GPUs to each of `nodes` ranks: array of arrays, or NULL when there are too few. */
+json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
+json_t *docker_gpu_split(const char *text);          /* "0,1" -> ["0","1"]; owned */
+char *docker_gpu_join(const json_t *ids);            /* and back; owned */
+/* GPUs that a job may get, by options (gpu_ids, gpu_devices) and what was `found`; owned. */
+json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
+
+/* ---- docker_queue.c ---------------------------------------------------------------------------- */
+
+/* GPUs of the engine as far as they are known: {"known","all":[],"free":[]}. Owned. */
+json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
+
+/* ---- acting ------------------------------------------------------------------------------------ */
+
+int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *docker_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                  struct sw_error *err);
+int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+                struct sw_error *err);
+ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
+int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+                    struct sw_error *err);
+int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                    int64_t *at_ms, int64_t *until, struct sw_error *err);
+int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                     int64_t *offset, struct sw_error *err);
+int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                   struct sw_error *err);
+json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                    struct sw_error *err);
+char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
+json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err);
+int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                 struct sw_error *err);
+int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+                int *exit_status, struct sw_error *err);
+json_t *docker_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
+                         void *context, bool remove, struct sw_error *err);
+json_t *docker_inventory(struct sw_link *link, struct sw_error *err);
+
+#endif

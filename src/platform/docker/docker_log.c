@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_log.c - a rank's log by offset and by time: served from the spool, which is extended from the
+ * engine when somebody reads at its end.
+ *
+ * The first time everything the engine has is fetched in one go. Who reads on while the job runs gets
+ * a connection that stays open, so that following costs what is written and nothing more. All of it is
+ * here when a fetch that began after the container's end is through; from then on the engine is
+ * not asked again, and may have forgotten the container.
+ */
+#include "platform/docker/docker_spool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "core/log_index.h"
+#include "platform/docker/docker_watch.h"
+
+enum {
+    STREAMS_MOST = 16,
+    AT_ONCE = 4 * 1024 * 1024,       /* bytes that one read may add */
+    A_MOMENT_MS = 5,
+    TAIL_BYTES = 65536,
+};
+
+struct stream {
+    char *folder;                    /* which spool */
+    int replica;
+    char name[DOCKER_NAME_SIZE];     /* which container */
+    struct docker_api *api;
+    struct docker_spool spool;
+    struct docker_frames frames;
+    int64_t next;                    /* number of the message that comes next */
+    bool caught_up, follows, over;
+    struct sw_error failure;         /* of the connection that followed */
+    int64_t used_ms;
+};
+
+struct docker_streams {
+    pthread_mutex_t lock;
+    struct stream *all[STREAMS_MOST];
+};
+
+static void stream_free(struct stream *stream)
+{
+    if (!stream)
+        return;
+    docker_api_close(stream->api);
+    docker_spool_close(&stream->spool);
+    docker_frames_done(&stream->frames);
+    free(stream->folder);
+    free(stream);
+}
+
+struct docker_streams *docker_streams_open(void)
+{
+    struct docker_streams *streams = sw_new(struct docker_streams);
+
+    pthread_mutex_init(&streams->lock, NULL);
+    return streams;
+}
+
+void docker_streams_close(struct docker_streams *streams)
+{
+    if (!streams)
+        return;
+    for (size_t i = 0; i < STREAMS_MOST; i++)
+        stream_free(streams->all[i]);
+    pthread_mutex_destroy(&streams->lock);
+    free(streams);
+}
+
+/* ---- from the engine to the spool ---------------------------------------------------------------- */
+
+static int take_message(void *context, const struct docker_message *message)
+{
+    struct stream *stream = context;
+
+    docker_spool_add(&stream->spool, stream->next++, message);
+    return 0;
+}
+
+static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                      size_t length)
+{
+    struct stream *stream = context;
+    int cut;
+
+    (void)so_far;
+    if (docker_spool_lock(&stream->spool, &stream->failure) < 0)
+        return -1;
+    cut = docker_frames_feed(&stream->frames, bytes, length);
+    return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || cut ? -1 : 0;
+}
+
+static char *logs_path(struct stream *stream, bool follow, struct sw_error *err)
+{
+    sw_autofree char *before = docker_path("/containers/", stream->name, "/logs");
+    int64_t since = 0;
+
+    docker_frames_done(&stream->frames);
+    stream->frames = (struct docker_frames){ .take = take_message, .context = stream,
+                                             .stamped = true };
+    if (docker_spool_lock(&stream->spool, err) < 0)
+        return NULL;
+    stream->next = docker_spool_resume(&stream->spool, &since);
+    if (docker_spool_unlock(&stream->spool, err) < 0)
+        return NULL;
+    return sw_format("%s?stdout=1&stderr=1&timestamps=1&follow=%d&since=%lld", before, follow,
+                     (long long)since);
+}
+
+static int fetch_all(struct stream *stream, struct sw_error *err)
+{
+    sw_autofree char *path = logs_path(stream, false, err);
+    struct sw_error why = { 0 };
+
+    stream->failure = (struct sw_error){ 0 };
+    if (!path)
+        return -1;
+    if (docker_ask(stream->api, &(struct docker_call){ .path = path, .sink = take_bytes,
+                                                       .sink_context = stream }, NULL, &why) == 0)
+        return 0;
+    if (strstr(why.message, "does not support reading"))
+        sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
+                "'log_driver: local'");
+    if (err)
+        *err = stream->failure.code ? stream->failure : why;
+    return -1;
+}
+
+static void mark_done(struct stream *stream)
+{
+    if (docker_spool_lock(&stream->spool, NULL) < 0)
+        return;
+    stream->spool.note.done = 1;
+    docker_spool_unlock(&stream->spool, NULL);
+}
+
+/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
+static int catch_up(struct stream *stream, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+    const char *status = sw_json_str(json_object_get(found, "State"), "Status");
+
+    if (!found && why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (!found) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (sw_text_same(status, "created"))
+        return 0;
+    stream->over = docker_is_over(status);
+    if (fetch_all(stream, err) < 0)
+        return -1;
+    stream->caught_up = true;
+    if (stream->over)
+        mark_done(stream);
+    return 0;
+}
+
+/* It ended with the container, or was cut: in both cases the next read catches up anew. */
+static void on_follow_over(void *context, const struct docker_answer *answer)
+{
+    struct stream *stream = context;
+
+    (void)answer;
+    stream->follows = false;
+    stream->caught_up = false;
+}
+
+static int follow_on(struct stream *stream, struct sw_error *err)
+{
+    struct stat before, after;
+    int64_t begun;
+
+    if (!stream->follows) {
+        sw_autofree char *path = logs_path(stream, true, err);
+
+        if (!path || docker_send(stream->api, &(struct docker_call){
+                .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
+                on_follow_over, stream, err) < 0)
+            return -1;
+        stream->follows = true;
+    }
+    if (fstat(stream->spool.log, &before) < 0)
+        return 0;
+    begun = before.st_size;
+    do {
+        before = (struct stat){ 0 };
+        fstat(stream->spool.log, &before);
+        docker_work(stream->api, A_MOMENT_MS, NULL);
+        if (fstat(stream->spool.log, &after) < 0)
+            break;
+    } while (stream->follows && after.st_size > before.st_size && after.st_size - begun < AT_ONCE);
+    return 0;
+}
+
+/* ---- which stream ---------------------------------------------------------------------------------- */
+
+static char *spool_folder(const struct sw_link *link, const struct sw_jobref *job)
+{
+    sw_autofree char *attempt = docker_attempt_folder(link, job->id, job->attempt);
+
+    return sw_path_join(attempt, "logs");
+}
+
+static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 char *folder, struct sw_error *err)
+{
+    struct stream *stream = sw_new(struct stream);
+
+    stream->folder = folder;
+    stream->replica = replica;
+    docker_name(stream->name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
+                replica);
+    if (docker_spool_open(&stream->spool, folder, replica, err) < 0 ||
+        !(stream->api = docker_api_open(&link->where, err))) {
+        stream_free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+/* The one for this log; the one that was used longest ago makes room. */
+static struct stream *stream_for(struct sw_link *link, const struct sw_jobref *job, int replica,
+                                 struct sw_error *err)
+{
+    struct stream **all = link->streams->all, **place = &all[0];
+    sw_autofree char *folder = spool_folder(link, job);
+
+    for (size_t i = 0; i < STREAMS_MOST; i++) {
+        if (all[i] && all[i]->replica == replica && strcmp(all[i]->folder, folder) == 0) {
+            all[i]->used_ms = sw_monotonic_ms();
+            return all[i];
+        }
+        if (*place && (!all[i] || all[i]->used_ms < (*place)->used_ms))
+            place = &all[i];
+    }
+    stream_free(*place);
+    *place = stream_new(link, job, replica, sw_take(folder), err);
+    if (*place)
+        (*place)->used_ms = sw_monotonic_ms();
+    return *place;
+}
+
+static int read_note(struct stream *stream, struct sw_error *err)
+{
+    if (docker_spool_lock(&stream->spool, err) < 0)
+        return -1;
+    return docker_spool_unlock(&stream->spool, err);
+}
+
+/* After it the spool has more than `offset` bytes, or there are no more for now. */
+static int extend(struct sw_link *link, struct stream *stream, int64_t offset, struct sw_error *err)
+{
+    (void)link;
+    if (read_note(stream, err) < 0)
+        return -1;
+    if (stream->spool.note.bytes > offset || stream->spool.note.done)
+        return 0;
+    if (!stream->caught_up)
+        return catch_up(stream, err);
+    if (stream->over)
+        return 0;
+    return follow_on(stream, err);
+}
+
+/* ---- the platform's functions ------------------------------------------------------------------------ */
+
+static ssize_t read_spool(struct stream *stream, int64_t offset, char *bytes, size_t size,
+                          struct sw_error *err)
+{
+    ssize_t n;
+
+    do
+        n = pread(stream->spool.log, bytes, size, offset);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", stream->name);
+}
+
+ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
+{
+    struct stream *stream;
+    ssize_t n = -1;
+
+    pthread_mutex_lock(&link->streams->lock);
+    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
+    if (stream && extend(link, stream, offset, err) == 0)
+        n = read_spool(stream, offset, bytes, size, err);
+    pthread_mutex_unlock(&link->streams->lock);
+    return n;
+}
+
+/* All there is: what a tail is counted from. */
+int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+                    struct sw_error *err)
+{
+    struct stream *stream;
+    int result = -1;
+
+    pthread_mutex_lock(&link->streams->lock);
+    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
+    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+        *size = stream->spool.note.bytes;
+        result = 0;
+    }
+    pthread_mutex_unlock(&link->streams->lock);
+    return result;
+}
+
+char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
+{
+    sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
+    const char *from = bytes, *newline;
+    int64_t size = 0, at;
+    ssize_t n;
+
+    if (docker_log_size(link, job, replica, &size, NULL) < 0 || size == 0)
+        return NULL;
+    at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
+    n = docker_read_log(link, job, replica, at, bytes, TAIL_BYTES, NULL);
+    if (n <= 0)
+        return NULL;
+    newline = at > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
+    if (newline)
+        from = newline + 1;                  /* half a line would only mislead */
+    return sw_text_utf8(from, (size_t)(n - (from - bytes)));
+}
+
+int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                    int64_t *at_ms, int64_t *until, struct sw_error *err)
+{
+    struct sw_log_moment moment, next;
+    bool known = false, has_next = false;
+    struct stream *stream;
+
+    pthread_mutex_lock(&link->streams->lock);
+    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
+    if (stream && read_note(stream, err) == 0) {
+        if (offset < INT64_MAX)
+            sw_log_index_search(stream->spool.index, false, offset + 1, &moment, &known, &next,
+                                &has_next);
+        *at_ms = known ? moment.at_ms : 0;
+        *until = has_next ? next.offset
+                 : stream->spool.note.bytes > offset ? stream->spool.note.bytes : offset;
+    } else {
+        stream = NULL;
+    }
+    pthread_mutex_unlock(&link->streams->lock);
+    return stream ? 0 : -1;
+}
+
+int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                     int64_t *offset, struct sw_error *err)
+{
+    struct sw_log_moment before, found;
+    bool has_before = false, has_found = false;
+    struct stream *stream;
+    int result = -1;
+
+    pthread_mutex_lock(&link->streams->lock);
+    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
+    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+        sw_log_index_search(stream->spool.index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &before,
+                            &has_before, &found, &has_found);
+        *offset = has_found ? found.offset : stream->spool.note.bytes;
+        result = 0;
+    }
+    pthread_mutex_unlock(&link->streams->lock);
+    return result;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_look.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
+ * the engine has.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "core/state.h"
+#include "platform/docker/docker_submit.h"
+
+static int crew_of(struct docker_api *api, const char *id, int attempt, json_t **list,
+                   struct docker_crew *crew, struct sw_error *err)
+{
+    sw_auto(json) json_t *own = json_array();
+    json_t *container;
+    size_t i;
+
+    *list = docker_list(api, id, err);
+    if (!*list)
+        return -1;
+    json_array_foreach(*list, i, container)
+        if (docker_label_number(container, LABEL_ATTEMPT, 1) == attempt)
+            json_array_append(own, container);
+    docker_crew_read(crew, own);            /* they live in the list */
+    return 0;
+}
+
+/* ---- replicas --------------------------------------------------------------------------------------- */
+
+static json_t *replica(struct docker_api *api, const json_t *container, int rank,
+                       struct sw_error *err)
+{
+    sw_auto(docker_story) struct docker_story story = { 0 };
+    const char *state = sw_json_str(container, "State");
+    struct sw_sighting seen = { .state = docker_state(state, NULL) };
+    const json_t *names = json_object_get(container, "Names");
+    const char *name = json_string_value(json_array_get(names, 0));
+
+    if (docker_story_read(api, sw_json_str(container, "Id"), &story, err) < 0)
+        return NULL;
+    if (docker_is_over(state))
+        docker_judge_end(&story.end, &seen);
+    return sw_json_object(
+        SW_INT("rank", rank), SW_STR("node", name ? name + (*name == '/') : ""),
+        SW_STR("status", sw_state_name(seen.state)),
+        SW_SUB("exit_code", docker_is_over(state) ? json_integer(story.end.exit_code)
+                                                  : json_null()),
+        SW_SUB_COPY("pid", json_object_get(json_object_get(story.inspected, "State"), "Pid")),
+        SW_STR("container", sw_json_str(container, "Id")),
+        SW_STR_OPT("image", sw_json_str(container, "Image")),
+        SW_STR_OPT("gpus", docker_label(container, LABEL_HOLDS)),
+        SW_STR_OPT("message", seen.message[0] ? seen.message : NULL),
+        SW_SUB("started_ms", story.started_ms ? json_integer(story.started_ms) : NULL),
+        SW_SUB("ended_ms", story.ended_ms ? json_integer(story.ended_ms) : NULL));
+}
+
+json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *all = json_array();
+    struct docker_crew crew;
+
+    if (docker_borrow(link, &lent, err) < 0 ||
+        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+        return NULL;
+    for (int rank = 0; rank < crew.nodes; rank++) {
+        json_t *one = crew.ranks[rank] ? replica(lent.api, crew.ranks[rank], rank, err) : NULL;
+
+        if (crew.ranks[rank] && !one)
+            return NULL;
+        if (one)
+            json_array_append_new(all, one);
+    }
+    return sw_take(all);
+}
+
+/* ---- evidence --------------------------------------------------------------------------------------- */
+
+static void add_facts(json_t *facts, const struct docker_story *story, const struct sw_jobref *job)
+{
+    const json_t *report = story->report;
+
+    if (story->end.oom)
+        json_object_set_new(facts, "oom_kills", json_integer(1));
+    if (story->end.failed_peer >= 0)
+        json_object_set_new(facts, "failed_peer", json_integer(story->end.failed_peer));
+    if (report && json_object_get(report, "ms"))
+        json_object_set(facts, "runner_ms", json_object_get(report, "ms"));
+    json_object_set_new(facts, "gpus_requested",
+                        json_integer(sw_json_int(job->plan, "gpus", 0)));
+}
+
+int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                    struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL;
+    struct sw_sighting seen = { .job = *job, .failed_replica = -1 };
+    struct docker_crew crew;
+    int rank;
+
+    if (docker_borrow(link, &lent, err) < 0 ||
+        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+        return -1;
+    out->exit_code = SW_NO_EXIT_CODE;
+    out->failed_replica = -1;
+    out->facts = json_object();
+    if (crew.nodes == 0 || crew.over < crew.nodes)
+        return 0;
+    if (docker_judge_crew(lent.api, &crew, &seen, err) < 0)
+        return -1;
+    rank = seen.failed_replica > 0 ? seen.failed_replica : 0;
+    if (crew.ranks[rank]) {
+        sw_auto(docker_story) struct docker_story story = { 0 };
+
+        if (docker_story_read(lent.api, sw_json_str(crew.ranks[rank], "Id"), &story, NULL) == 0)
+            add_facts(out->facts, &story, job);
+    }
+    out->state = seen.state;
+    out->exit_code = seen.exit_code;
+    out->signal = seen.signal;
+    out->failed_replica = seen.failed_replica;
+    memcpy(out->reason, seen.reason, sizeof out->reason);
+    memcpy(out->message, seen.message, sizeof out->message);
+    out->log_tail = docker_log_tail(link, job, rank);
+    return 0;
+}
+
+/* ---- adoption --------------------------------------------------------------------------------------- */
+
+/* The folder bound at /results, when it is one of this machine; owned. */
+static char *bound_results(const struct sw_link *link, const json_t *inspected, const char *id)
+{
+    const json_t *mounts = json_object_get(inspected, "Mounts");
+    json_t *mount;
+    size_t i;
+
+    if (link->where.way != DOCKER_UNIX)
+        return NULL;
+    json_array_foreach((json_t *)mounts, i, mount) {
+        const char *source = sw_json_str(mount, "Source");
+        sw_autofree char *own = source ? sw_path_join(source, id) : NULL;
+
+        if (!sw_text_same(sw_json_str(mount, "Destination"), DOCKER_RESULTS) ||
+            !sw_text_same(sw_json_str(mount, "Type"), "bind") || !source)
+            continue;
+        if (strstr(source, id))
+            return sw_file_exists(source) ? sw_strdup(source) : NULL;
+        return sw_take(own);
+    }
+    return NULL;
+}
+
+static int newest_attempt(const json_t *list)
+{
+    int newest = 0;
+    json_t *container;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, container) {
+        int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
+
+        if (attempt > newest)
+            newest = attempt;
+    }
+    return newest;
+}
+
+static const json_t *first_rank(const json_t *list, int attempt)
+{
+    json_t *container;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, container)
+        if (docker_label_number(container, LABEL_ATTEMPT, 1) == attempt &&
+            docker_label_number(container, LABEL_RANK, 0) == 0)
+            return container;
+    return json_array_get(list, 0);
+}
+
+int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                 struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *inspected = NULL;
+    sw_autofree char *text = NULL, *results = NULL;
+    const char *container;
+    size_t size = 0;
+
+    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
+        return -1;
+    if (json_array_size(list) == 0)
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", link->where.text,
+                       id);
+    container = sw_json_str(first_rank(list, newest_attempt(list)), "Id");
+    inspected = docker_inspect(lent.api, container, err);
+    if (!inspected)
+        return -1;
+    text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
+    *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
+    results = bound_results(link, inspected, id);
+    docker_receipt(receipt, link->where.text, container, results);
+    return 0;
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------ */
+
+static char *path_there(const struct sw_link *link, const char *path, struct sw_error *err)
+{
+    if (link->where.way != DOCKER_UNIX) {
+        sw_fail(err, SW_E_UNSUPPORTED, "the files of the engine at %s cannot be seen from here",
+                link->where.text);
+        return NULL;
+    }
+    if (sw_text_starts(path, "file://"))
+        path += strlen("file://");
+    return sw_path_absolute(path, NULL);
+}
+
+int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+{
+    sw_autofree char *place = path_there(link, path, err);
+    struct stat info;
+
+    if (!place)
+        return -1;
+    *exists = stat(place, &info) == 0;
+    if (!*exists && errno != ENOENT && errno != ENOTDIR)
+        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", place);
+    return 0;
+}
+
+json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+{
+    sw_autofree char *place = path_there(link, path, err);
+    struct dirent **entries = NULL;
+    int count = place ? scandir(place, &entries, NULL, alphasort) : 0;
+    json_t *names;
+
+    if (!place)
+        return NULL;
+    if (count < 0) {
+        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", place);
+        return NULL;
+    }
+    names = json_array();
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            json_array_append_new(names, sw_json_text(name));
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
+}
+
+/* ---- the engine ---------------------------------------------------------------------------------------- */
+
+json_t *docker_inventory(struct sw_link *link, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *info = NULL, *runtimes = json_array();
+    const char *name;
+    json_t *value;
+
+    if (docker_borrow(link, &lent, err) < 0 ||
+        docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
+        return NULL;
+    json_object_foreach(json_object_get(info, "Runtimes"), name, value)
+        json_array_append_new(runtimes, json_string(name));
+    return sw_json_object(
+        SW_STR("engine", link->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
+        SW_STR_OPT("version", sw_json_str(info, "ServerVersion")),
+        SW_STR_OPT("system", sw_json_str(info, "OperatingSystem")),
+        SW_STR_OPT("architecture", sw_json_str(info, "Architecture")),
+        SW_INT("cpus", sw_json_int(info, "NCPU", 0)),
+        SW_INT("memory_bytes", sw_json_int(info, "MemTotal", 0)),
+        SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
+        SW_INT("images", sw_json_int(info, "Images", 0)),
+        SW_SUB("runtimes", sw_take(runtimes)),
+        SW_SUB("gpus", docker_gpu_inventory(lent.api, link->options)));
+}
+
+char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *inspected = NULL;
+    char *found;
+
+    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
+        return NULL;
+    if (json_array_size(list) > 0)
+        inspected = docker_inspect(lent.api,
+                                   sw_json_str(first_rank(list, newest_attempt(list)), "Id"), err);
+    found = inspected ? bound_results(link, inspected, job->id) : NULL;
+    if (!found)
+        sw_fail(err, SW_E_NOT_FOUND, "'%s' has no results here", job->id);
+    return found;
+}

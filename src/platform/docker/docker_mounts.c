@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_mounts.c - what of the engine's files a container sees: results, the user's mounts, inputs
+ * and outputs that are paths here. Pure.
+ *
+ * All are of the kind that the engine refuses when the source is missing on its side (the older form
+ * would silently make an empty folder there).
+ */
+#include "platform/docker/docker_job.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+static json_t *bind(const char *source, const char *target, bool read_only)
+{
+    return sw_json_object(SW_STR("Type", "bind"), SW_STR("Source", source),
+                          SW_STR("Target", target),
+                          SW_SUB("ReadOnly", read_only ? json_true() : NULL));
+}
+
+static json_t *volume(const char *name, const char *target, bool read_only, const char *job)
+{
+    json_t *labels = job ? sw_json_object(SW_STR(LABEL_ID, job)) : NULL;
+
+    return sw_json_object(
+        SW_STR("Type", "volume"), SW_STR_OPT("Source", name), SW_STR("Target", target),
+        SW_SUB("ReadOnly", read_only ? json_true() : NULL),
+        SW_SUB("VolumeOptions", labels ? sw_json_object(SW_SUB("Labels", labels)) : NULL));
+}
+
+/* ---- the user's -------------------------------------------------------------------------------- */
+
+struct mount {                       /* SOURCE[:TARGET[:ro|rw]] */
+    char *source, *target;
+    bool read_only, is_volume;
+};
+
+static void mount_auto(struct mount *mount)
+{
+    free(mount->source);
+    free(mount->target);
+}
+
+static int bad_mount(const char *text, const char *why, struct sw_error *err)
+{
+    sw_fail(err, SW_E_SPEC, "mount '%s': %s", text, why);
+    return sw_hint(err, "write SOURCE:TARGET or SOURCE:TARGET:ro, such as /data:/data:ro");
+}
+
+static int parse_mount(const char *text, const char *base_dir, struct mount *out,
+                       struct sw_error *err)
+{
+    const char *colon = strchr(text, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
+    sw_autofree char *source = sw_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
+
+    if (!*source)
+        return bad_mount(text, "it has no source", err);
+    if (second && strcmp(second, ":ro") != 0 && strcmp(second, ":rw") != 0)
+        return bad_mount(text, "its last part is neither ro nor rw", err);
+    out->is_volume = colon && !strchr(source, '/') && *source != '.' && *source != '~';
+    out->read_only = second && strcmp(second, ":ro") == 0;
+    if (out->is_volume)
+        out->source = sw_strdup(source);
+    else if (sw_text_starts(source, "~/"))
+        out->source = sw_path_home(source + 2);
+    else
+        out->source = sw_path_absolute(source, base_dir);
+    out->target = !colon ? sw_strdup(out->source)
+                         : sw_strndup(colon + 1, second ? (size_t)(second - colon - 1)
+                                                        : strlen(colon + 1));
+    return *out->target == '/' ? 0 : bad_mount(text, "its target is no absolute path", err);
+}
+
+static int add_users(const struct sw_plan *plan, json_t *mounts, struct sw_error *err)
+{
+    size_t i;
+    json_t *text;
+
+    json_array_foreach(json_object_get(plan->options, "mounts"), i, text) {
+        __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
+
+        if (parse_mount(json_string_value(text), plan->base_dir, &mount, err) < 0)
+            return -1;
+        json_array_append_new(mounts, mount.is_volume
+                                          ? volume(mount.source, mount.target, mount.read_only,
+                                                   NULL)
+                                          : bind(mount.source, mount.target, mount.read_only));
+    }
+    return 0;
+}
+
+static bool find_own_results(const struct sw_plan *plan, struct mount *out)
+{
+    size_t i;
+    json_t *text;
+
+    json_array_foreach(json_object_get(plan->options, "mounts"), i, text) {
+        if (parse_mount(json_string_value(text), plan->base_dir, out, NULL) == 0 &&
+            strcmp(out->target, DOCKER_RESULTS) == 0 && !out->read_only)
+            return true;
+        mount_auto(out);
+        *out = (struct mount){ 0 };
+    }
+    return false;
+}
+
+bool docker_has_own_results(const struct sw_plan *plan)
+{
+    __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
+
+    return find_own_results(plan, &mount);
+}
+
+char *docker_own_results(const struct sw_plan *plan)
+{
+    __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
+
+    if (!find_own_results(plan, &mount) || mount.is_volume)
+        return NULL;
+    return sw_take(mount.source);
+}
+
+/* ---- inputs and outputs that are paths here ------------------------------------------------------ */
+
+/* Owned absolute path for a plain path or file://; NULL: it lies elsewhere. */
+static char *path_here(const char *uri, const char *base_dir)
+{
+    const char *path = sw_text_starts(uri, "file://") ? uri + strlen("file://") : uri;
+
+    if (path == uri && strstr(uri, "://"))
+        return NULL;
+    return sw_text_starts(path, "~/") ? sw_path_home(path + 2) : sw_path_absolute(path, base_dir);
+}
+
+static char *inside(const char *folder, size_t index)
+{
+    return sw_format("%s/%s-%zu", DOCKER_HOME, folder, index);
+}
+
+static int add_inputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
+                      struct sw_error *err)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->inputs, i, entry) {
+        const char *to = sw_json_str(entry, "path");
+        sw_autofree char *from = path_here(sw_json_str(entry, "from"), plan->base_dir);
+        sw_autofree char *at = *to == '/' ? sw_strdup(to) : inside("input", i);
+
+        if (!from)
+            continue;
+        if (!site->local) {
+            sw_fail(err, SW_E_SPEC, "input '%s' is a path of this machine, and the engine is on "
+                    "another one", from);
+            return sw_hint(err, "put it into a store (s3://, https://), or mount a folder of the "
+                           "engine's machine with docker.mounts");
+        }
+        json_array_append_new(mounts, bind(from, at, true));
+    }
+    return 0;
+}
+
+json_t *docker_inputs_inside(const struct sw_plan *plan)
+{
+    json_t *left = json_array();
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->inputs, i, entry) {
+        sw_autofree char *from = path_here(sw_json_str(entry, "from"), plan->base_dir);
+        sw_autofree char *at = inside("input", i);
+        json_t *seen;
+
+        if (from && *sw_json_str(entry, "path") == '/')
+            continue;                          /* it is mounted there */
+        seen = json_deep_copy(entry);
+        if (from)
+            json_object_set_new(seen, "from", sw_json_text(at));
+        json_array_append_new(left, seen);
+    }
+    return left;
+}
+
+/* A destination that is a folder here, with the job's id filled in; owned; NULL: it is none. */
+static char *destination(const json_t *output, const struct sw_plan *plan)
+{
+    const char *to = sw_json_str(output, "to");
+    sw_autofree char *path = to ? path_here(to, plan->base_dir) : NULL;
+    const char *id = path ? strstr(path, "{id}") : NULL;
+
+    return id ? sw_format("%.*s%s%s", (int)(id - path), path, plan->job_id, id + 4)
+              : sw_take(path);
+}
+
+static int add_outputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
+                       struct sw_error *err)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->outputs, i, entry) {
+        sw_autofree char *to = destination(entry, plan), *at = inside("output", i);
+
+        if (!to)
+            continue;
+        if (!site->local) {
+            sw_fail(err, SW_E_SPEC, "output '%s' is a path of this machine, and the engine is on "
+                    "another one", to);
+            return sw_hint(err, "leave `to` out and fetch it with `slipway get`, or name a store");
+        }
+        json_array_append_new(mounts, bind(to, at, false));
+    }
+    return 0;
+}
+
+void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->outputs, i, entry) {
+        sw_autofree char *to = destination(entry, plan), *at = inside("output", i);
+
+        if (to)
+            json_object_set_new(json_array_get(outputs, i), "to", sw_json_text(at));
+    }
+}
+
+json_t *docker_output_folders(const struct sw_plan *plan)
+{
+    json_t *folders = json_array();
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(plan->outputs, i, entry) {
+        sw_autofree char *to = destination(entry, plan);
+
+        if (to)
+            json_array_append_new(folders, sw_json_text(to));
+    }
+    return folders;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------ */
+
+json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
+                      struct sw_error *err)
+{
+    sw_auto(json) json_t *mounts = json_array();
+    sw_autofree char *name = docker_volume_name(plan->job_id);
+
+    if (sw_json_bool(plan->options, "read_only", false))     /* the rest of it takes no archive */
+        json_array_append_new(mounts, volume(NULL, DOCKER_HOME, false, NULL));
+    if (!docker_has_own_results(plan))
+        json_array_append_new(mounts, site->results
+                                          ? bind(site->results, DOCKER_RESULTS, false)
+                                          : volume(name, DOCKER_RESULTS, false, plan->job_id));
+    if (add_users(plan, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
+        add_outputs(plan, site, mounts, err) < 0)
+        return NULL;
+    return sw_take(mounts);
+}

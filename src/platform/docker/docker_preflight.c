@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_preflight.c - can this plan run on this engine? A quick look before every submit, and a
+ * thorough one when the user asks.
+ *
+ * The quick one costs the question that the submit's own connection begins with, and nothing else:
+ * what is missing is told by the steps themselves.
+ */
+#include "base/text.h"
+#include "platform/docker/docker_checks.h"
+#include "platform/docker/docker_job.h"
+
+int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_image) struct docker_image image = { 0 };
+
+    if (sw_text_empty(plan->image)) {
+        sw_fail(err, SW_E_SPEC, "a job on docker needs an image");
+        return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
+    }
+    if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
+        return -1;
+    return docker_api_version(lent.api, err) ? 0 : -1;
+}
+
+static enum docker_pull_policy policy_of(const struct sw_plan *plan)
+{
+    const char *said = sw_json_str(plan->options, "pull");
+
+    return sw_text_same(said, "always")  ? DOCKER_PULL_ALWAYS
+           : sw_text_same(said, "never") ? DOCKER_PULL_NEVER
+                                         : DOCKER_PULL_MISSING;
+}
+
+json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    struct docker_site site = { .attempt = 1 };
+    sw_auto(json) json_t *mounts = NULL;
+    struct docker_wish wish = { .image = plan->image, .policy = policy_of(plan),
+                                .gpus = plan->gpus != 0,
+                                .runtime = sw_json_str(plan->options, "runtime") };
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return NULL;
+    site.local = docker_api_is_local(lent.api);
+    mounts = docker_mounts(plan, &site, err);
+    if (!mounts)
+        return NULL;
+    wish.mounts = mounts;
+    return docker_checks(lent.api, &wish);
+}

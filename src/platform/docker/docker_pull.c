@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_pull.c - bring an image to the engine, and say in our words why it did not come.
+ *
+ * The engine answers 200 as soon as it begins; a failure later on is a line in the stream. The
+ * same words come either way, from the registry by way of the engine, and one table reads them.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "platform/docker/docker_image.h"
+
+#define LAYERS_MAX     512
+#define PROGRESS_MS    100
+#define WORDS_MAX      400
+
+struct layer {
+    char id[16];
+    int64_t done, total;
+    bool over;
+};
+
+struct pulling {
+    const struct docker_pull *pull;
+    char *what;
+    struct layer layers[LAYERS_MAX];
+    size_t count;
+    int64_t began_ms, told_ms;
+    char words[WORDS_MAX + 1];           /* the failure in the stream; "": none yet */
+    bool canceled;
+};
+
+/* ---- progress ----------------------------------------------------------------------------------- */
+
+static struct layer *layer_of(struct pulling *pulling, const char *id)
+{
+    for (size_t i = 0; i < pulling->count; i++)
+        if (strcmp(pulling->layers[i].id, id) == 0)
+            return &pulling->layers[i];
+    if (pulling->count == LAYERS_MAX || strlen(id) >= sizeof pulling->layers->id)
+        return NULL;
+    strcpy(pulling->layers[pulling->count].id, id);
+    return &pulling->layers[pulling->count++];
+}
+
+static void note_layer(struct pulling *pulling, const json_t *line, const char *id,
+                       const char *status)
+{
+    const json_t *detail = json_object_get(line, "progressDetail");
+    struct layer *layer = sw_text_starts(status, "Pulling from") ? NULL : layer_of(pulling, id);
+
+    if (!layer)
+        return;
+    if (strcmp(status, "Downloading") == 0) {
+        layer->done = sw_json_int(detail, "current", layer->done);
+        layer->total = sw_json_int(detail, "total", layer->total);
+    } else if (strcmp(status, "Download complete") == 0 || strcmp(status, "Extracting") == 0) {
+        layer->done = layer->total;
+    } else if (strcmp(status, "Pull complete") == 0 || strcmp(status, "Already exists") == 0) {
+        layer->done = layer->total;
+        layer->over = true;
+    }
+}
+
+static int tell(struct pulling *pulling)
+{
+    struct sw_copy_progress progress = { .left_ms = -1 };
+    int64_t now_ms = sw_monotonic_ms(), spent_ms = now_ms - pulling->began_ms;
+
+    if (!pulling->pull->progress || now_ms - pulling->told_ms < PROGRESS_MS)
+        return 0;
+    pulling->told_ms = now_ms;
+    for (size_t i = 0; i < pulling->count; i++) {
+        progress.files_total++;
+        progress.files_done += pulling->layers[i].over;
+        progress.bytes_done += pulling->layers[i].done;
+        progress.bytes_total += pulling->layers[i].total;
+        progress.listing = progress.listing || (!pulling->layers[i].total && !pulling->layers[i].over);
+    }
+    progress.bytes_per_second = spent_ms > 0 ? progress.bytes_done * 1000 / spent_ms : 0;
+    if (!progress.listing && progress.bytes_per_second > 0)
+        progress.left_ms = (progress.bytes_total - progress.bytes_done) * 1000 /
+                           progress.bytes_per_second;
+    pulling->canceled = pulling->pull->progress(pulling->pull->progress_context, pulling->what,
+                                                &progress) != 0;
+    return pulling->canceled;
+}
+
+static int take_line(void *context, json_t *line)
+{
+    struct pulling *pulling = context;
+    const char *id = sw_json_str(line, "id"), *status = sw_json_str(line, "status");
+    const char *failure = sw_json_str(json_object_get(line, "errorDetail"), "message");
+
+    failure = failure ? failure : sw_json_str(line, "error");
+    if (failure)
+        snprintf(pulling->words, sizeof pulling->words, "%s", *failure ? failure : "it failed");
+    if (id && status)
+        note_layer(pulling, line, id, status);
+    return tell(pulling);
+}
+
+/* ---- why it did not come ------------------------------------------------------------------------ */
+
+enum remedy { LOG_IN, CHECK_NAME, FREE_DISK, CHECK_NET, TRUST, WAIT, OTHER_BUILD };
+
+static const struct {
+    const char *words;
+    enum sw_code code;
+    enum remedy remedy;
+} refusals[] = {
+    { "no space left on device",        SW_E_REFUSED,    FREE_DISK },
+    { "no matching manifest for",       SW_E_NOT_FOUND,  OTHER_BUILD },
+    { "toomanyrequests",                SW_E_REFUSED,    WAIT },
+    { "manifest unknown",               SW_E_NOT_FOUND,  CHECK_NAME },
+    { "name unknown",                   SW_E_NOT_FOUND,  CHECK_NAME },
+    { "no basic auth credentials",      SW_E_CREDENTIAL, LOG_IN },
+    { "unauthorized",                   SW_E_CREDENTIAL, LOG_IN },
+    { "authentication required",        SW_E_CREDENTIAL, LOG_IN },
+    { "incorrect username or password", SW_E_CREDENTIAL, LOG_IN },
+    { "pull access denied",             SW_E_CREDENTIAL, LOG_IN },
+    { "denied:",                        SW_E_CREDENTIAL, LOG_IN },
+    { "Forbidden",                      SW_E_CREDENTIAL, LOG_IN },
+    { "not found",                      SW_E_NOT_FOUND,  CHECK_NAME },
+    { "x509:",                          SW_E_REFUSED,    TRUST },
+    { "server gave HTTP response to HTTPS client", SW_E_REFUSED, TRUST },
+    { "no such host",                   SW_E_REFUSED,    CHECK_NET },
+    { "connection refused",             SW_E_REFUSED,    CHECK_NET },
+    { "i/o timeout",                    SW_E_REFUSED,    CHECK_NET },
+    { "timeout",                        SW_E_REFUSED,    CHECK_NET },
+    { "name resolution",                SW_E_REFUSED,    CHECK_NET },
+    { "unreachable",                    SW_E_REFUSED,    CHECK_NET },
+};
+
+static int say_log_in(const struct docker_image *image, const struct docker_login *login,
+                      struct sw_error *err)
+{
+    bool ngc = strcmp(image->registry, "nvcr.io") == 0;
+
+    if (login->header)
+        return sw_hint(err, "%s was used (as '%.60s'): is it still valid, and may it read this image?"
+                            "%s", login->origin, login->user,
+                       ngc ? " Make a key at org.ngc.nvidia.com" : "");
+    if (login->trouble)
+        return sw_hint(err, "no credential was used, because %.150s", login->trouble);
+    if (ngc)
+        return sw_hint(err, "no credential was used: set NGC_KEY (a key from org.ngc.nvidia.com)");
+    return sw_hint(err, "no credential was used: `docker login %s`, or set DOCKER_USERNAME,"
+                        " DOCKER_PASSWORD and DOCKER_REGISTRY=%s", image->registry,
+                   image->registry);
+}
+
+static int say_remedy(enum remedy remedy, const struct docker_image *image,
+                      const struct docker_login *login, struct sw_error *err)
+{
+    switch (remedy) {
+    case LOG_IN:
+        return say_log_in(image, login, err);
+    case CHECK_NAME:
+        return sw_hint(err, "check name and tag; a private image also looks so to a login that may"
+                            " not see it (%s was used)",
+                       login->header ? login->origin : "no credential");
+    case FREE_DISK:
+        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what nobody uses");
+    case CHECK_NET:
+        return sw_hint(err, "the engine's machine cannot reach %s: check its network, DNS and proxy",
+                       image->registry);
+    case TRUST:
+        return sw_hint(err, "the engine does not trust %s: put its authority into"
+                            " /etc/docker/certs.d/%s/ca.crt on the engine's machine",
+                       image->registry, image->registry);
+    case WAIT:
+        return sw_hint(err, "%s limits pulls: log in, or try again later", image->registry);
+    case OTHER_BUILD:
+        break;
+    }
+    return sw_hint(err, "there is no build of it for the engine's processor");
+}
+
+/* `words` are the engine's, from the stream or the status. */
+static int did_not_come(const struct docker_image *image, const struct docker_login *login,
+                        const char *words, struct sw_error *err)
+{
+    sw_autofree char *clean = sw_text_printable(words, strlen(words));
+    sw_autofree char *name = docker_image_text(image);
+
+    sw_fail(err, SW_E_REFUSED, "cannot pull %s: %.300s", name, clean);
+    for (size_t i = 0; i < SW_COUNT(refusals); i++)
+        if (strcasestr(words, refusals[i].words)) {
+            if (err)
+                err->code = refusals[i].code;
+            return say_remedy(refusals[i].remedy, image, login, err);
+        }
+    return -1;
+}
+
+/* The engine's "no" to a question about an image; no answer at all stays what it is. */
+static int explain(const struct docker_image *image, const struct docker_login *login,
+                   const struct sw_error *why, struct sw_error *err)
+{
+    const char *words = sw_text_starts(why->message, "Docker says: ") ? why->message + 13
+                                                                       : why->message;
+
+    if (why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT || why->code == SW_E_INTERNAL ||
+        why->code == SW_E_UNSUPPORTED) {
+        if (err)
+            *err = *why;
+        return sw_wrap(err, "cannot pull the image");
+    }
+    return did_not_come(image, login, words, err);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------- */
+
+struct end {
+    bool over;
+    struct sw_error why;
+};
+
+static void note_end(void *context, const struct docker_answer *answer)
+{
+    struct end *end = context;
+
+    end->over = true;
+    end->why = answer->error;
+}
+
+/* Like docker_ask(), but the user's wish to stop is heard also while the registry is silent. */
+static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
+                        struct pulling *pulling, struct sw_error *err)
+{
+    struct end end = { 0 };
+
+    if (docker_send(api, call, note_end, &end, err) < 0)
+        return -1;
+    while (!end.over && !pulling->canceled)
+        if (docker_work(api, PROGRESS_MS, err) < 0 || tell(pulling) != 0) {
+            docker_drop(api, &end);
+            return -1;
+        }
+    docker_drop(api, &end);
+    pulling->told_ms = 0;                    /* the last word is the whole */
+    tell(pulling);
+    if (err)
+        *err = end.why;
+    return end.why.code == SW_OK ? 0 : -1;
+}
+
+static int pull_image(struct docker_api *api, const struct docker_pull *pull,
+                      const struct docker_image *image, struct sw_error *err)
+{
+    sw_auto(docker_login) struct docker_login login = { 0 };
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_autofree char *name = docker_image_name(image);
+    sw_autofree struct pulling *pulling = sw_new(struct pulling);
+    sw_autofree char *what = sw_format("pulling %s", pull->image);
+    struct docker_lines lines = { .take = take_line, .context = pulling };
+    struct docker_call call = { .method = "POST", .sink = docker_lines_sink, .stall_ms = -1,
+                                .sink_context = &lines };
+    struct sw_error why = { 0 };
+    int result;
+
+    docker_login_find(image->registry, &login);
+    sw_buf_add(&path, "/images/create");
+    docker_query(&path, "fromImage", name);
+    docker_query(&path, "tag", image->digest ? image->digest : image->tag);
+    if (pull->platform)
+        docker_query(&path, "platform", pull->platform);
+    call.path = sw_buf_text(&path);
+    call.registry_auth = login.header;
+    pulling->pull = pull;
+    pulling->what = what;
+    pulling->began_ms = sw_monotonic_ms();
+    result = ask_and_tell(api, &call, pulling, &why);
+    docker_lines_done(&lines);
+    if (pulling->canceled)
+        return sw_fail(err, SW_E_INTERRUPTED, "pulling %s was stopped", pull->image);
+    if (pulling->words[0])
+        return did_not_come(image, &login, pulling->words, err);
+    return result < 0 ? explain(image, &login, &why, err) : 0;
+}
+
+int docker_image_there(struct docker_api *api, const char *use, bool *there, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path("/images/", use, "/json");
+    struct docker_call call = { .path = path };
+    struct sw_error why = { 0 };
+
+    *there = docker_ask(api, &call, NULL, &why) == 0;
+    if (*there || why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static int not_there(const char *image, struct sw_error *err)
+{
+    sw_fail(err, SW_E_NOT_FOUND, "the engine does not have %s, and it may not be pulled", image);
+    return sw_hint(err, "pull it there yourself, or use `pull: missing`");
+}
+
+int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
+                        struct sw_error *err)
+{
+    sw_auto(docker_image) struct docker_image image = { 0 };
+    sw_autofree char *name = NULL;
+    enum docker_pull_policy policy = pull->policy;
+    bool there = false;
+
+    if (docker_image_parse(pull->image, &image, err) < 0)
+        return -1;
+    name = docker_image_text(&image);
+    if (!image.registry)
+        policy = DOCKER_PULL_NEVER;              /* an id is known to one engine only */
+    if (policy != DOCKER_PULL_ALWAYS && docker_image_there(api, name, &there, err) < 0)
+        return -1;
+    if (policy == DOCKER_PULL_NEVER && !there)
+        return not_there(pull->image, err);
+    if (!there && pull_image(api, pull, &image, err) < 0)
+        return -1;
+    *use = sw_take(name);
+    return 0;
+}
+
+int docker_image_reachable(struct docker_api *api, const char *text, struct sw_error *err)
+{
+    sw_auto(docker_image) struct docker_image image = { 0 };
+    sw_auto(docker_login) struct docker_login login = { 0 };
+    sw_autofree char *name = NULL, *path = NULL;
+    struct docker_call call = { .stall_ms = 120000 };
+    struct sw_error why = { 0 };
+
+    if (docker_image_parse(text, &image, err) < 0)
+        return -1;
+    name = docker_image_text(&image);
+    if (!image.registry)
+        return not_there(text, err);
+    docker_login_find(image.registry, &login);
+    path = docker_path("/distribution/", name, "/json");
+    call.path = path;
+    call.registry_auth = login.header;
+    return docker_ask(api, &call, NULL, &why) < 0 ? explain(&image, &login, &why, err) : 0;
+}

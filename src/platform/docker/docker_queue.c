@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_queue.c - jobs that need GPUs to themselves: they get them, or wait.
+ *
+ * The labels of the containers say who holds what; nothing else is remembered. A job that must wait is
+ * made, too, without devices and under another name ("-wait"), with everything inside that it needs;
+ * it is never started. When its turn comes, whoever looks (docker_watch.c) makes the real one from it.
+ *
+ * Choosing is done by one client at a time: the lock is a container of a fixed name, which the engine
+ * makes only once. A holder that died is seen by its lock standing still, and the lock is taken away.
+ * A holder that was only slow finds its lock gone before it starts anything: between making containers
+ * (others see their labels from then on) and starting them it looks. So under the lock a container that
+ * has devices and was not started belongs to nobody who will start it, and is removed.
+ */
+#include "platform/docker/docker_submit.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#define LOCK_NAME "slipway-gpu-lock"
+
+enum {
+    LOCK_LOOK_MS = 40,
+    LOCK_DEAD_MS = 15000,            /* a lock that stands still for so long is nobody's */
+    LOCK_WAIT_MS = 120000,
+    LETTER_MAX = 512 * 1024 * 1024,
+};
+
+/* ---- which GPUs there are ------------------------------------------------------------------------ */
+
+/* Of this machine, by the driver's own files; in the order of the bus, as the toolkit counts. */
+static json_t *gpus_here(void)
+{
+    json_t *ids = json_array();
+    glob_t found;
+
+    if (glob("/proc/driver/nvidia/gpus/*/information", 0, NULL, &found) != 0)
+        return ids;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        sw_autofree char *text = sw_file_read(found.gl_pathv[i], 65536, NULL, NULL);
+        const char *line = text ? strstr(text, "GPU UUID:") : NULL;
+
+        if (line) {
+            line += strlen("GPU UUID:");
+            line += strspn(line, " \t");
+            json_array_append_new(ids, json_stringn(line, strcspn(line, " \t\r\n")));
+        }
+    }
+    globfree(&found);
+    return ids;
+}
+
+static json_t *candidates_of(struct docker_api *api, const json_t *options)
+{
+    sw_auto(json) json_t *found = docker_api_is_local(api) ? gpus_here() : json_array();
+
+    return docker_gpu_candidates(options, found);
+}
+
+json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
+{
+    sw_auto(json) json_t *all = candidates_of(api, options), *list = docker_list(api, NULL, NULL);
+    bool known = !sw_text_same(json_string_value(json_array_get(all, 0)), DOCKER_GPU_ANY);
+
+    if (!known || !list)
+        return NULL;
+    return sw_json_object(SW_SUB("free", docker_gpu_free(list, all, false)),
+                          SW_SUB("all", sw_take(all)));
+}
+
+/* ---- the lock ------------------------------------------------------------------------------------- */
+
+static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
+{
+    sw_auto(json) json_t *reply = NULL;
+    sw_auto(json) json_t *body = sw_json_object(
+        SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
+        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
+
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .json = body,
+                .path = "/containers/create?name=" LOCK_NAME }, &reply, err) < 0)
+        return -1;
+    *lock = sw_strdup(sw_json_str(reply, "Id"));
+    return *lock ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of the lock");
+}
+
+static void take_away_dead(struct docker_api *api, char seen[80], int64_t *since_ms)
+{
+    sw_auto(json) json_t *holder = docker_inspect(api, LOCK_NAME, NULL);
+    const char *id = sw_json_str(holder, "Id");
+
+    if (!id || strcmp(seen, id) != 0) {
+        snprintf(seen, 80, "%.79s", id ? id : "");
+        *since_ms = sw_monotonic_ms();
+    } else if (sw_monotonic_ms() - *since_ms > LOCK_DEAD_MS) {
+        docker_delete(api, id, true, NULL);        /* by its id: never a younger one */
+    }
+}
+
+static int take_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
+{
+    int64_t deadline = sw_monotonic_ms() + LOCK_WAIT_MS, since_ms = 0;
+    char seen[80] = "";
+
+    for (;;) {
+        struct sw_error why = { 0 };
+
+        if (try_lock(api, image, lock, &why) == 0)
+            return 0;
+        if (why.code != SW_E_CONFLICT || sw_monotonic_ms() > deadline) {
+            if (err)
+                *err = why;
+            return sw_wrap(err, "cannot lock the engine's GPUs");
+        }
+        take_away_dead(api, seen, &since_ms);
+        sw_sleep_ms(LOCK_LOOK_MS);
+    }
+}
+
+static void release_lock(struct docker_api *api, char **lock)
+{
+    if (*lock)
+        docker_delete(api, *lock, true, NULL);
+    free(*lock);
+    *lock = NULL;
+}
+
+static int holds_lock(struct docker_api *api, const char *lock, struct sw_error *err)
+{
+    sw_auto(json) json_t *mine = docker_inspect(api, lock, err);
+
+    return mine ? 0 : sw_wrap(err, "the lock on the engine's GPUs was lost");
+}
+
+/* ---- under the lock ------------------------------------------------------------------------------- */
+
+static bool is_wait(const json_t *container)
+{
+    return docker_label(container, LABEL_WANTS) && !docker_label(container, LABEL_HOLDS) &&
+           docker_label(container, LABEL_CHOICE) &&
+           sw_text_same(sw_json_str(container, "State"), "created");
+}
+
+/* Containers with devices that nobody will start: removed, here and in the list. */
+static void sweep(struct docker_api *api, json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        const json_t *container = json_array_get(list, i);
+
+        if (docker_label(container, LABEL_HOLDS) &&
+            sw_text_same(sw_json_str(container, "State"), "created") &&
+            docker_delete(api, sw_json_str(container, "Id"), false, NULL) == 0)
+            json_array_remove(list, i);
+    }
+}
+
+static json_t *list_swept(struct docker_api *api, struct sw_error *err)
+{
+    json_t *list = docker_list(api, NULL, err);
+
+    if (list)
+        sweep(api, list);
+    return list;
+}
+
+/* ---- submit ------------------------------------------------------------------------------------------ */
+
+static int still_ours(struct docker_sending *s, struct sw_error *err)
+{
+    return s->waits ? 0 : holds_lock(s->api, s->lock, err);
+}
+
+static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, struct sw_error *err)
+{
+    const char *first = json_string_value(json_array_get(candidates, 0));
+    int64_t wanted = (int64_t)plan->nodes * plan->gpus, there;
+
+    if (sw_text_same(first, DOCKER_GPU_ANY) || sw_text_same(first, DOCKER_GPU_ALL)) {
+        if (plan->nodes == 1)
+            return 0;
+        sw_fail(err, SW_E_SPEC, "%d nodes with GPUs on one engine, and its GPUs are not known",
+                plan->nodes);
+        return sw_hint(err, "name them: docker: {gpu_devices: [0, 1, ...]}");
+    }
+    there = (int64_t)json_array_size(candidates);
+    if (wanted <= there)
+        return 0;
+    sw_fail(err, SW_E_SPEC, "the job needs %lld GPUs, and the engine has %lld", (long long)wanted,
+            (long long)there);
+    return sw_hint(err, "ask for fewer; 'slipway inventory' shows what there is");
+}
+
+static bool has_any(const json_t *list, const char *id)
+{
+    json_t *container;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, container)
+        if (sw_text_same(docker_label(container, LABEL_ID), id) && !is_wait(container))
+            return true;
+    return false;
+}
+
+static int choose(struct docker_sending *s, const json_t *candidates, struct sw_error *err)
+{
+    sw_auto(json) json_t *list = list_swept(s->api, err), *waiting = NULL, *left = NULL;
+
+    if (!list)
+        return -1;
+    waiting = docker_gpu_waiting(list);
+    left = docker_gpu_free(list, candidates, false);
+    if (json_array_size(waiting) == 0)
+        s->devices = docker_gpu_choose(left, s->plan->nodes, s->plan->gpus);
+    /* One of ours that began already is found by its name. */
+    s->waits = !s->devices && !has_any(list, s->plan->job_id);
+    return 0;
+}
+
+static bool is_tegra(struct docker_api *api)
+{
+    sw_auto(json) json_t *info = NULL;
+    const char *kernel;
+
+    if (docker_ask(api, &(struct docker_call){ .path = "/info" }, &info, NULL) < 0)
+        return false;
+    kernel = sw_json_str(info, "KernelVersion");
+    return kernel && strstr(kernel, "tegra");
+}
+
+int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
+{
+    sw_auto(json) json_t *candidates = candidates_of(s->api, s->plan->options);
+    sw_autofree char *choice = docker_gpu_join(candidates);
+    int result;
+
+    if (enough_at_all(s->plan, candidates, err) < 0)
+        return -1;
+    s->site.choice = choice;
+    s->site.by_runtime = sw_text_same(sw_json_str(s->plan->options, "runtime"), "nvidia") ||
+                         is_tegra(s->api);
+    s->still_ours = still_ours;
+    if (take_lock(s->api, s->image, &s->lock, err) < 0)
+        return -1;
+    result = choose(s, candidates, err);
+    if (result == 0)
+        result = docker_make_and_start(s, err);
+    release_lock(s->api, &s->lock);
+    s->site.choice = NULL;
+    return result;
+}
+
+/* ---- whose turn it is --------------------------------------------------------------------------------- */
+
+struct turn {                        /* a waiting job and what it gets */
+    const char *id;
+    const json_t *waits[DOCKER_NODES_MAX];     /* by rank; borrowed from the list */
+    char *made[DOCKER_NODES_MAX];
+    int nodes;
+    json_t *devices;
+};
+
+static void turn_auto(struct turn *turn)
+{
+    json_decref(turn->devices);
+    for (int i = 0; i < DOCKER_NODES_MAX; i++)
+        free(turn->made[i]);
+}
+
+static bool turn_read(struct turn *turn, const json_t *list, const char *id)
+{
+    json_t *container;
+    size_t i;
+
+    turn->id = id;
+    json_array_foreach((json_t *)list, i, container) {
+        int rank = docker_label_number(container, LABEL_RANK, -1);
+
+        if (!is_wait(container) || !sw_text_same(docker_label(container, LABEL_ID), id) ||
+            rank < 0 || rank >= DOCKER_NODES_MAX)
+            continue;
+        turn->waits[rank] = container;
+        turn->nodes = docker_label_number(container, LABEL_NODES, 1);
+    }
+    for (int rank = 0; rank < turn->nodes; rank++)
+        if (rank >= DOCKER_NODES_MAX || !turn->waits[rank])
+            return false;            /* its submit is still at it */
+    return turn->nodes > 0;
+}
+
+static json_t *turn_devices(const struct turn *turn, const json_t *list, bool ignore_created)
+{
+    const json_t *first = turn->waits[0];
+    sw_auto(json) json_t *choice = docker_gpu_split(docker_label(first, LABEL_CHOICE));
+    sw_auto(json) json_t *left = docker_gpu_free(list, choice, ignore_created);
+
+    return docker_gpu_choose(left, turn->nodes, docker_label_number(first, LABEL_WANTS, 1));
+}
+
+/* The files of the waiting one, secrets included: through memory, to the real one. */
+static int take_letter(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                       size_t length)
+{
+    struct sw_buf *tar = context;
+
+    (void)so_far;
+    if (tar->length + length > LETTER_MAX)
+        return -1;
+    sw_buf_add_bytes(tar, bytes, length);
+    return 0;
+}
+
+static int move_letter(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
+{
+    sw_autofree char *before = docker_path("/containers/", from, "/archive?path=" DOCKER_HOME);
+    struct sw_buf tar = SW_BUF_INIT;
+    int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_letter,
+                                                        .sink_context = &tar }, NULL, err);
+
+    if (result == 0)
+        result = docker_put(api, to, "/", tar.data, tar.length, err);
+    if (tar.data)
+        explicit_bzero(tar.data, tar.length);
+    sw_buf_done(&tar);
+    return result;
+}
+
+/* The real container from the one that waits: the same, with devices. */
+static int make_real(struct docker_api *api, struct turn *turn, int rank, struct sw_error *err)
+{
+    const char *wait = sw_json_str(turn->waits[rank], "Id");
+    sw_auto(json) json_t *inspected = docker_inspect(api, wait, err), *body = NULL, *reply = NULL;
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    const char *name = sw_json_str(inspected, "Name");
+    sw_autofree char *real = NULL;
+
+    if (!inspected || !name || !sw_text_ends(name, DOCKER_WAIT))
+        return inspected ? sw_fail(err, SW_E_CONFLICT, "not a waiting container") : -1;
+    name += *name == '/';
+    real = sw_strndup(name, strlen(name) - strlen(DOCKER_WAIT));
+    body = json_deep_copy(json_object_get(inspected, "Config"));
+    json_object_set(body, "HostConfig", json_object_get(inspected, "HostConfig"));
+    docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
+                          docker_label(inspected, LABEL_RUNTIME) != NULL);
+    sw_buf_add(&path, "/containers/create");
+    docker_query(&path, "name", real);
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
+                                               .json = body }, &reply, err) < 0)
+        return -1;
+    turn->made[rank] = sw_strdup(sw_json_str(reply, "Id"));
+    return turn->made[rank] ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id");
+}
+
+static void undo_turn(struct docker_api *api, struct turn *turn)
+{
+    for (int rank = 0; rank < turn->nodes; rank++)
+        if (turn->made[rank])
+            docker_delete(api, turn->made[rank], false, NULL);
+}
+
+/* A start that the engine refuses is the job's end, told by its container; it waits no more. */
+static void start_turn(struct docker_api *api, struct turn *turn)
+{
+    for (int rank = 0; rank < turn->nodes; rank++) {
+        sw_auto(json) json_t *made = docker_inspect(api, turn->made[rank], NULL);
+        const char *network = sw_json_str(json_object_get(made, "HostConfig"), "NetworkMode");
+
+        if (docker_start(api, turn->made[rank], network, NULL) < 0)
+            break;
+    }
+    for (int rank = 0; rank < turn->nodes; rank++)
+        docker_delete(api, sw_json_str(turn->waits[rank], "Id"), false, NULL);
+}
+
+/* Before anything starts: is the lock still ours, and was the job not canceled meanwhile? */
+static int go_ahead(struct docker_api *api, const struct turn *turn, const char *lock,
+                    struct sw_error *err)
+{
+    sw_auto(json) json_t *wait = docker_inspect(api, sw_json_str(turn->waits[0], "Id"), err);
+
+    return wait ? holds_lock(api, lock, err) : -1;
+}
+
+static int take_turn(struct docker_api *api, struct turn *turn, const char *lock,
+                     struct sw_error *err)
+{
+    int result = 0;
+
+    for (int rank = 0; rank < turn->nodes && result == 0; rank++) {
+        result = make_real(api, turn, rank, err);
+        if (result == 0)
+            result = move_letter(api, sw_json_str(turn->waits[rank], "Id"), turn->made[rank], err);
+    }
+    if (result == 0)
+        result = go_ahead(api, turn, lock, err);
+    if (result < 0) {
+        undo_turn(api, turn);
+        return -1;
+    }
+    start_turn(api, turn);
+    return 0;
+}
+
+/* A turn that was taken while somebody died: the real one runs, and the waiting one is left. */
+static void drop_served(struct docker_api *api, json_t *list)
+{
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        const json_t *container = json_array_get(list, i);
+
+        if (is_wait(container) && has_any(list, docker_label(container, LABEL_ID)) &&
+            docker_delete(api, sw_json_str(container, "Id"), false, NULL) == 0)
+            json_array_remove(list, i);
+    }
+}
+
+/* Strictly first come, first served: a large job is never overtaken for ever. */
+static int serve(struct docker_api *api, const char *lock, struct sw_error *err)
+{
+    for (;;) {
+        sw_auto(json) json_t *list = list_swept(api, err), *waiting = NULL;
+        __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+        const char *first;
+
+        if (!list)
+            return -1;
+        drop_served(api, list);
+        waiting = docker_gpu_waiting(list);
+        first = json_string_value(json_array_get(waiting, 0));
+        if (!first || !turn_read(&turn, list, first))
+            return 0;
+        turn.devices = turn_devices(&turn, list, false);
+        if (!turn.devices)
+            return 0;
+        if (take_turn(api, &turn, lock, err) < 0)
+            return -1;
+    }
+}
+
+int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err)
+{
+    sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *devices = NULL;
+    __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+    const char *first = json_string_value(json_array_get(waiting, 0));
+    sw_autofree char *lock = NULL;
+    int result;
+
+    if (!first || !turn_read(&turn, list, first))
+        return 0;
+    devices = turn_devices(&turn, list, true);
+    if (!devices && !has_any(list, first))
+        return 0;
+    if (take_lock(api, sw_json_str(turn.waits[0], "ImageID"), &lock, err) < 0)
+        return -1;
+    result = serve(api, lock, err);
+    release_lock(api, &lock);
+    return result;
+}
+
+void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size)
+{
+    sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *choice = NULL, *left = NULL;
+    __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+    size_t ahead = 0;
+    int wants;
+
+    while (ahead < json_array_size(waiting) &&
+           !sw_text_same(json_string_value(json_array_get(waiting, ahead)), id))
+        ahead++;
+    if (!turn_read(&turn, list, id)) {
+        snprintf(out, size, "it is being made");
+        return;
+    }
+    choice = docker_gpu_split(docker_label(turn.waits[0], LABEL_CHOICE));
+    left = docker_gpu_free(list, choice, false);
+    wants = docker_label_number(turn.waits[0], LABEL_WANTS, 1) * turn.nodes;
+    if (sw_text_same(json_string_value(json_array_get(choice, 0)), DOCKER_GPU_ANY))
+        snprintf(out, size, "waiting for the engine's GPUs: another job has them, %zu job%s ahead",
+                 ahead, ahead == 1 ? "" : "s");
+    else
+        snprintf(out, size, "waiting for %d GPU%s: %zu of %zu free, %zu job%s ahead", wants,
+                 wants == 1 ? "" : "s", json_array_size(left), json_array_size(choice), ahead,
+                 ahead == 1 ? "" : "s");
+}

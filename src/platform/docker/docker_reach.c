@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_reach.c - why the engine did not answer, and what the user can do about it.
+ *
+ * libcurl only says "could not connect"; the difference between "you may not" and "it does not
+ * run" is what people need, so the socket is tried once more by hand.
+ */
+#include "platform/docker/docker_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/text.h"
+
+static int socket_trouble(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (strlen(path) >= sizeof address.sun_path)
+        return ENAMETOOLONG;
+    strcpy(address.sun_path, path);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        return errno;
+    return 0;
+}
+
+static const struct {
+    int trouble;
+    const char *hint;
+} socket_hints[] = {
+    { EACCES, "add yourself to its group (`sudo usermod -aG docker $USER`, then log in again), or"
+              " use a rootless engine" },
+    { EPERM, "add yourself to its group (`sudo usermod -aG docker $USER`, then log in again), or"
+             " use a rootless engine" },
+    { ENOENT, "start Docker (`sudo systemctl start docker`), or say where it is with DOCKER_HOST"
+              " or `docker: {host: ...}`" },
+    { ECONNREFUSED, "the engine is not running: `sudo systemctl start docker`" },
+    { ENAMETOOLONG, "a socket's path has at most 107 bytes" },
+};
+
+static int no_socket(const struct docker_where *where, const struct sw_http_reply *reply,
+                     struct sw_error *err)
+{
+    int trouble = socket_trouble(where->socket);
+
+    sw_fail(err, reply->failure == SW_E_TIMEOUT ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
+            "the Docker engine at %s does not answer: %s", where->text,
+            trouble ? strerror(trouble) : reply->why);
+    for (size_t i = 0; i < SW_COUNT(socket_hints); i++)
+        if (socket_hints[i].trouble == trouble)
+            return sw_hint(err, "%s", socket_hints[i].hint);
+    return -1;
+}
+
+static int no_tls(const struct docker_where *where, const struct sw_http_reply *reply,
+                  struct sw_error *err)
+{
+    bool distrust = reply->failure == SW_E_REFUSED;
+
+    sw_fail(err, distrust ? SW_E_CREDENTIAL : reply->failure,
+            "the Docker engine at %s does not answer: %s", where->text, reply->why);
+    if (distrust)
+        return sw_hint(err, "its certificate is not from the authority in %s (%s)",
+                       where->ca ? where->ca : "this machine's list", where->origin);
+    return sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
+                        " certificate %s?", where->cert ? where->cert : "(none given)");
+}
+
+static int no_ssh(const struct docker_where *where, struct docker_dialer *dialer,
+                  struct sw_error *err)
+{
+    docker_dialer_why(dialer, err);
+    sw_wrap(err, "the Docker engine at %s does not answer", where->text);
+    if (err && !err->hint[0])
+        sw_hint(err, "`ssh %s%s%s docker version` must work without a question",
+                where->user ? where->user : "", where->user ? "@" : "", where->host);
+    return -1;
+}
+
+static int no_tcp(const struct docker_where *where, const struct sw_http_reply *reply,
+                  struct sw_error *err)
+{
+    bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */
+
+    sw_fail(err, other ? SW_E_REFUSED : reply->failure ? reply->failure : SW_E_UNREACHABLE,
+            "the Docker engine at %s does not answer: %s", where->text, reply->why);
+    return sw_hint(err, "is it running there, and does it listen on that port? %s said so",
+                   where->origin);
+}
+
+int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer, bool met,
+                     const struct sw_http_reply *reply, struct sw_error *err)
+{
+    switch (where->way) {
+    case DOCKER_UNIX: no_socket(where, reply, err); break;
+    case DOCKER_TLS:  no_tls(where, reply, err); break;
+    case DOCKER_SSH:  no_ssh(where, dialer, err); break;
+    case DOCKER_TCP:  no_tcp(where, reply, err); break;
+    }
+    if (met && err && err->code != SW_E_TIMEOUT)
+        err->code = SW_E_UNREACHABLE;
+    return -1;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_render.c - plan in, what the engine is sent out. Pure: no engine, no clock, no environment.
+ *
+ * The runner is a container's first process and starts what the image would have started itself: its
+ * ENTRYPOINT with the command behind it. So signals arrive, inputs are there before the entry point
+ * runs, and outputs are brought after it ended. No secret is in anything made here.
+ */
+#include "platform/docker/docker_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "plan/entrypoint.h"
+
+enum { MASTER_PORT = 29500, STOP_SLACK_S = 5 };
+
+static const char *option(const struct sw_plan *plan, const char *name)
+{
+    const char *value = sw_json_str(plan->options, name);
+
+    return sw_text_empty(value) ? NULL : value;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+void docker_name(char out[DOCKER_NAME_SIZE], const char *id, int attempt, int nodes, int rank)
+{
+    if (nodes == 1 && attempt <= 1)
+        snprintf(out, DOCKER_NAME_SIZE, "%s", id);
+    else
+        snprintf(out, DOCKER_NAME_SIZE, "%s-a%d-%d", id, attempt, rank);
+}
+
+char *docker_volume_name(const char *id)
+{
+    return sw_format("slipway-%s", id);
+}
+
+char *docker_results_inside(const struct sw_plan *plan)
+{
+    return docker_has_own_results(plan) ? sw_format(DOCKER_RESULTS "/%s", plan->job_id)
+                                        : sw_strdup(DOCKER_RESULTS);
+}
+
+/* ---- the image ------------------------------------------------------------------------------------ */
+
+void docker_base_read(struct docker_base *image, const json_t *inspected)
+{
+    static const struct { const char *theirs, *ours; } names[] = {
+        { "amd64", "x86_64" }, { "arm64", "aarch64" },
+    };
+    const json_t *config = json_object_get(inspected, "Config");
+    const json_t *entrypoint = json_object_get(config, "Entrypoint");
+    const char *arch = sw_json_str(inspected, "Architecture"), *user = sw_json_str(config, "User");
+
+    *image = (struct docker_base){ .user = sw_strdup(user ? user : "") };
+    if (json_is_array(entrypoint) && json_array_size(entrypoint) > 0)
+        image->entrypoint = json_deep_copy(entrypoint);
+    else if (json_is_string(entrypoint) && *json_string_value(entrypoint))     /* Podman */
+        image->entrypoint = json_pack("[s, s, s]", "/bin/sh", "-c", json_string_value(entrypoint));
+    image->arch = sw_strdup(arch ? arch : "x86_64");
+    for (size_t i = 0; i < SW_COUNT(names); i++)
+        if (sw_text_same(arch, names[i].theirs)) {
+            free(image->arch);
+            image->arch = sw_strdup(names[i].ours);
+        }
+}
+
+void docker_base_done(struct docker_base *image)
+{
+    json_decref(image->entrypoint);
+    free(image->user);
+    free(image->arch);
+    *image = (struct docker_base){ 0 };
+}
+
+/* ---- environment ---------------------------------------------------------------------------------- */
+
+static void set_default(json_t *env, const char *name, const char *value)
+{
+    if (!json_object_get(env, name))
+        json_object_set_new(env, name, sw_json_text(value));
+}
+
+static bool has_names(const char *network)
+{
+    return !sw_text_same(network, "host") && !sw_text_same(network, "none") &&
+           !sw_text_same(network, "bridge");
+}
+
+static void add_rendezvous(const struct sw_plan *plan, int attempt, int rank, json_t *env)
+{
+    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
+    char first[DOCKER_NAME_SIZE], name[DOCKER_NAME_SIZE];
+    bool named = plan->nodes > 1 && has_names(option(plan, "network"));
+
+    docker_name(first, plan->job_id, attempt, plan->nodes, 0);
+    for (int i = 1; i < plan->nodes; i++) {
+        docker_name(name, plan->job_id, attempt, plan->nodes, i);
+        sw_buf_addf(&workers, "%s%s", i > 1 ? "," : "", named ? name : "127.0.0.1");
+    }
+    sw_rendezvous_env(&(struct sw_rendezvous){
+        .nodes = plan->nodes, .node_rank = rank, .gpus_per_node = plan->gpus,
+        .master_addr = named ? first : "127.0.0.1", .master_port = MASTER_PORT,
+        .worker_addrs = sw_buf_text(&workers), .world_size_ranks = plan->world_size_ranks,
+    }, env);
+}
+
+static json_t *environment(const struct sw_plan *plan, const struct docker_site *site, int rank)
+{
+    sw_auto(json) json_t *env = plan->env ? json_deep_copy(plan->env) : json_object();
+    sw_autofree char *results = docker_results_inside(plan);
+    sw_autofree char *attempt = sw_format("%d", site->attempt);
+    json_t *list = json_array(), *value;
+    const char *name;
+
+    set_default(env, "PYTHONUNBUFFERED", "1");
+    set_default(env, "PYTHONNOUSERSITE", "1");
+    set_default(env, "PYTHONDONTWRITEBYTECODE", "1");
+    if (plan->gpus == 0)
+        set_default(env, "NVIDIA_VISIBLE_DEVICES", "void");
+    if (site->user)
+        set_default(env, "HOME", "/tmp");
+    add_rendezvous(plan, site->attempt, rank, env);
+    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(plan->job_id));
+    json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(DOCKER_RESULTS));
+    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(DOCKER_RESULTS));
+    json_object_set_new(env, "SLIPWAY_JOB_ID", sw_json_text(plan->job_id));
+    json_object_set_new(env, "SLIPWAY_ATTEMPT", sw_json_text(attempt));
+    json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(results));
+    json_object_foreach(env, name, value)
+        json_array_append_new(list, json_sprintf("%s=%s", name, json_string_value(value)));
+    return list;
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------------ */
+
+static void drop_variable(json_t *env, const char *start)
+{
+    for (size_t i = json_array_size(env); i-- > 0;)
+        if (sw_text_starts(json_string_value(json_array_get(env, i)), start))
+            json_array_remove(env, i);
+}
+
+void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
+{
+    json_t *host = json_object_get(body, "HostConfig"), *env = json_object_get(body, "Env");
+    json_t *labels = json_object_get(body, "Labels");
+    const char *first = json_string_value(json_array_get(devices, 0));
+    const char *wants = sw_json_str(labels, LABEL_WANTS);
+    int count = sw_text_same(first, DOCKER_GPU_ALL) ? -1
+                : sw_text_same(first, DOCKER_GPU_ANY) && wants ? atoi(wants) : 0;
+    sw_autofree char *held = docker_gpu_join(devices);
+
+    json_object_set_new(labels, LABEL_HOLDS, sw_json_text(held));
+    if (by_runtime) {                         /* the older way, and Tegra's only one */
+        json_object_set_new(host, "Runtime", json_string("nvidia"));
+        drop_variable(env, "NVIDIA_VISIBLE_DEVICES=");
+        drop_variable(env, "NVIDIA_DRIVER_CAPABILITIES=");
+        json_array_append_new(env, json_string("NVIDIA_DRIVER_CAPABILITIES=all"));
+        json_array_append_new(env, json_sprintf("NVIDIA_VISIBLE_DEVICES=%s", count ? "all" : held));
+        return;
+    }
+    json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
+        SW_STR("Driver", ""),
+        SW_SUB("Count", count ? json_integer(count) : NULL),
+        SW_SUB("DeviceIDs", count ? NULL : json_deep_copy(devices)),
+        SW_SUB("Capabilities", json_pack("[[s]]", "gpu")),
+        SW_SUB("Options", json_object()))));
+}
+
+/* Counted, not chosen: for engines whose GPUs nobody can tell us, or that shall be shared. */
+static void count_devices(json_t *host, int count)
+{
+    json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
+        SW_STR("Driver", ""), SW_INT("Count", count),
+        SW_SUB("Capabilities", json_pack("[[s]]", "gpu")), SW_SUB("Options", json_object()))));
+}
+
+/* ---- limits and the like ----------------------------------------------------------------------------- */
+
+static int add_ulimit(json_t *list, const char *name, const char *text, struct sw_error *err)
+{
+    char *end;
+    long long soft = strtoll(text, &end, 10), hard = soft;
+
+    if (end > text && *end == ':')
+        hard = strtoll(end + 1, &end, 10);
+    if (end == text || *end)
+        return sw_fail(err, SW_E_SPEC, "ulimit '%s: %s' is neither N nor SOFT:HARD (-1: none)", name,
+                       text);
+    json_array_append_new(list, sw_json_object(SW_STR("Name", name), SW_INT("Soft", soft),
+                                               SW_INT("Hard", hard)));
+    return 0;
+}
+
+/* What NVIDIA's images ask for on the first line they print. */
+static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *site,
+                       struct sw_error *err)
+{
+    static const struct { const char *name, *value; } usual[] = {
+        { "memlock", "-1" }, { "stack", "67108864" },
+    };
+    const json_t *given = json_object_get(plan->options, "ulimits");
+    sw_auto(json) json_t *list = json_array();
+    const char *name;
+    json_t *value;
+
+    for (size_t i = 0; plan->gpus > 0 && !site->plain_limits && i < SW_COUNT(usual); i++)
+        if (!json_object_get(given, usual[i].name))
+            add_ulimit(list, usual[i].name, usual[i].value, NULL);
+    json_object_foreach((json_t *)given, name, value)
+        if (add_ulimit(list, name, json_string_value(value), err) < 0)
+            return NULL;
+    return sw_take(list);
+}
+
+/* A driver that keeps bytes as they are, and all of them; the usual one spoils what is no text. */
+static json_t *log_config(const struct sw_plan *plan)
+{
+    const char *driver = option(plan, "log_driver");
+
+    if (!driver || strcmp(driver, "engine") == 0)
+        return NULL;
+    return sw_json_object(
+        SW_STR("Type", driver),
+        SW_SUB("Config", strcmp(driver, "local") == 0
+                             ? sw_json_object(SW_STR("max-size", "1t"), SW_STR("max-file", "1"),
+                                              SW_STR("compress", "false"))
+                             : NULL));
+}
+
+static json_t *host_config(const struct sw_plan *plan, const struct docker_site *site,
+                           struct sw_error *err)
+{
+    sw_auto(json) json_t *mounts = docker_mounts(plan, site, err);
+    sw_auto(json) json_t *limits = mounts ? ulimits(plan, site, err) : NULL;
+    const char *ipc = option(plan, "ipc");
+    bool own_shm = !plan->shm_bytes && !sw_text_same(ipc, "host");
+    json_t *host;
+
+    if (!limits)
+        return NULL;
+    host = sw_json_object(
+        SW_STR_OPT("NetworkMode", option(plan, "network")),
+        SW_SUB("RestartPolicy", sw_json_object(SW_STR("Name", "no"))),
+        SW_SUB("Mounts", sw_take(mounts)),
+        SW_SUB("Ulimits", sw_take(limits)),
+        SW_STR_OPT("IpcMode", ipc),
+        SW_SUB("ShmSize", plan->shm_bytes ? json_integer(plan->shm_bytes) : NULL),
+        SW_SUB("Tmpfs", own_shm ? sw_json_object(SW_STR("/dev/shm", "")) : NULL),
+        SW_SUB("Memory", plan->memory_bytes ? json_integer(plan->memory_bytes) : NULL),
+        SW_SUB("MemorySwap", plan->memory_bytes ? json_integer(plan->memory_bytes) : NULL),
+        SW_SUB("NanoCpus", plan->cpus > 0 ? json_integer((json_int_t)(plan->cpus * 1e9 + 0.5))
+                                          : NULL),
+        SW_SUB("ReadonlyRootfs", sw_json_bool(plan->options, "read_only", false) ? json_true()
+                                                                               : NULL),
+        SW_STR_OPT("Runtime", option(plan, "runtime")),
+        SW_SUB("LogConfig", log_config(plan)));
+    /* More of what the engine knows; it may add to the job, not contradict it. */
+    json_object_update_missing(host, json_object_get(plan->options, "host_config"));
+    return host;
+}
+
+/* ---- the container ------------------------------------------------------------------------------------ */
+
+static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *site, int rank)
+{
+    json_t *labels = plan->labels ? json_deep_copy(plan->labels) : json_object();
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    sw_autofree char *text = sw_json_dump(stored);
+    char hash[SW_DIGEST_HEX];
+
+    sw_sha256_hex(text, strlen(text), hash);
+    json_object_set_new(labels, LABEL_ID, sw_json_text(plan->job_id));
+    json_object_set_new(labels, LABEL_ATTEMPT, json_sprintf("%d", site->attempt));
+    json_object_set_new(labels, LABEL_RANK, json_sprintf("%d", rank));
+    json_object_set_new(labels, LABEL_NODES, json_sprintf("%d", plan->nodes));
+    json_object_set_new(labels, LABEL_PLAN, json_stringn(hash, 16));
+    json_object_set_new(labels, LABEL_OWNER, sw_json_text(site->owner));
+    if (plan->gpus > 0)
+        json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
+    if (site->choice)
+        json_object_set_new(labels, LABEL_CHOICE, sw_json_text(site->choice));
+    if (site->choice && site->by_runtime)
+        json_object_set_new(labels, LABEL_RUNTIME, json_string("1"));
+    return labels;
+}
+
+static json_t *runner_words(const struct sw_plan *plan)
+{
+    json_t *words = json_pack("[s, s, s]", "all", "--report", DOCKER_REPORT);
+
+    if (json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0) {
+        json_array_append_new(words, json_string("--take-secrets"));
+        json_array_append_new(words, json_string(DOCKER_SECRETS));
+    }
+    json_array_append_new(words, json_string(DOCKER_HOME "/payload.json"));
+    return words;
+}
+
+json_t *docker_render_container(const struct sw_plan *plan, const struct docker_site *site,
+                                int rank, const json_t *devices, struct sw_error *err)
+{
+    sw_auto(json) json_t *host = host_config(plan, site, err), *body = NULL;
+    char name[DOCKER_NAME_SIZE];
+    bool own_name = !sw_text_same(option(plan, "network"), "host");
+
+    if (!host)
+        return NULL;
+    docker_name(name, plan->job_id, site->attempt, plan->nodes, rank);
+    body = sw_json_object(
+        SW_STR("Image", plan->image),
+        SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
+        SW_SUB("Cmd", runner_words(plan)),
+        SW_SUB("Env", environment(plan, site, rank)),
+        SW_SUB("Labels", labels_of(plan, site, rank)),
+        SW_SUB("Hostname", own_name ? json_string(name) : NULL),
+        SW_STR_OPT("User", site->user),
+        SW_STR("StopSignal", "SIGTERM"),
+        SW_INT("StopTimeout", plan->grace_ms / 1000 + STOP_SLACK_S),
+        SW_SUB("HostConfig", sw_take(host)));
+    if (devices)
+        docker_render_devices(body, devices, site->by_runtime);
+    else if (plan->gpus > 0 && sw_json_bool(plan->options, "share_gpus", false))
+        count_devices(json_object_get(body, "HostConfig"), plan->gpus);
+    return sw_take(body);
+}
+
+json_t *docker_render_network(const char *name)
+{
+    return sw_json_object(SW_STR("Name", name), SW_STR("Driver", "bridge"),
+                          SW_BOOL("CheckDuplicate", true),
+                          SW_SUB("Labels", sw_json_object(SW_STR("slipway.network", name))));
+}
+
+/* ---- the letter to the runner --------------------------------------------------------------------------- */
+
+struct sw_payload *docker_render_payload(const struct sw_plan *plan,
+                                         const struct docker_site *site, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
+    bool keep = !sw_text_same(option(plan, "entrypoint"), "drop");
+
+    if (!payload)
+        return NULL;
+    json_decref(payload->env);               /* the container has it */
+    payload->env = NULL;
+    json_decref(payload->inputs);
+    payload->inputs = docker_inputs_inside(plan);
+    docker_outputs_inside(payload->outputs, plan);
+    payload->work_dir = sw_strdup(DOCKER_HOME "/work");
+    payload->results_dir = docker_results_inside(plan);
+    payload->time_ms = plan->time_ms;
+    payload->redact = true;
+    if (keep && site->image && site->image->entrypoint)
+        payload->entrypoint = json_incref(site->image->entrypoint);
+    if (plan->nodes > 1)
+        payload->peers = sw_format("%s/.slipway", payload->results_dir);
+    return sw_take(payload);
+}

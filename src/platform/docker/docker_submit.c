@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_submit.c - one plan, sent: look at the image, create, put the files in, start.
+ *
+ * Names derive from the job's id, and the engine refuses a name that is taken: so a repeat after a
+ * crash finds what it made (its labels say so) and goes on where the first one stopped. Nothing is
+ * asked beforehand that the steps themselves would tell: a missing image, network or folder is found
+ * by the refusal. What was made is removed again when a later step is refused.
+ */
+#include "platform/docker/docker_submit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "core/runner_image.h"
+#include "plan/bundle.h"
+#include "platform/docker/docker_image.h"
+
+enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
+
+/* ---- the image ---------------------------------------------------------------------------------- */
+
+static int look_at_image(struct docker_sending *s, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path("/images/", s->image, "/json");
+    sw_auto(json) json_t *reply = NULL;
+
+    if (docker_ask(s->api, &(struct docker_call){ .path = path }, &reply, err) < 0)
+        return -1;
+    docker_base_read(&s->base, reply);
+    return 0;
+}
+
+static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
+                       struct sw_error *err)
+{
+    struct docker_pull pull = { .image = s->plan->image, .policy = policy,
+                                .progress = s->link->progress,
+                                .progress_context = s->link->progress_context };
+    char *use = NULL;
+
+    if (docker_image_ensure(s->api, &pull, &use, err) < 0)
+        return -1;
+    free(s->image);
+    s->image = use;
+    return 0;
+}
+
+static int settle_image(struct docker_sending *s, struct sw_error *err)
+{
+    const char *policy = sw_json_str(s->plan->options, "pull");
+    sw_auto(docker_image) struct docker_image named = { 0 };
+    struct sw_error why = { 0 };
+
+    if (docker_image_parse(s->plan->image, &named, err) < 0)
+        return -1;
+    s->image = docker_image_text(&named);
+    if (sw_text_same(policy, "always") && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
+        return -1;
+    if (look_at_image(s, &why) == 0)
+        return 0;
+    if (why.code != SW_E_NOT_FOUND) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (bring_image(s, sw_text_same(policy, "never") ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
+                    err) < 0)
+        return -1;
+    return look_at_image(s, err);
+}
+
+/* ---- where results go, and who runs -------------------------------------------------------------- */
+
+static int settle_results(struct docker_sending *s, struct sw_error *err)
+{
+    const char *way = sw_json_str(s->plan->options, "results");
+    sw_autofree char *folder = docker_job_folder(s->link, s->plan->job_id);
+
+    if (docker_has_own_results(s->plan) || sw_text_same(way, "volume") ||
+        (!s->site.local && !sw_text_same(way, "bind")))
+        return 0;
+    if (!s->site.local) {
+        sw_fail(err, SW_E_SPEC, "results cannot be bound: the engine is on another machine");
+        return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
+    }
+    if (sw_mkdirs(folder, 0700, err) < 0)
+        return -1;
+    s->results = sw_path_join(folder, "results");
+    if (sw_mkdirs(s->results, 0777, err) < 0)
+        return -1;
+    chmod(s->results, 0777);              /* whoever the image runs as; the folder above is closed */
+    s->site.results = s->results;
+    return 0;
+}
+
+static void settle_user(struct docker_sending *s)
+{
+    const char *user = sw_json_str(s->plan->options, "user");
+    const char *run_as = sw_json_str(s->plan->options, "run_as");
+    bool me = sw_text_same(run_as, "me") ||
+              (!sw_text_same(run_as, "image") && s->site.results && geteuid() != 0);
+
+    if (!sw_text_empty(user))
+        s->user = sw_strdup(user);
+    else if (me)
+        s->user = sw_format("%d:%d", (int)geteuid(), (int)getegid());
+    s->site.user = s->user;
+}
+
+static int make_output_folders(const struct docker_sending *s, struct sw_error *err)
+{
+    sw_auto(json) json_t *folders = docker_output_folders(s->plan);
+    size_t i;
+    json_t *folder;
+
+    json_array_foreach(folders, i, folder)
+        if (s->site.local && sw_mkdirs(json_string_value(folder), 0777, err) < 0)
+            return sw_wrap(err, "output");
+    return 0;
+}
+
+/* ---- what goes in --------------------------------------------------------------------------------- */
+
+/* A read-only root takes archives only where a volume is: below our own folder. */
+static bool is_read_only(const struct docker_sending *s)
+{
+    return sw_json_bool(s->plan->options, "read_only", false);
+}
+
+static void add_file(struct docker_sending *s, const char *name, unsigned mode,
+                     struct docker_owner owner, const void *bytes, size_t length)
+{
+    sw_autofree char *full = sw_format("%s%s", is_read_only(s) ? "./" : ".slipway/", name);
+
+    docker_tar_add(&s->tar, full, mode, owner, bytes, length);
+}
+
+static int add_code(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    const struct sw_plan *plan = s->plan;
+    const char *said = sw_json_str(plan->code, "root");
+    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
+    sw_autofree char *folder = docker_job_folder(s->link, plan->job_id);
+    sw_autofree char *kept = sw_path_join(folder, "code.tar.gz"), *bytes = NULL;
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
+    const struct sw_bundle_rules rules = {
+        .root = root, .include = json_object_get(plan->code, "include"),
+        .exclude = json_object_get(plan->code, "exclude") };
+
+    if (!plan->code)
+        return 0;
+    /* A later attempt runs the same code, whatever was edited since. */
+    if (s->site.attempt > 1 && sw_file_exists(kept)) {
+        bytes = sw_file_read(kept, CODE_MAX, &bundle.length, err);
+        if (!bytes)
+            return -1;
+        bundle.bytes = sw_take(bytes);
+    } else if (sw_bundle_select(&rules, &list, err) < 0 ||
+               sw_bundle_pack(root, &list, &bundle, err) < 0 ||
+               sw_mkdirs(folder, 0700, err) < 0 ||
+               sw_file_write(kept, bundle.bytes, bundle.length, 0600, err) < 0) {
+        return -1;
+    }
+    add_file(s, "code.tar.gz", 0644, owner, bundle.bytes, bundle.length);
+    return 0;
+}
+
+/* Their only way out is through a descriptor: into memory that no disk ever sees. */
+static int add_secrets(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    sw_autofd int fd = memfd_create("secrets", MFD_CLOEXEC);
+    off_t length;
+    char *bytes;
+
+    if (json_array_size(s->plan->secrets) + json_array_size(s->plan->credentials) == 0)
+        return 0;
+    if (fd < 0 || sw_secrets_send(s->secrets, fd) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
+    length = lseek(fd, 0, SEEK_END);
+    if (length < 0 || length > SECRETS_MAX)
+        return sw_fail(err, SW_E_SPEC, "the secrets are larger than %d bytes", SECRETS_MAX);
+    bytes = sw_alloc((size_t)length + 1);
+    if (pread(fd, bytes, (size_t)length, 0) != length) {
+        free(bytes);
+        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
+    }
+    add_file(s, "secrets", 0600, owner, bytes, (size_t)length);
+    explicit_bzero(bytes, (size_t)length);
+    free(bytes);
+    return 0;
+}
+
+static void add_json(struct docker_sending *s, const char *name, struct docker_owner owner,
+                     const json_t *document)
+{
+    sw_autofree char *text = sw_json_dump(document);
+
+    add_file(s, name, 0644, owner, text, strlen(text));
+}
+
+static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
+    sw_auto(json) json_t *letter = payload ? sw_payload_to_json(payload) : NULL;
+    sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
+    size_t size = 0;
+    const void *runner = letter ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
+
+    if (!runner)
+        return -1;
+    sw_buf_reserve(&s->tar, size + 65536);
+    add_file(s, "", 0755, owner, NULL, 0);
+    add_file(s, "slipway-runner", 0755, owner, runner, size);
+    add_json(s, "payload.json", owner, letter);
+    add_json(s, "plan.json", owner, plan);
+    if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
+        return -1;
+    docker_tar_end(&s->tar);
+    return 0;
+}
+
+/* A new volume belongs to root: give it to whoever the job runs as. */
+static int hand_over_volume(struct docker_sending *s, struct docker_owner owner,
+                            struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+
+    if (s->site.results || docker_has_own_results(s->plan) || owner.uid == 0)
+        return 0;
+    docker_tar_add(&tar, "./", 0777, owner, NULL, 0);
+    docker_tar_end(&tar);
+    return docker_put(s->api, s->ids[0], DOCKER_RESULTS, tar.data, tar.length, err);
+}
+
+/* A user's name is looked up in the image, which is read through the container made from it. */
+static int find_owner(struct docker_sending *s, const char *container, struct docker_owner *owner,
+                      struct sw_error *err)
+{
+    const char *user = s->user ? s->user : s->base.user;
+    sw_autofree char *passwd = NULL;
+
+    *owner = (struct docker_owner){ 0, 0 };
+    if (!*user || docker_user_numbers(user, owner))
+        return 0;
+    passwd = docker_file(s->api, container, "/etc/passwd", NULL, err);
+    if (!passwd)
+        return sw_wrap(err, "cannot find out who '%s' is in the image", user);
+    if (docker_user_lookup(passwd, user, owner))
+        return 0;
+    return sw_fail(err, SW_E_SPEC, "the image has no user '%s'", user);
+}
+
+/* ---- containers ------------------------------------------------------------------------------------ */
+
+/* The name is taken: by us, when all labels agree. */
+static int find_ours(struct docker_sending *s, const char *name, int rank, char **id, bool *begun,
+                     struct sw_error *err)
+{
+    sw_auto(json) json_t *found = docker_inspect(s->api, name, err);
+
+    if (!found)
+        return -1;
+    if (!sw_text_same(docker_label(found, LABEL_ID), s->plan->job_id) ||
+        docker_label_number(found, LABEL_ATTEMPT, 0) != s->site.attempt ||
+        docker_label_number(found, LABEL_RANK, -1) != rank) {
+        sw_fail(err, SW_E_CONFLICT, "there is a container '%s' on the engine, and it is not of this "
+                "job", name);
+        return sw_hint(err, "remove it, or give the job another name");
+    }
+    *id = sw_strdup(sw_json_str(found, "Id"));
+    *begun = !sw_text_same(sw_json_str(json_object_get(found, "State"), "Status"), "created");
+    return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
+}
+
+int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
+                  char **id, bool *begun, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_auto(json) json_t *reply = NULL;
+    struct sw_error why = { 0 };
+
+    *begun = false;
+    sw_buf_add(&path, "/containers/create");
+    docker_query(&path, "name", name);
+    if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
+                                                  .json = body }, &reply, &why) < 0) {
+        if (why.code == SW_E_CONFLICT)
+            return find_ours(s, name, rank, id, begun, err);
+        if (err)
+            *err = why;
+        return -1;
+    }
+    *id = sw_strdup(sw_json_str(reply, "Id"));
+    return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
+}
+
+static int make_network(struct docker_api *api, const char *name, struct sw_error *err)
+{
+    sw_auto(json) json_t *body = docker_render_network(name);
+    struct sw_error why = { 0 };
+
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
+                                               .json = body }, NULL, &why) == 0 ||
+        why.code == SW_E_CONFLICT)               /* somebody was faster */
+        return 0;
+    if (err)
+        *err = why;
+    return sw_wrap(err, "cannot make the network '%s'", name);
+}
+
+static const struct {
+    const char *words, *hint;
+} start_troubles[] = {
+    { "could not select device driver", "install the NVIDIA container toolkit on the engine's "
+      "machine, then restart Docker there" },
+    { "unknown or invalid runtime", "the engine has no such runtime: see 'slipway inventory'" },
+    { "exec format error", "the image is for another kind of processor" },
+    { "permission denied", "the runner may not be executed there: is the image's user allowed to?" },
+    { "nvidia-container-cli", "the NVIDIA driver and the container toolkit on the engine's machine "
+      "do not work together: try nvidia-smi there" },
+};
+
+static void hint_start(struct sw_error *err)
+{
+    for (size_t i = 0; err && i < SW_COUNT(start_troubles); i++)
+        if (strstr(err->message, start_troubles[i].words))
+            sw_hint(err, "%s", start_troubles[i].hint);
+}
+
+int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (docker_tell(api, id, "/start", &why) == 0)
+        return 0;
+    if (why.code == SW_E_NOT_FOUND && network && strstr(why.message, "network") &&
+        make_network(api, network, err) == 0) {
+        why = (struct sw_error){ 0 };
+        if (docker_tell(api, id, "/start", &why) == 0)
+            return 0;
+    }
+    hint_start(&why);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+void docker_forget_made(struct docker_sending *s)
+{
+    for (int i = 0; i < s->made; i++) {
+        docker_delete(s->api, s->ids[i], true, NULL);
+        free(s->ids[i]);
+        s->ids[i] = NULL;
+    }
+    s->made = 0;
+}
+
+/* Make all containers of the job; *begun: which run already. */
+static int make_all(struct docker_sending *s, struct sw_error *err)
+{
+    for (int rank = 0; rank < s->plan->nodes; rank++) {
+        const json_t *devices = json_array_get(s->devices, (size_t)rank);
+        sw_auto(json) json_t *body = docker_render_container(s->plan, &s->site, rank, devices, err);
+        char name[DOCKER_NAME_SIZE + 8];
+
+        if (!body)
+            return -1;
+        json_object_set_new(body, "Image", sw_json_text(s->image));
+        docker_name(name, s->plan->job_id, s->site.attempt, s->plan->nodes, rank);
+        if (s->waits)
+            strcat(name, DOCKER_WAIT);
+        if (docker_create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
+            return sw_wrap(err, "cannot make the container '%s'", name);
+        s->made = rank + 1;
+    }
+    return 0;
+}
+
+/* An engine that does not see our files says so; then its own volume holds the results. */
+static int make_somewhere(struct docker_sending *s, struct sw_error *err)
+{
+    const char *way = sw_json_str(s->plan->options, "results");
+    struct sw_error why = { 0 };
+
+    if (make_all(s, &why) == 0)
+        return 0;
+    if (s->site.results && !sw_text_same(way, "bind") && strstr(why.message, "bind source") &&
+        strstr(why.message, s->site.results)) {
+        docker_forget_made(s);
+        s->site.results = NULL;
+        why = (struct sw_error){ 0 };
+        if (make_all(s, &why) == 0)
+            return 0;
+    }
+    if (strstr(why.message, "bind source path does not exist"))
+        sw_hint(&why, "the path must exist on the engine's machine");
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* A rootless engine may not raise limits; nobody asked for those, so they are left out. */
+static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_error *why)
+{
+    if (s->site.plain_limits || s->plan->gpus == 0 || !strstr(why->message, "rlimit"))
+        return false;
+    docker_forget_made(s);
+    s->site.plain_limits = true;
+    sw_buf_clear(&s->tar);
+    return true;
+}
+
+int docker_fill_and_start(struct docker_sending *s, struct sw_error *err)
+{
+    const char *folder = is_read_only(s) ? DOCKER_HOME : "/";
+    const char *network = sw_json_str(s->plan->options, "network");
+    struct docker_owner owner;
+
+    if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0 ||
+        hand_over_volume(s, owner, err) < 0)
+        return -1;
+    for (int rank = 0; rank < s->plan->nodes; rank++)
+        if (!s->begun[rank] && docker_put(s->api, s->ids[rank], folder, s->tar.data, s->tar.length,
+                                          err) < 0)
+            return sw_wrap(err, "cannot put the job's files into its container");
+    for (int rank = 0; rank < s->plan->nodes && !s->waits; rank++)
+        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], network, err) < 0)
+            return sw_wrap(err, "cannot start the container");
+    return 0;
+}
+
+/* Whoever chose GPUs for it looks once more, when all can see that it holds them. */
+static int make_checked(struct docker_sending *s, struct sw_error *err)
+{
+    if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
+        return -1;
+    return docker_fill_and_start(s, err);
+}
+
+int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (make_checked(s, &why) == 0)
+        return 0;
+    if (can_do_with_plain_limits(s, &why))
+        return make_checked(s, err);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------- */
+
+static void owner_name(char out[128])
+{
+    char machine[64] = "";
+    const char *user = getenv("USER");
+
+    gethostname(machine, sizeof machine - 1);
+    snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? "?" : user, machine);
+}
+
+int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
+{
+    s->site.local = docker_api_is_local(s->api);
+    s->site.owner = s->owner;
+    s->site.image = &s->base;
+    owner_name(s->owner);
+    if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || make_output_folders(s, err) < 0)
+        return -1;
+    settle_user(s);
+    return 0;
+}
+
+void docker_sending_done(struct docker_sending *s)
+{
+    if (s->tar.data)
+        explicit_bzero(s->tar.data, s->tar.length);
+    sw_buf_done(&s->tar);
+    docker_base_done(&s->base);
+    json_decref(s->devices);
+    for (int i = 0; i < DOCKER_NODES_MAX; i++)
+        free(s->ids[i]);
+    free(s->image);
+    free(s->results);
+    free(s->user);
+}
+
+void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
+                    const char *results)
+{
+    snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", container);
+    receipt->details = sw_json_object(SW_STR("engine", host), SW_STR("container", container));
+    receipt->results_dir = sw_strdup(results);
+}
+
+/* Where results are as a path of this machine; owned; NULL: they must be brought. */
+static char *results_here(const struct docker_sending *s)
+{
+    sw_autofree char *own = s->site.local ? docker_own_results(s->plan) : NULL;
+
+    if (own)
+        return sw_path_join(own, s->plan->job_id);
+    return s->site.results ? sw_strdup(s->site.results) : NULL;
+}
+
+int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                  struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_sending) struct docker_sending s = {
+        .link = link, .plan = plan, .secrets = secrets, .site.attempt = attempt };
+    sw_autofree char *results = NULL;
+    struct sw_error why = { 0 };
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return -1;
+    s.api = lent.api;
+    if (docker_sending_begin(&s, err) < 0)
+        return sw_wrap(err, "cannot start '%s'", plan->job_id);
+    if ((plan->gpus > 0 && !sw_json_bool(plan->options, "share_gpus", false)
+             ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
+        if (why.code != SW_E_UNREACHABLE)
+            docker_forget_made(&s);
+        if (err)
+            *err = why;
+        return sw_wrap(err, "cannot start '%s'", plan->job_id);
+    }
+    results = results_here(&s);
+    docker_receipt(receipt, link->where.text, s.ids[0], results);
+    return 0;
+}

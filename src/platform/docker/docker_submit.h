@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_submit.h - one plan on its way to the engine; shared with the queue for GPUs.
+ */
+#ifndef SW_PLATFORM_DOCKER_SUBMIT_H
+#define SW_PLATFORM_DOCKER_SUBMIT_H
+
+#include "platform/docker/docker_job.h"
+
+#define DOCKER_WAIT "-wait"          /* behind the name of a container that waits for GPUs */
+
+struct docker_sending {
+    struct sw_link *link;
+    struct docker_api *api;
+    const struct sw_plan *plan;
+    const struct sw_secrets *secrets;
+    struct docker_site site;
+    struct docker_base base;         /* of the image */
+    char owner[128];
+    char *image;                     /* as the engine names it */
+    char *results;                   /* folder that is bound; NULL: a volume */
+    char *user;                      /* to run as; NULL: the image's */
+    struct sw_buf tar;               /* what goes in; holds secrets, wiped */
+    json_t *devices;                 /* array of ids per rank; NULL: none */
+    bool waits;                      /* it is made, and started by the queue */
+    char *ids[DOCKER_NODES_MAX];
+    bool begun[DOCKER_NODES_MAX];    /* an earlier submit started it */
+    int made;
+    char *lock;                      /* container that is our lock on the GPUs; NULL: none */
+    int (*still_ours)(struct docker_sending *sending, struct sw_error *err);
+};
+
+int docker_sending_begin(struct docker_sending *sending, struct sw_error *err);
+void docker_sending_done(struct docker_sending *sending);
+static inline void docker_sending_auto(struct docker_sending *s) { docker_sending_done(s); }
+
+/* Make a container; if the name is taken by this very rank, that one. */
+int docker_create(struct docker_sending *sending, const char *name, const json_t *body, int rank,
+                  char **id, bool *begun, struct sw_error *err);
+int docker_fill_and_start(struct docker_sending *sending, struct sw_error *err);
+int docker_make_and_start(struct docker_sending *sending, struct sw_error *err);
+void docker_forget_made(struct docker_sending *sending);
+/* Start a container; its network is made when it is missing. */
+int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err);
+
+/* docker_queue.c: the same for a job that needs GPUs to itself: it gets them, or waits. */
+int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
+/* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
+int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
+/* What a waiting job is told: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
+void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
+
+void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
+                    const char *results);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_watch.c - all jobs from one list of containers.
+ *
+ * The list tells which run. One that ended is inspected once, when its job is still thought to run:
+ * times, memory, and the report that the runner left in it. A list that does not come changes no job.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "core/state.h"
+#include "platform/docker/docker_submit.h"
+
+/* ---- which containers belong to which job -------------------------------------------------------- */
+
+static char *key_of(const char *id, int attempt)
+{
+    return sw_format("%s/%d", id, attempt);
+}
+
+/* Object "id/attempt" -> array of containers, shared. */
+static json_t *by_job(const json_t *list)
+{
+    json_t *index = json_object(), *container;
+    size_t i;
+
+    json_array_foreach(list, i, container) {
+        const char *id = docker_label(container, LABEL_ID);
+        sw_autofree char *key = id ? key_of(id, docker_label_number(container, LABEL_ATTEMPT, 1))
+                                   : NULL;
+        json_t *own = key ? json_object_get(index, key) : NULL;
+
+        if (!key)
+            continue;
+        if (!own) {
+            own = json_array();
+            json_object_set_new(index, key, own);
+        }
+        json_array_append(own, container);
+    }
+    return index;
+}
+
+void docker_crew_read(struct docker_crew *crew, const json_t *containers)
+{
+    json_t *container;
+    size_t i;
+
+    *crew = (struct docker_crew){ 0 };
+    json_array_foreach(containers, i, container) {
+        int rank = docker_label_number(container, LABEL_RANK, -1);
+        bool waits = docker_label(container, LABEL_WANTS) && !docker_label(container, LABEL_HOLDS);
+
+        if (rank < 0 || rank >= DOCKER_NODES_MAX)
+            continue;
+        if (waits && sw_text_same(sw_json_str(container, "State"), "created")) {
+            crew->waiting++;
+            continue;
+        }
+        crew->ranks[rank] = container;
+        crew->nodes = docker_label_number(container, LABEL_NODES, 1);
+    }
+    if (crew->nodes > DOCKER_NODES_MAX)
+        crew->nodes = DOCKER_NODES_MAX;
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        const char *state = sw_json_str(crew->ranks[rank], "State");
+
+        if (!crew->ranks[rank])
+            crew->missing++;
+        else if (sw_text_same(state, "created"))
+            crew->created++;
+        else if (docker_is_over(state))
+            crew->over++;
+        else if (docker_state(state, NULL) == SW_PAUSED)
+            crew->paused++;
+        else
+            crew->running++;
+    }
+}
+
+bool docker_is_over(const char *state)
+{
+    return docker_state(state, NULL) == SW_COMPLETE;
+}
+
+/* ---- an end ---------------------------------------------------------------------------------------- */
+
+static json_t *read_report(struct docker_api *api, const char *container)
+{
+    size_t size = 0;
+    sw_autofree char *text = docker_file(api, container, DOCKER_REPORT, &size, NULL);
+
+    return text ? sw_json_parse(text, size, "report", NULL) : NULL;
+}
+
+static bool has_file(struct docker_api *api, const char *container, const char *path)
+{
+    sw_autofree char *text = docker_file(api, container, path, NULL, NULL);
+
+    return text != NULL;
+}
+
+void docker_story_done(struct docker_story *story)
+{
+    json_decref(story->inspected);
+    json_decref(story->report);
+    *story = (struct docker_story){ 0 };
+}
+
+int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
+                      struct sw_error *err)
+{
+    const json_t *state;
+    struct docker_end *end = &out->end;
+
+    *out = (struct docker_story){ .inspected = docker_inspect(api, container, err) };
+    if (!out->inspected)
+        return -1;
+    state = json_object_get(out->inspected, "State");
+    *end = (struct docker_end){
+        .exit_code = (int)sw_json_int(state, "ExitCode", SW_NO_EXIT_CODE),
+        .oom = sw_json_bool(state, "OOMKilled", false), .error = sw_json_str(state, "Error"),
+        .failed_peer = -1,
+    };
+    out->started_ms = docker_time_ms(sw_json_str(state, "StartedAt"));
+    out->ended_ms = docker_time_ms(sw_json_str(state, "FinishedAt"));
+    if (end->exit_code == 0) {           /* one that was told to end may do so in good order */
+        end->canceled = has_file(api, container, DOCKER_CANCELED);
+        return 0;
+    }
+    out->report = read_report(api, container);
+    if (out->report) {
+        end->signal = (int)sw_json_int(out->report, "signal", 0);
+        end->stopped = sw_json_bool(out->report, "stopped", false);
+        end->timed_out = sw_json_bool(out->report, "timed_out", false);
+        end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
+        end->message = sw_json_str(out->report, "message");
+    } else if (end->exit_code > 128 && end->exit_code < 160) {
+        end->signal = end->exit_code - 128;       /* the runner itself was killed */
+    }
+    if (!out->report || end->stopped)
+        end->canceled = has_file(api, container, DOCKER_CANCELED);
+    return 0;
+}
+
+/* ---- several ranks ----------------------------------------------------------------------------------- */
+
+/* The first that failed: not one that ended because of another; of those the earliest. */
+static bool failed_before(const struct docker_story *a, const struct docker_story *b)
+{
+    bool a_follows = a->end.failed_peer >= 0 || a->end.stopped;
+    bool b_follows = b->end.failed_peer >= 0 || b->end.stopped;
+
+    if (a_follows != b_follows)
+        return !a_follows;
+    return a->ended_ms < b->ended_ms;
+}
+
+static void note_times(struct sw_sighting *seen, const struct docker_story *story)
+{
+    if (story->started_ms && (!seen->started_ms || story->started_ms < seen->started_ms))
+        seen->started_ms = story->started_ms;
+    if (story->ended_ms > seen->ended_ms)
+        seen->ended_ms = story->ended_ms;
+}
+
+int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_sighting *seen, struct sw_error *err)
+{
+    sw_auto(docker_story) struct docker_story worst = { 0 };
+    int failed = -1;
+
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        sw_auto(docker_story) struct docker_story story = { 0 };
+
+        if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
+            return -1;
+        note_times(seen, &story);
+        if (rank == 0 || (story.end.exit_code != 0 &&
+                          (failed < 0 || failed_before(&story, &worst)))) {
+            struct docker_story before = worst;
+
+            worst = story;
+            story = before;
+            failed = worst.end.exit_code != 0 ? rank : -1;
+        }
+    }
+    docker_judge_end(&worst.end, seen);
+    seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
+    if (seen->state == SW_ERROR && crew->nodes == 1)
+        seen->failed_replica = 0;
+    return 0;
+}
+
+/* A rank failed and the others still run: its runner told them, unless it was killed itself. */
+static void end_the_others(struct docker_api *api, const struct docker_crew *crew)
+{
+    for (int rank = 0; rank < crew->nodes; rank++)
+        if (crew->ranks[rank] && !docker_is_over(sw_json_str(crew->ranks[rank], "State")))
+            docker_tell(api, sw_json_str(crew->ranks[rank], "Id"), "/kill?signal=TERM", NULL);
+}
+
+static bool any_failed(const struct docker_crew *crew)
+{
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        int code = docker_exit_code(sw_json_str(crew->ranks[rank], "Status"));
+
+        if (crew->ranks[rank] && docker_is_over(sw_json_str(crew->ranks[rank], "State")) &&
+            code != 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- one job ------------------------------------------------------------------------------------------- */
+
+static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+                const char *message)
+{
+    seen->presence = SW_PRESENT;
+    seen->state = state;
+    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
+    snprintf(seen->message, sizeof seen->message, "%.255s", message);
+}
+
+/* Its submit died between making and starting. Nobody will start it: it is taken away, unless the
+ * start was on its way and came first. */
+static int undo_half(struct docker_api *api, const struct docker_crew *crew,
+                     struct sw_sighting *seen, struct sw_error *err)
+{
+    bool whole = crew->missing == 0 && crew->created == 0;
+
+    for (int rank = 0; rank < crew->nodes && !whole; rank++) {
+        const char *id = sw_json_str(crew->ranks[rank], "Id");
+        struct sw_error why = { 0 };
+
+        if (!id || docker_delete(api, id, crew->nodes > 1, &why) == 0)
+            continue;
+        if (why.code != SW_E_CONFLICT) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        whole = true;
+    }
+    if (whole)
+        say(seen, SW_PENDING, "starting", "it is being started");
+    else
+        seen->presence = SW_ABSENT;
+    return 0;
+}
+
+/* Made and not started although its submit is through: the engine refused, and said why. */
+static int judge_unstarted(struct docker_api *api, const struct docker_crew *crew,
+                           struct sw_sighting *seen, struct sw_error *err)
+{
+    say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        sw_auto(docker_story) struct docker_story story = { 0 };
+
+        if (!sw_text_same(sw_json_str(crew->ranks[rank], "State"), "created"))
+            continue;
+        if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
+            return -1;
+        if (!sw_text_empty(story.end.error)) {
+            docker_judge_end(&story.end, seen);
+            seen->failed_replica = rank;
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static void note_container(const struct docker_crew *crew, struct sw_sighting *seen)
+{
+    const char *id = sw_json_str(crew->ranks[0], "Id");
+
+    if (id)
+        snprintf(seen->remote_id, sizeof seen->remote_id, "%s", id);
+}
+
+static int judge_job(struct docker_api *api, const json_t *containers, struct sw_sighting *seen,
+                     struct sw_error *err)
+{
+    struct docker_crew crew;
+    const char *note = NULL;
+
+    docker_crew_read(&crew, containers);
+    if (crew.nodes == 0 && crew.waiting == 0) {
+        seen->presence = SW_ABSENT;
+        return 0;
+    }
+    if (crew.nodes == 0) {
+        say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
+        return 0;
+    }
+    note_container(&crew, seen);
+    if (sw_text_empty(seen->job.remote_id) && (crew.created || crew.missing))
+        return undo_half(api, &crew, seen, err);
+    if (crew.over == crew.nodes) {
+        seen->presence = SW_PRESENT;
+        return docker_judge_crew(api, &crew, seen, err);
+    }
+    if (crew.over && any_failed(&crew)) {
+        say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
+        end_the_others(api, &crew);
+    } else if (crew.missing && !crew.running) {
+        seen->presence = SW_ABSENT;
+    } else if (crew.paused) {
+        say(seen, SW_PAUSED, "paused", "somebody paused its container");
+    } else if (crew.created) {
+        return judge_unstarted(api, &crew, seen, err);
+    } else {
+        docker_state(sw_json_str(crew.ranks[0], "State"), &note);
+        say(seen, SW_RUNNING, "", note ? note : "");
+    }
+    return 0;
+}
+
+/* Some wait: start what can be started, and say of the others what they wait for. */
+static void look_after_queue(struct docker_api *api, struct sw_sighting *jobs, size_t count)
+{
+    sw_auto(json) json_t *all = docker_list(api, NULL, NULL);
+
+    if (!all || docker_queue_advance(api, all, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, "gpu-wait"))
+            docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
+}
+
+int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *index = NULL;
+    bool some_wait = false;
+
+    if (docker_borrow(link, &lent, err) < 0)
+        return -1;
+    list = docker_list(lent.api, count == 1 ? jobs[0].job.id : NULL, err);
+    if (!list)
+        return -1;
+    index = by_job(list);
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);
+        struct sw_error why = { 0 };
+
+        if (judge_job(lent.api, json_object_get(index, key), &jobs[i], &why) == 0) {
+            some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
+            continue;
+        }
+        /* One that vanished between list and question is asked about again later. */
+        jobs[i].presence = SW_UNSEEN;
+        if (why.code != SW_E_NOT_FOUND) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    if (some_wait)
+        look_after_queue(lent.api, jobs, count);
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_watch.h - the containers of one job, and how one of them ended.
+ */
+#ifndef SW_PLATFORM_DOCKER_WATCH_H
+#define SW_PLATFORM_DOCKER_WATCH_H
+
+#include "platform/docker/docker_job.h"
+
+struct docker_crew {                 /* one attempt's containers, as the list tells them; borrowed */
+    const json_t *ranks[DOCKER_NODES_MAX];
+    int nodes;                       /* 0: none */
+    int missing, created, running, paused, over;
+    int waiting;                     /* containers that wait for GPUs, beside the ranks */
+};
+void docker_crew_read(struct docker_crew *crew, const json_t *containers);
+bool docker_is_over(const char *state);
+
+struct docker_story {                /* one container that ended */
+    json_t *inspected, *report;      /* owned; report NULL: it left none */
+    struct docker_end end;           /* its texts live in these */
+    int64_t started_ms, ended_ms;
+};
+/* All are over: what that means for the job, and which rank failed first. */
+int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_sighting *seen, struct sw_error *err);
+int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
+                      struct sw_error *err);
+void docker_story_done(struct docker_story *story);
+static inline void docker_story_auto(struct docker_story *story) { docker_story_done(story); }
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_where.h - where the Docker engine is, and how one gets there.
+ *
+ * In this order: the `host` option, DOCKER_HOST, the docker context (DOCKER_CONTEXT, then
+ * currentContext of the docker configuration), the sockets an engine usually listens on.
+ */
+#ifndef SW_PLATFORM_DOCKER_WHERE_H
+#define SW_PLATFORM_DOCKER_WHERE_H
+
+#include "base/json.h"
+#include "base/error.h"
+
+enum docker_way { DOCKER_UNIX, DOCKER_TCP, DOCKER_TLS, DOCKER_SSH };
+
+struct docker_where {
+    enum docker_way way;
+    char *text;              /* as a user writes it: "unix:///run/docker.sock", "ssh://me@host" */
+    const char *origin;      /* "option host", "DOCKER_HOST", ...: who said so */
+    char *socket;            /* DOCKER_UNIX */
+    char *host;              /* the others; an IPv6 address without brackets */
+    char *user;              /* DOCKER_SSH; NULL: ssh decides */
+    int port;                /* 0: usual (2375, 2376, ssh decides) */
+    char *remote_socket;     /* DOCKER_SSH: from ssh://host/path; NULL: the usual one there */
+    char *state_dir;         /* DOCKER_SSH: our folder, for ssh's control socket; NULL: in /tmp */
+    char *ca, *cert, *key;   /* DOCKER_TLS: files; NULL: none */
+    bool trust_any;          /* DOCKER_TLS: the certificate is not checked */
+};
+
+/* Read one address: unix://PATH, /PATH, tcp://HOST[:PORT], ssh://[USER@]HOST[:PORT][/PATH],
+ * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */
+int docker_where_parse(const char *text, struct docker_where *out, struct sw_error *err);
+
+/* Decide from options ("host", "context"; may be NULL), environment and docker's configuration. */
+int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err);
+
+/* What the user should know about this way (no encryption), owned; NULL: all is well. */
+char *docker_where_warning(const struct docker_where *where);
+
+void docker_where_copy(struct docker_where *to, const struct docker_where *from);
+void docker_where_done(struct docker_where *where);
+static inline void docker_where_auto(struct docker_where *where) { docker_where_done(where); }
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * berth_docker.c - containers of the engine that tests/docker/engine started: wishes become shell text
+ * for the busybox of its image. The case's folder is mounted at its own place, so commands see it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "berth.h"
+
+/* busybox's seq knows no format */
+#define NUMBERED "awk 'BEGIN { for (i = 1; i <= %lld; i++) " \
+                 "printf \"rehearsal line %%012d ...................................\\n\", i }'"
+
+static char mount[192];
+
+static int common(struct sw_request *request, struct sw_error *err)
+{
+    const char *image = getenv("SLIPWAY_TEST_IMAGE");
+
+    if (sw_request_set(request, "image", image ? image : "no-image", err) < 0)
+        return -1;
+    return sw_request_set(request, "docker.mounts", mount, err);
+}
+
+static int ask(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err)
+{
+    long long n = (long long)number;
+    char command[384];
+
+    switch (wish) {
+    case EXITS:
+        snprintf(command, sizeof command, "exit %lld", n);
+        break;
+    case SLEEPS:
+        snprintf(command, sizeof command, "sleep %lld.%03lld", n / 1000, n % 1000);
+        break;
+    case DIES:
+        snprintf(command, sizeof command, "kill -%lld $$", n);
+        break;
+    case EATS_MEMORY:
+        snprintf(command, sizeof command, "head -c 400m /dev/zero | tail -n 1 >/dev/shm/x");
+        if (sw_request_set(request, "memory", "64MiB", err) < 0)
+            return -1;
+        break;
+    case PRINTS:
+        snprintf(command, sizeof command, NUMBERED, n);
+        break;
+    case PRINTS_SLOWLY:
+        snprintf(command, sizeof command,
+                 NUMBERED " | while read -r l; do echo \"$l\"; sleep 0.003; done", n);
+        break;
+    case HOLDS_THE_QUEUE:
+    case WAITS_IN_QUEUE:   /* the engine has one GPU, as the option says */
+        snprintf(command, sizeof command, "sleep 60");
+        if (sw_request_set(request, "gpus", "1", err) < 0 ||
+            sw_request_set(request, "docker.runtime", "nvidia", err) < 0)
+            return -1;
+        break;
+    }
+    return sw_request_set(request, "command", command, err);
+}
+
+static void begin(const char *dir)
+{
+    char gpu[160];
+
+    snprintf(mount, sizeof mount, "%s:%s", dir, dir);
+    /* One GPU of its own for each case: other cases' containers stay on the engine. */
+    snprintf(gpu, sizeof gpu, "GPU%s", strrchr(dir, '-'));
+    setenv("SLIPWAY_DOCKER_GPUS", gpu, 1);
+}
+
+const struct berth berth_docker = {
+    .name = "docker",
+    .begin = begin,
+    .ask = ask,
+    .common = common,
+    .command_key = "command",
+    .lacks = {
+        [3] = "the engine is not cut off here: tests/docker does that to a running engine",
+    },
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_disk_full.c - a pull onto an engine whose disk is too small (started with --size 48m).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "platform/docker/docker_image.h"
+
+static void a_full_disk_is_told_and_the_engine_goes_on(void **state)
+{
+    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_api) struct docker_api *api = NULL;
+    sw_autofree char *image = sw_format("%s/private/large:one", getenv("SLIPWAY_TEST_REGISTRY"));
+    sw_autofree char *use = NULL;
+    struct docker_pull wish = { .image = image };
+    struct sw_error err = { 0 };
+    bool there = true;
+
+    (void)state;
+    setenv("DOCKER_REGISTRY", getenv("SLIPWAY_TEST_REGISTRY"), 1);
+    setenv("DOCKER_USERNAME", getenv("SLIPWAY_TEST_REGISTRY_USER"), 1);
+    setenv("DOCKER_PASSWORD", getenv("SLIPWAY_TEST_REGISTRY_PASSWORD"), 1);
+    assert_int_equal(docker_where_find(NULL, &where, NULL), 0);
+    api = docker_api_open(&where, NULL);
+    assert_int_equal(docker_image_ensure(api, &wish, &use, &err), -1);
+    if (err.code != SW_E_REFUSED || !strstr(err.message, "no space left on device"))
+        fail_msg("%s: %s", sw_code_name(err.code), err.message);
+    assert_non_null(strstr(err.hint, "docker system prune"));
+    assert_int_equal(docker_image_there(api, image, &there, NULL), 0);
+    assert_false(there);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_disk_is_told_and_the_engine_goes_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -124,7 +124,16 @@ static const char alone_text[] =
     "unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \\\n"
     "    RANK LOCAL_RANK GROUP_RANK\n";
 
+/* What ran away from the command has our mark in its environment; where Slurm tracks processes by
+ * cgroups there is nothing left to find. */
 static const char run_text[] =
+    "export SLIPWAY_TASK=\"$SLURM_JOB_ID.$slipway_rank\"\n"
+    "slipway_sweep() {\n"
+    "    for slipway_file in $(grep -lszxF \"SLIPWAY_TASK=$SLIPWAY_TASK\" /proc/[0-9]*/environ 2>&-); do\n"
+    "        slipway_file=${slipway_file#/proc/}\n"
+    "        kill -KILL \"${slipway_file%/environ}\" 2>&-\n"
+    "    done\n"
+    "}\n"
     "slipway_child=\n"
     "trap '[ -z \"$slipway_child\" ] || kill -TERM \"$slipway_child\" 2>&-' TERM INT\n"
     "trap '[ -z \"$slipway_child\" ] || kill -USR1 \"$slipway_child\" 2>&-' USR1\n"
@@ -140,6 +149,7 @@ static const char run_text[] =
     "    slipway_code=$?\n"
     "    kill -0 \"$slipway_child\" 2>&- || break\n"
     "done\n"
+    "slipway_sweep\n"
     "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code $(hostname 2>&-)\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "exit \"$slipway_code\"\n";

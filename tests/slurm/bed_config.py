@@ -23,6 +23,7 @@ LOG = ROOT + "/log"
 BIN = ROOT + "/bin"
 LUSTRE = ROOT + "/lustre"
 KEY = ROOT + "/key"
+REGISTRY = ROOT + "/registry"        # what the stand-in for enroot imports from
 
 
 def run(*command, **more):
@@ -189,10 +190,9 @@ PidFile={ROOT}/pid/slurmdbd
         if not self.options.no_pyxis and os.path.exists(source):
             plugin = os.environ.get("SLIPWAY_PYXIS") or ROOT + "/pyxis.so"
             if not os.path.exists(plugin):
-                run("gcc", "-O1", "-Wall", "-fPIC", "-shared", "-o", plugin, source)
-            lines = f"required {plugin} images={ROOT}/images spool={ROOT}/containers\n"
-            folder(ROOT + "/images", 0o777)
-            folder(ROOT + "/containers", 0o755)
+                run("gcc", "-O1", "-Wall", "-D_GNU_SOURCE", "-fPIC", "-shared", "-o", plugin, source)
+            lines = f"required {plugin} spool={ROOT}/containers\n"
+            folder(ROOT + "/containers")
         write("/etc/slurm/plugstack.conf", lines)
 
     # ---- ssh
@@ -226,6 +226,7 @@ Subsystem sftp internal-sftp
 
     def write_programs(self):
         folder(BIN)
+        folder(REGISTRY, 0o777)
         os.symlink(self.here + "/cluster", BIN + "/cluster-control")
         write(BIN + "/as-ann", "#!/bin/sh\n# Run a command as a user who is logged in on the login node.\n"
               f"cd {ROOT}/home/{USER} && exec setpriv --reuid={USER} --regid={USER} --clear-groups "

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import bed_images
 from bed_config import ACCOUNT, BIN, HOST, LOG, LOGINS, MYSQL, ROOT, STATE, USER, folder, run, write
 
 
@@ -128,19 +129,24 @@ def pid_of(name):
         return 0
 
 
-def family(pid):
-    """A process and everything below it."""
-    parents = {}
+def parents():
+    found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    parents[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
+                    found[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
             except OSError:
                 pass
+    return found
+
+
+def family(pid):
+    """A process and everything below it."""
+    above = parents()
     found = [pid]
     for member in found:
-        found += [child for child, parent in parents.items() if parent == member]
+        found += [child for child, parent in above.items() if parent == member]
     return found
 
 
@@ -168,29 +174,33 @@ def stop(name, which=signal.SIGKILL, whole_family=False):
     wait_for(f"the end of {name}", lambda: gone(pid), 20)
 
 
+def read_bytes(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
 def steps_of(node):
-    """The step managers and tasks that a node started: they outlive its slurmd."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/environ", "rb") as file:
-                environment = file.read().split(b"\0")
-            with open(f"/proc/{entry}/cmdline", "rb") as file:
-                arguments = file.read()
-        except OSError:
-            continue
-        if b"SLURMD_NODENAME=" + node.encode() in environment or (
-                arguments.startswith(b"slurmstepd") and b"SLURMD_NODENAME=" + node.encode() in environment):
-            found += family(int(entry))
-    return found
+    """The step managers of a node, and then their tasks. Both outlive its slurmd."""
+    above = parents()
+    tasks = [pid for pid in above
+             if b"SLURMD_NODENAME=" + node.encode() in read_bytes(f"/proc/{pid}/environ").split(b"\0")]
+    managers = set()
+    for pid in tasks:
+        while pid > 1 and not read_bytes(f"/proc/{pid}/comm").startswith(b"slurmstepd"):
+            pid = above.get(pid, 0)
+        if pid > 1:
+            managers.add(pid)
+    return list(managers) + tasks
 
 
 def kill_node(name):
-    """As if the power went: the daemon, its step managers and every task."""
-    stop(name, signal.SIGKILL, whole_family=True)
-    send(steps_of(name), signal.SIGKILL)
+    """As if the power went: nobody is left to tell how the tasks ended."""
+    steps = steps_of(name)
+    stop(name)
+    send(steps, signal.SIGKILL)
 
 
 SBATCH_FAULT = """#!/bin/sh
@@ -219,7 +229,14 @@ def restart_controller():
     start_controller()
 
 
+def lose_node(name):
+    """Killed, and nobody waits for the controller to notice."""
+    kill_node(name)
+    run("scontrol", "update", "nodename=" + name, "state=down", "reason=lost")
+
+
 CONTROLS = {
+    "lose-node": (lose_node, "NODE: power off, and the controller knows at once"),
     "kill-node": (kill_node, "NODE: power off: its daemon, step managers and tasks"),
     "start-node": (start_node, "NODE: power on"),
     "stop-controller": (lambda: stop("slurmctld", signal.SIGTERM), "the controller is away"),
@@ -231,6 +248,10 @@ CONTROLS = {
     "freeze": (lambda name: send(family(pid_of(name)), signal.SIGSTOP), "LOGIN: answers nothing any more"),
     "thaw": (lambda name: send(family(pid_of(name)), signal.SIGCONT), "LOGIN: answers again"),
     "mend": (start_login, "LOGIN: its sshd listens again"),
+    "add-image": (bed_images.add_to_registry, "REGISTRY IMAGE:TAG: now enroot can import it"),
+    "make-sqsh": (bed_images.make_squashfs, "PATH: a squashfs image"),
+    "want-login": (bed_images.want_login, "REGISTRY LOGIN PASSWORD: no import without them"),
+    "slow-imports": (bed_images.slow_imports, "SECONDS: how long an import takes"),
     "fault": (set_fault, "lose-before|lose-after|refuse|slow: what the next sbatch of a login does"),
 }
 
@@ -243,7 +264,7 @@ def control(words):
         return 64
     with open(STATE, encoding="utf-8") as file:
         known = json.load(file)
-    if words[1:] and words[0] != "fault" and words[1] not in known["nodes"] + list(LOGINS):
+    if CONTROLS[words[0]][1].startswith(("NODE", "LOGIN")) and words[1] not in known["nodes"] + list(LOGINS):
         print(f"cluster-control: no node or login host {words[1]}", file=sys.stderr)
         return 64
     try:

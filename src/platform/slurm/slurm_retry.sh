@@ -122,7 +122,7 @@ sw_submitted() {
 # Without the bad nodes there may not be enough; then a bad one is better than none.
 sw_refused() {
     sw_say "$sw_next"
-    case $sw_next in *'not available'*) sw_bad=$SW_EXCLUDE ;; esac
+    case $sw_next in *'not available'* | *'nvalid node'*) sw_bad=$SW_EXCLUDE ;; esac
     sw_next=''
 }
 

@@ -151,7 +151,7 @@ static const char run_text[] =
     "done\n"
     "slipway_sweep\n"
     "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
-    "echo \"$slipway_code $(hostname 2>&-)\" >\"$slipway_own/rank-$slipway_rank\"\n"
+    "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "exit \"$slipway_code\"\n";
 
 static void add_cosmos(struct sw_buf *out, const struct slurm_job *job)

@@ -111,7 +111,7 @@ static char *fill_word(const char *word, const struct fill *fill, bool strict,
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
-static json_t *fill_words(const json_t *words, const struct local_paths *paths,
+static json_t *fill_words(const json_t *words, const struct sw_paths *paths,
                           const struct fill *fill, bool strict, struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -125,7 +125,7 @@ static json_t *fill_words(const json_t *words, const struct local_paths *paths,
             sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
             return NULL;
         }
-        mapped = local_paths_word(paths, json_string_value(word));
+        mapped = sw_paths_word(paths, json_string_value(word));
         filled = fill_word(mapped, fill, strict, err);
         if (!filled)
             return NULL;
@@ -134,7 +134,7 @@ static json_t *fill_words(const json_t *words, const struct local_paths *paths,
     return sw_take(out);
 }
 
-static json_t *python_argv(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *python_argv(const struct sw_plan *plan, const struct sw_paths *paths,
                            const struct fill *fill, struct sw_error *err)
 {
     const char *venv = sw_json_str(plan->python, "venv");
@@ -196,12 +196,12 @@ static void set_command(struct sw_payload *payload, const struct sw_plan *plan, 
 }
 
 static int payload_command(struct sw_payload *payload, const struct sw_plan *plan,
-                           const struct local_paths *paths, struct sw_error *err)
+                           const struct sw_paths *paths, struct sw_error *err)
 {
     const struct fill fill = { payload->config_path, payload->results_dir, payload->job_id };
 
     if (plan->command) {
-        sw_autofree char *mapped = local_paths_command(paths, plan->command);
+        sw_autofree char *mapped = sw_paths_command(paths, plan->command);
 
         set_command(payload, plan, sw_command_fill(mapped, fill.config_path, fill.results_dir,
                                                    fill.job_id));
@@ -219,9 +219,9 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
 }
 
 static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
-                           const struct local_paths *paths)
+                           const struct sw_paths *paths)
 {
-    json_t *env = plan->env ? local_paths_document(paths, plan->env) : json_object();
+    json_t *env = plan->env ? sw_paths_document(paths, plan->env) : json_object();
     sw_autofree char *above = sw_path_absolute("..", site->results_dir);
 
     for (size_t i = 0; i < SW_COUNT(per_rank_names); i++)
@@ -239,7 +239,7 @@ static json_t *payload_env(const struct sw_plan *plan, const struct local_site *
     return env;
 }
 
-static json_t *payload_inputs(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths *paths,
                               struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -260,7 +260,7 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
             sw_wrap(err, "input '%s'", path);
             return NULL;
         }
-        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
+        json_array_append_new(out, sw_json_object(SW_STR("path", sw_paths_of(paths, path)),
                                                   SW_STR("from", source)));
     }
     return sw_take(out);
@@ -285,10 +285,10 @@ static void payload_code(struct sw_payload *payload, const struct sw_plan *plan,
     payload->workdir = sw_strdup(plan->workdir);
 }
 
-static json_t *payload_checkpoint(const struct sw_plan *plan, const struct local_paths *paths)
+static json_t *payload_checkpoint(const struct sw_plan *plan, const struct sw_paths *paths)
 {
     const char *dir = sw_json_str(plan->checkpoint, "dir");
-    sw_autofree char *mapped = dir ? local_paths_value(paths, dir) : NULL;
+    sw_autofree char *mapped = dir ? sw_paths_value(paths, dir) : NULL;
 
     return mapped ? sw_json_object(SW_STR("dir", mapped),
                                    SW_SUB_COPY("resume",
@@ -296,7 +296,7 @@ static json_t *payload_checkpoint(const struct sw_plan *plan, const struct local
                   : NULL;
 }
 
-static json_t *payload_outputs(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths *paths,
                                struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -322,7 +322,7 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
                 return NULL;
             }
         }
-        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
+        json_array_append_new(out, sw_json_object(SW_STR("path", sw_paths_of(paths, path)),
                                                   SW_STR_OPT("to", place),
                                                   SW_SUB("every_ms", every_ms(entry)),
                                                   SW_SUB_COPY("exclude",
@@ -335,8 +335,8 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
                                  int attempt, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
-    sw_auto(local_paths) struct local_paths *paths =
-        local_paths_new(plan->inputs, plan->outputs, site->work_dir, site->results_dir);
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_new(plan->inputs, plan->outputs, site->work_dir, site->results_dir);
 
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
@@ -353,7 +353,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     payload->credentials = json_incref(plan->credentials);
     payload->grace_ms = plan->grace_ms;
     if (plan->config && !json_is_null(plan->config)) {
-        payload->config = local_paths_document(paths, plan->config);
+        payload->config = sw_paths_document(paths, plan->config);
         payload->config_format = plan->config_format;
         payload->config_path =
             sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);

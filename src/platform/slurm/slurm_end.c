@@ -91,11 +91,10 @@ int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_er
     return 0;
 }
 
-static void add_quoted(struct sw_buf *out, const char *path, const char *behind)
+static void add_quoted(struct sw_buf *out, const char *path)
 {
     sw_buf_add_char(out, ' ');
     sw_buf_add_quoted(out, path);
-    sw_buf_add(out, behind);
 }
 
 int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
@@ -113,17 +112,18 @@ int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_r
     sw_buf_addf(&script, " || exit 0\nrm -rf meta/%s.[0-9]* slurm-logs/%s.[0-9]* ", job->id,
                 names.job_name);
     sw_buf_addf(&script, "slurm-logs/%s-[0-9]*", names.job_name);
-    add_quoted(&script, names.specs, "");
-    add_quoted(&script, names.env, "");
-    add_quoted(&script, names.secrets, "");
-    add_quoted(&script, names.entrypoint, "");
-    add_quoted(&script, names.letter, "");
-    add_quoted(&script, names.code, "");
-    add_quoted(&script, names.sbatch, "");
-    add_quoted(&script, names.meta, "");
-    add_quoted(&script, names.mounts, "");
+    add_quoted(&script, names.specs);
+    add_quoted(&script, names.env);
+    add_quoted(&script, names.secrets);
+    add_quoted(&script, names.entrypoint);
+    add_quoted(&script, names.letter);
+    add_quoted(&script, names.code);
+    add_quoted(&script, names.sbatch);
+    add_quoted(&script, names.meta);
+    add_quoted(&script, names.work);
+    add_quoted(&script, names.mounts);
     if (!keep_results)
-        add_quoted(&script, names.results, "");
+        add_quoted(&script, names.results);
     sw_buf_add_char(&script, '\n');
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;

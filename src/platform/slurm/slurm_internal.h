@@ -66,6 +66,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
     char *results;
+    char *work;                    /* of a job without container: its inputs and its config */
 };
 void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
                       const char *id, int attempt);

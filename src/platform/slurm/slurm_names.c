@@ -41,6 +41,7 @@ void slurm_names_init(struct slurm_names *names, const char *base, const char *p
         .state = sw_format("%s/meta/%s.%d", base, id, attempt),
         .logs = sw_format("%s/slurm-logs/%s%s.%d", base, prefix, id, attempt),
         .results = sw_format("%s/results/%s", base, id),
+        .work = sw_format("%s/work/%s", base, id),
     };
 }
 
@@ -50,6 +51,7 @@ void slurm_names_done(struct slurm_names *names)
         &names->base, &names->job_name, &names->comment, &names->specs, &names->env,
         &names->secrets, &names->meta, &names->entrypoint, &names->letter, &names->code,
         &names->sbatch, &names->mounts, &names->state, &names->logs, &names->results,
+        &names->work,
     };
 
     for (size_t i = 0; i < SW_COUNT(all); i++) {

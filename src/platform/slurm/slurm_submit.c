@@ -281,6 +281,7 @@ static int make_script(struct sw_buf *out, const struct slurm_job *job, const st
     slurm_set(out, "base", names->base);
     slurm_set(out, "state", names->state);
     slurm_set(out, "logs", names->logs);
+    slurm_set(out, "results", names->results);
     slurm_set(out, "secrets", names->secrets);
     slurm_set(out, "sbatch", names->sbatch);
     slurm_set(out, "name", names->job_name);
@@ -297,7 +298,7 @@ static int make_script(struct sw_buf *out, const struct slurm_job *job, const st
     add_checks(out, job->plan);
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
-    sw_buf_add(out, "(umask 022; mkdir -p \"$logs\") || refuse \"base|$logs\"\n");
+    sw_buf_add(out, "(umask 022; mkdir -p \"$logs\" \"$results\") || refuse \"base|$logs\"\n");
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "core/command.h"
 #include "plan/entrypoint.h"
+#include "plan/paths.h"
 
 static const struct {
     const char *name, *value;
@@ -88,6 +89,61 @@ static void use_torchrun(struct sw_payload *letter, const struct slurm_shape *sh
     letter->command = wrapped;
 }
 
+static bool in_container(const struct sw_plan *plan)
+{
+    return plan->image && !sw_text_same(sw_json_str(plan->options, "container"), "none");
+}
+
+static json_t *mapped_paths(const struct sw_paths *paths, json_t *entries)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+
+        if (path && sw_paths_of(paths, path))
+            json_object_set_new(entry, "path", sw_json_text(sw_paths_of(paths, path)));
+    }
+    return entries;
+}
+
+static void replace(json_t **place, json_t *value)
+{
+    json_decref(*place);
+    *place = value;
+}
+
+/* Without a container `/data` and `/results` are not ours to make on a node: they become folders
+ * of the job, as on the local platform. */
+static void use_own_folders(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_new(job->plan->inputs, job->plan->outputs, job->names->work, job->names->results);
+    const char *dir = sw_json_str(letter->checkpoint, "dir");
+
+    letter->work_dir = sw_strdup(job->names->work);
+    mapped_paths(paths, letter->inputs);
+    replace(&letter->outputs, mapped_paths(paths, json_deep_copy(letter->outputs)));
+    replace(&letter->env, sw_paths_document(paths, letter->env));
+    if (letter->config)
+        replace(&letter->config, sw_paths_document(paths, letter->config));
+    if (letter->argv)
+        replace(&letter->argv, sw_paths_document(paths, letter->argv));
+    if (letter->command) {
+        char *command = sw_paths_command(paths, letter->command);
+
+        free(letter->command);
+        letter->command = command;
+    }
+    if (dir) {
+        sw_autofree char *own = sw_paths_value(paths, dir);
+
+        replace(&letter->checkpoint, json_deep_copy(letter->checkpoint));
+        json_object_set_new(letter->checkpoint, "dir", sw_json_text(own));
+    }
+}
+
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = sw_entrypoint_payload(job->plan, err);
@@ -103,6 +159,8 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
         json_decref(letter->code);
         letter->code = sw_json_object(SW_STR("archive", job->names->code));
     }
+    if (!in_container(job->plan))
+        use_own_folders(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         use_torchrun(letter, job->shape);
     return sw_take(letter);
@@ -124,7 +182,16 @@ static const char alone_text[] =
     "unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \\\n"
     "    RANK LOCAL_RANK GROUP_RANK\n";
 
+/* What ran away from the command has our mark in its environment; where Slurm tracks processes by
+ * cgroups there is nothing left to find. */
 static const char run_text[] =
+    "export SLIPWAY_TASK=\"$SLURM_JOB_ID.$slipway_rank\"\n"
+    "slipway_sweep() {\n"
+    "    for slipway_file in $(grep -lszxF \"SLIPWAY_TASK=$SLIPWAY_TASK\" /proc/[0-9]*/environ 2>&-); do\n"
+    "        slipway_file=${slipway_file#/proc/}\n"
+    "        kill -KILL \"${slipway_file%/environ}\" 2>&-\n"
+    "    done\n"
+    "}\n"
     "slipway_child=\n"
     "trap '[ -z \"$slipway_child\" ] || kill -TERM \"$slipway_child\" 2>&-' TERM INT\n"
     "trap '[ -z \"$slipway_child\" ] || kill -USR1 \"$slipway_child\" 2>&-' USR1\n"
@@ -140,6 +207,7 @@ static const char run_text[] =
     "    slipway_code=$?\n"
     "    kill -0 \"$slipway_child\" 2>&- || break\n"
     "done\n"
+    "slipway_sweep\n"
     "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "exit \"$slipway_code\"\n";
@@ -180,7 +248,8 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
     sw_buf_add(out, "TAO_RESULTS_ROOT=");
     sw_buf_add_quoted(out, root);
     if (sw_json_str(job->plan->options, "array"))
-        sw_buf_addf(out, "/%s/task-$slipway_task", job->plan->job_id);
+        sw_buf_addf(out, "/%s/task-$slipway_task\nmkdir -p \"$TAO_RESULTS_ROOT/%s\"",
+                    job->plan->job_id, job->plan->job_id);
     sw_buf_add(out, "\nexport TAO_RESULTS_ROOT\n");
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);

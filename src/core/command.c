@@ -260,3 +260,44 @@ char *sw_command_with_args(const char *command, const json_t *args, const json_t
             add_option(&out, json_string_value(value));
     return sw_buf_steal(&out);
 }
+
+/* ---- torchrun ---------------------------------------------------------------------------------- */
+
+static size_t word_length(const char *at)
+{
+    return strcspn(at, " \t\n");
+}
+
+static bool is_python(const char *word, size_t length)
+{
+    const char *base = word + length;
+
+    while (base > word && base[-1] != '/')
+        base--;
+    length -= (size_t)(base - word);
+    return length >= 6 && strncmp(base, "python", 6) == 0 &&
+           strspn(base + 6, "0123456789.") >= length - 6;
+}
+
+char *sw_command_torchrun(const char *command, int nodes, int per_node)
+{
+    const char *first = command + strspn(command, " \t\n");
+    size_t length = word_length(first);
+    const char *second = first + length + strspn(first + length, " \t\n");
+    const char *rest = first, *how = "";
+
+    if (is_python(first, length)) {
+        bool module = strncmp(second, "-m", 2) == 0 && word_length(second) == 2;
+
+        /* torchrun starts python itself; options of python other than -m need --no-python. */
+        if (*second == '-' && !module)
+            how = " --no-python";
+        else
+            rest = second;
+    } else if (length < 4 || strncmp(first + length - 3, ".py", 3) != 0) {
+        return NULL;
+    }
+    return sw_format("torchrun --nnodes %d --nproc-per-node %d --node-rank \"$NODE_RANK\""
+                     " --master-addr \"$MASTER_ADDR\" --master-port \"$MASTER_PORT\"%s %s",
+                     nodes, per_node, how, rest);
+}

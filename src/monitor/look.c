@@ -257,7 +257,8 @@ static int retry_or_end(const struct slice *slice, size_t index, struct sw_error
     struct sw_retry retry;
     bool won = false;
 
-    if (seen->presence != SW_PRESENT || seen->state != SW_ERROR || view->job.canceling ||
+    if (slice->question->platform->retries ||
+        seen->presence != SW_PRESENT || seen->state != SW_ERROR || view->job.canceling ||
         (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
         return 0;
     sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "core/id.h"
+#include "core/mount.h"
 
 static struct sw_plan *plan_new(void)
 {
@@ -52,6 +53,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->python);
     json_decref(plan->checkpoint);
     json_decref(plan->code);
+    json_decref(plan->mounts);
     json_decref(plan->credentials);
     json_decref(plan->options);
     json_decref(plan->sources);
@@ -153,6 +155,7 @@ static void plan_places(struct sw_plan *plan, const json_t *job)
 static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *err)
 {
     const char *format = sw_json_str(job, "config_format");
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
     plan->inputs = entries(json_object_get(job, "inputs"), "path", "from");
     plan->outputs = entries(json_object_get(job, "outputs"), "path", "to");
@@ -160,7 +163,10 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan->checkpoint = json_incref(json_object_get(job, "checkpoint"));
     plan->code = json_incref(json_object_get(job, "code"));
     plan_places(plan, job);
+    plan->mounts = json_incref(json_object_get(job, "mounts"));
     plan->credentials = sw_plan_credentials(plan);
+    if (sw_mounts_parse(plan->mounts, &mounts, err) < 0)
+        return -1;
     return format ? sw_format_parse(format, &plan->config_format, err) : 0;
 }
 

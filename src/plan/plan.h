@@ -55,6 +55,7 @@ struct sw_plan {
     json_t *python;            /* {"venv","script","args"}: virtualenv launch; may be NULL */
     json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
     json_t *code;              /* {"root","include","exclude","recipe"}: travels with the job; may be NULL */
+    json_t *mounts;            /* array of texts as core/mount.h reads them; may be NULL */
     json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */

@@ -39,6 +39,7 @@ struct sw_platform {
     const struct sw_option *options;         /* its block of the job file */
     const struct sw_credential *credentials; /* NULL: needs none; ends with a row without name */
     bool guards;                             /* watches for what `guard:` names by itself */
+    bool retries;                            /* does what `retry:` says by itself, clients or none */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */
     struct sw_link *(*open)(const struct sw_place_config *config, struct sw_error *err);

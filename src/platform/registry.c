@@ -11,10 +11,12 @@
 extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
+extern const struct sw_platform sw_platform_slurm;
 
 static const struct sw_platform *const platforms[] = {
     &sw_platform_local,
     &sw_platform_docker,
+    &sw_platform_slurm,
     &sw_platform_rehearsal,
 };
 

@@ -6,6 +6,7 @@
  *     run       the user's command; exits with its code (128+n for signal n)
  *     collect   outputs to their destinations
  *     all       the three in one, as a container's first process
+ *     verdict   what a failure was (verdict.c); has no payload
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words.
@@ -96,6 +97,8 @@ static int usage(void)
             "usage: slipway-runner prepare|run|collect|all [--report FILE] [--secrets FILE]\n"
             "                      [--take-secrets FILE] [--secrets-fd NUMBER]\n"
             "                      [--cleanup FOLDER] PAYLOAD\n"
+            "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
+            "                      [--on CAUSES] [--log FILE:FROM]...\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
@@ -158,6 +161,8 @@ int runner_main(int argc, char **argv)
     struct sw_error err = { 0 };
     struct call call;
 
+    if (argc > 1 && strcmp(argv[1], "verdict") == 0)
+        return runner_verdict(argc, argv);
     if (read_call(argc, argv, &call) < 0)
         return usage();
     if (call.mode->go == runner_live)

@@ -50,10 +50,11 @@ static void take_some(struct stream *stream, char *piece, struct sw_buf *clean)
 
 static volatile sig_atomic_t told_to_end;
 
-static void on_term(int signal)
+/* Schedulers send TERM to every process of a job; only the runner knows when the command is over. */
+static void on_term(int signal, siginfo_t *info, void *context)
 {
-    (void)signal;
-    told_to_end = 1;
+    (void)signal, (void)context;
+    told_to_end |= info->si_pid == getppid();
 }
 
 /* Until both streams are over. Told to end, it takes what is there and waits for nothing more. */
@@ -81,7 +82,7 @@ static void become_pump(const int out[2], const int err[2])
 {
     struct stream streams[2] = { { out[0], STDOUT_FILENO, runner_redactor_new() },
                                  { err[0], STDERR_FILENO, runner_redactor_new() } };
-    struct sigaction end = { .sa_handler = on_term };
+    struct sigaction end = { .sa_sigaction = on_term, .sa_flags = SA_SIGINFO };
     sigset_t none;
 
     close(out[1]);

@@ -12,6 +12,7 @@
  *     gpu.c       the GPU memory it took
  *     sync.c      outputs to their destinations, while it runs and at the end
  *     life.c      the whole life, each phase a process of its own
+ *     verdict.c   what a failure was, for a platform's own script
  *
  * A phase returns 0, or -1 with a sentence in `err` that main.c prints (it is in the job's log) and
  * puts into the report.
@@ -212,6 +213,11 @@ int runner_next_signal(int64_t wait_ms);      /* 0: none came */
  * second. Returns its wait status. */
 int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
                  void (*tick)(void *context), void *context);
+
+/* verdict.c: the whole mode, from the command line to the line that it prints. */
+int runner_verdict(int argc, char **argv);
+/* The node whose task ended first, by what srun wrote into the log; owned; NULL: not known. */
+char *runner_failed_node(const char *log);
 
 /* The program `slipway-runner`; main() is in src/program. */
 int runner_main(int argc, char **argv);

@@ -169,6 +169,8 @@ const struct sw_option sw_spec_keys[] = {
     { "checkpoint", SW_GROUP, .fields = checkpoint_fields,
       .help = "where checkpoints are, and whether to resume" },
     { "code", SW_GROUP, .fields = code_fields, .help = "code that travels with the job" },
+    { "mounts", SW_TEXTS, .flag = "mount",
+      .help = "folders to mount, SOURCE:TARGET[:FLAGS], or repositories, git+URL@REF:TARGET" },
     { "retry", SW_GROUP, .fields = retry_fields, .help = "when and how often to try again" },
     { "guard", SW_GROUP, .fields = guard_fields, .help = "watch for a job that stands still" },
     { "hooks", SW_GROUP, .fields = hook_fields,

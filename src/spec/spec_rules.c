@@ -133,6 +133,7 @@ static const struct spec_rule rules[] = {
       "{\"pattern\": \"^[^/]+$\"}" },
     { "flags", SPEC_ON_EACH, is_option_name, "the name of an option",
       "{\"pattern\": \"^-*[^- \\\\t\\\\r\\\\n=][^ \\\\t\\\\r\\\\n=]*$\"}" },
+    { "mounts", SPEC_ON_EACH, is_not_blank, "a mount", NOT_BLANK_SCHEMA },
     { "retry.wait", SPEC_ON_VALUE, is_duration_or_range,
       "a duration such as 30s, or a range such as 30s..10m", "{\"pattern\": \"^[0-9]\"}" },
     { "notify.webhook", SPEC_ON_VALUE, is_web_address, "an address that begins with https://",

@@ -50,5 +50,6 @@ struct berth {
 extern const struct berth berth_docker;
 extern const struct berth berth_local;
 extern const struct berth berth_rehearsal;
+extern const struct berth berth_slurm;
 
 #endif

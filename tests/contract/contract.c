@@ -13,7 +13,8 @@
 
 #include "base/auto.h"
 
-static const struct berth *const berths[] = { &berth_local, &berth_docker, &berth_rehearsal };
+static const struct berth *const berths[] = { &berth_local, &berth_docker, &berth_rehearsal,
+                                             &berth_slurm };
 
 static const struct group {
     const char *name;

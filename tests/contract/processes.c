@@ -43,6 +43,17 @@ static bool is_zombie(const char *pid)
     return !end || state == 'Z' || state == 'X';
 }
 
+/* The client's own connection to a login host: it carries the client's environment. */
+static bool is_connection(const char *pid)
+{
+    char path[64];
+    sw_autofree char *text = NULL;
+
+    snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
+    text = sw_file_read(path, 4096, NULL, NULL);
+    return text && strcmp(text, "ssh\n") == 0;
+}
+
 int processes_of(const char *dir, const char *id, char *first, size_t size)
 {
     DIR *processes = opendir("/proc");
@@ -54,7 +65,8 @@ int processes_of(const char *dir, const char *id, char *first, size_t size)
         if (!isdigit((unsigned char)entry->d_name[0]) || atoi(entry->d_name) == getpid())
             continue;
         if ((file_mentions(entry->d_name, "environ", dir, id) ||
-             file_mentions(entry->d_name, "cmdline", dir, NULL)) && !is_zombie(entry->d_name)) {
+             file_mentions(entry->d_name, "cmdline", dir, NULL)) && !is_zombie(entry->d_name) &&
+            !(id && is_connection(entry->d_name))) {
             if (count++ == 0 && first)
                 snprintf(first, size, "%.20s", entry->d_name);
         }

@@ -9,7 +9,8 @@
 #include <stddef.h>
 
 /* How many processes have `dir` in their arguments or environment, or carry the job's mark there
- * (`id` may be NULL). Zombies and this process do not count. `first` (may be NULL) gets a pid. */
+ * (`id` may be NULL). Zombies and this process do not count; where a job is asked about, the client's
+ * own connections do not, either. `first` (may be NULL) gets a pid. */
 int processes_of(const char *dir, const char *id, char *first, size_t size);
 
 #endif

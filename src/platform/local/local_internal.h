@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "core/payload.h"
+#include "plan/paths.h"
 #include "platform/platform.h"
 
 /* The records of an attempt's folder. */
@@ -74,21 +75,6 @@ char *local_cgroup_of_job(pid_t pid);
 void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
                         void *context);
 
-/* ---- local_paths.c: container paths on a machine without containers (pure) ----------------- */
-
-struct local_paths;
-
-struct local_paths *local_paths_new(const json_t *inputs, const json_t *outputs,
-                                    const char *work_dir, const char *results_dir);
-void local_paths_free(struct local_paths *paths);
-SW_DEFINE_AUTO(local_paths, struct local_paths *, local_paths_free)
-
-const char *local_paths_of(const struct local_paths *paths, const char *declared);  /* borrowed */
-char *local_paths_value(const struct local_paths *paths, const char *value);
-char *local_paths_command(const struct local_paths *paths, const char *command);
-char *local_paths_word(const struct local_paths *paths, const char *word);
-json_t *local_paths_document(const struct local_paths *paths, const json_t *document);
-
 /* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
 
 struct local_site {                  /* where one attempt lives; all owned */
@@ -105,8 +91,6 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
                                  int attempt, struct sw_error *err);
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-/* A torchrun command from the user's one; NULL: it is not a python command, left as it is. */
-char *local_torchrun(const char *command, int nodes, int per_node);
 
 /* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
 

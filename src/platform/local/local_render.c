@@ -112,7 +112,7 @@ static char *fill_word(const char *word, const struct fill *fill, bool strict,
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
-static json_t *fill_words(const json_t *words, const struct local_paths *paths,
+static json_t *fill_words(const json_t *words, const struct sw_paths *paths,
                           const struct fill *fill, bool strict, struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -126,7 +126,7 @@ static json_t *fill_words(const json_t *words, const struct local_paths *paths,
             sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
             return NULL;
         }
-        mapped = local_paths_word(paths, json_string_value(word));
+        mapped = sw_paths_word(paths, json_string_value(word));
         filled = fill_word(mapped, fill, strict, err);
         if (!filled)
             return NULL;
@@ -135,7 +135,7 @@ static json_t *fill_words(const json_t *words, const struct local_paths *paths,
     return sw_take(out);
 }
 
-static json_t *python_argv(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *python_argv(const struct sw_plan *plan, const struct sw_paths *paths,
                            const struct fill *fill, struct sw_error *err)
 {
     const char *venv = sw_json_str(plan->python, "venv");
@@ -161,45 +161,6 @@ static json_t *python_argv(const struct sw_plan *plan, const struct local_paths 
     return argv;
 }
 
-static size_t word_length(const char *at)
-{
-    return strcspn(at, " \t\n");
-}
-
-static bool is_python(const char *word, size_t length)
-{
-    const char *base = word + length;
-
-    while (base > word && base[-1] != '/')
-        base--;
-    length -= (size_t)(base - word);
-    return length >= 6 && strncmp(base, "python", 6) == 0 &&
-           strspn(base + 6, "0123456789.") >= length - 6;
-}
-
-char *local_torchrun(const char *command, int nodes, int per_node)
-{
-    const char *first = command + strspn(command, " \t\n");
-    size_t length = word_length(first);
-    const char *second = first + length + strspn(first + length, " \t\n");
-    const char *rest = first, *how = "";
-
-    if (is_python(first, length)) {
-        bool module = strncmp(second, "-m", 2) == 0 && word_length(second) == 2;
-
-        /* torchrun starts python itself; options of python other than -m need --no-python. */
-        if (*second == '-' && !module)
-            how = " --no-python";
-        else
-            rest = second;
-    } else if (length < 4 || strncmp(first + length - 3, ".py", 3) != 0) {
-        return NULL;
-    }
-    return sw_format("torchrun --nnodes %d --nproc-per-node %d --node-rank \"$NODE_RANK\""
-                     " --master-addr \"$MASTER_ADDR\" --master-port \"$MASTER_PORT\"%s %s",
-                     nodes, per_node, how, rest);
-}
-
 static char *shell_text(const json_t *argv)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -220,7 +181,7 @@ static void set_command(struct sw_payload *payload, const struct sw_plan *plan, 
     const char *shell = sw_json_str(plan->options, "shell");
 
     if (plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *wrapped = local_torchrun(command, plan->nodes, plan->gpus > 0 ? plan->gpus : 1);
+        char *wrapped = sw_command_torchrun(command, plan->nodes, plan->gpus > 0 ? plan->gpus : 1);
 
         if (wrapped) {
             free(command);
@@ -254,12 +215,12 @@ static void set_command(struct sw_payload *payload, const struct sw_plan *plan, 
 }
 
 static int payload_command(struct sw_payload *payload, const struct sw_plan *plan,
-                           const struct local_paths *paths, struct sw_error *err)
+                           const struct sw_paths *paths, struct sw_error *err)
 {
     const struct fill fill = { payload->config_path, payload->results_dir, payload->job_id };
 
     if (plan->command) {
-        sw_autofree char *mapped = local_paths_command(paths, plan->command);
+        sw_autofree char *mapped = sw_paths_command(paths, plan->command);
 
         /* With args it is used as it is: its braces are its own. */
         set_command(payload, plan, plan->args ? sw_take(mapped)
@@ -279,9 +240,9 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
 }
 
 static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
-                           const struct local_paths *paths)
+                           const struct sw_paths *paths)
 {
-    json_t *env = plan->env ? local_paths_document(paths, plan->env) : json_object();
+    json_t *env = plan->env ? sw_paths_document(paths, plan->env) : json_object();
     sw_autofree char *above = sw_path_absolute("..", site->results_dir);
 
     for (size_t i = 0; i < SW_COUNT(per_rank_names); i++)
@@ -300,17 +261,17 @@ static json_t *payload_env(const struct sw_plan *plan, const struct local_site *
 }
 
 /* The annotation is named by its path in the job. */
-static json_t *selective_of(const json_t *entry, const struct local_paths *paths)
+static json_t *selective_of(const json_t *entry, const struct sw_paths *paths)
 {
     json_t *rules = json_deep_copy(json_object_get(entry, "selective"));
     const char *annotation = sw_json_str(rules, "annotation");
 
     if (annotation)
-        json_object_set_new(rules, "annotation", sw_json_text(local_paths_of(paths, annotation)));
+        json_object_set_new(rules, "annotation", sw_json_text(sw_paths_of(paths, annotation)));
     return rules;
 }
 
-static json_t *payload_inputs(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths *paths,
                               struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -332,7 +293,7 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
             return NULL;
         }
         json_array_append_new(out, sw_json_object(
-            SW_STR("path", local_paths_of(paths, path)), SW_STR("from", source),
+            SW_STR("path", sw_paths_of(paths, path)), SW_STR("from", source),
             SW_SUB("selective", selective_of(entry, paths)),
             SW_SUB_COPY("extract", json_object_get(entry, "extract"))));
     }
@@ -340,7 +301,7 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct local_pat
 }
 
 /* Places of the config stay what they are; only folders of the container are elsewhere. */
-static json_t *payload_config_inputs(const struct sw_plan *plan, const struct local_paths *paths)
+static json_t *payload_config_inputs(const struct sw_plan *plan, const struct sw_paths *paths)
 {
     json_t *out = json_deep_copy(plan->config_inputs), *entry;
     size_t i;
@@ -350,7 +311,7 @@ static json_t *payload_config_inputs(const struct sw_plan *plan, const struct lo
 
         if (path)
             json_object_set_new(entry, "container_path",
-                                sw_json_text(local_paths_of(paths, path)));
+                                sw_json_text(sw_paths_of(paths, path)));
     }
     return out;
 }
@@ -374,10 +335,10 @@ static void payload_code(struct sw_payload *payload, const struct sw_plan *plan,
     payload->workdir = sw_strdup(plan->workdir);
 }
 
-static json_t *payload_checkpoint(const struct sw_plan *plan, const struct local_paths *paths)
+static json_t *payload_checkpoint(const struct sw_plan *plan, const struct sw_paths *paths)
 {
     const char *dir = sw_json_str(plan->checkpoint, "dir");
-    sw_autofree char *mapped = dir ? local_paths_value(paths, dir) : NULL;
+    sw_autofree char *mapped = dir ? sw_paths_value(paths, dir) : NULL;
 
     return mapped ? sw_json_object(SW_STR("dir", mapped),
                                    SW_SUB_COPY("resume",
@@ -385,7 +346,7 @@ static json_t *payload_checkpoint(const struct sw_plan *plan, const struct local
                   : NULL;
 }
 
-static json_t *payload_outputs(const struct sw_plan *plan, const struct local_paths *paths,
+static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths *paths,
                                struct sw_error *err)
 {
     sw_auto(json) json_t *out = json_array();
@@ -411,7 +372,7 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct local_pa
                 return NULL;
             }
         }
-        json_array_append_new(out, sw_json_object(SW_STR("path", local_paths_of(paths, path)),
+        json_array_append_new(out, sw_json_object(SW_STR("path", sw_paths_of(paths, path)),
                                                   SW_STR_OPT("to", place),
                                                   SW_SUB("every_ms", every_ms(entry)),
                                                   SW_SUB_COPY("exclude",
@@ -438,8 +399,8 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
     sw_auto(json) json_t *inputs = all_inputs(plan);
-    sw_auto(local_paths) struct local_paths *paths =
-        local_paths_new(inputs, plan->outputs, site->work_dir, site->results_dir);
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_new(inputs, plan->outputs, site->work_dir, site->results_dir);
 
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
@@ -456,13 +417,13 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     payload->credentials = json_incref(plan->credentials);
     payload->grace_ms = plan->grace_ms;
     if (plan->config && !json_is_null(plan->config)) {
-        payload->config = local_paths_document(paths, plan->config);
+        payload->config = sw_paths_document(paths, plan->config);
         payload->config_format = plan->config_format;
         payload->config_path =
             sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
     }
     sw_entrypoint_common(payload, plan);
-    payload->args = plan->args ? local_paths_document(paths, plan->args) : NULL;
+    payload->args = plan->args ? sw_paths_document(paths, plan->args) : NULL;
     payload->config_inputs = payload_config_inputs(plan, paths);
     payload->env = payload_env(plan, site, paths);
     payload->inputs = payload_inputs(plan, paths, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_local_paths.c - container paths become places in the job's folder: whole names only,
+ * test_sw_paths.c - container paths become places in the job's folder: whole names only,
  * longest first, quoted where the shell needs it.
  */
 #include <stdarg.h>
@@ -10,9 +10,10 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "core/command.h"
 #include "platform/local/local_internal.h"
 
-static struct local_paths *some_paths(const char *results)
+static struct sw_paths *some_paths(const char *results)
 {
     sw_auto(json) json_t *inputs = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "path",
                                              "/data/train.json", "path", "/data", "path",
@@ -21,7 +22,7 @@ static struct local_paths *some_paths(const char *results)
                                               "path", "/results/ckpt", "path", "/out/model",
                                               "path", "train");
 
-    return local_paths_new(inputs, outputs, "/j/work", results);
+    return sw_paths_new(inputs, outputs, "/j/work", results);
 }
 
 static const struct row {
@@ -47,11 +48,11 @@ static const struct row {
 
 static void a_value_is_rewritten_when_it_is_a_declared_path(void **state)
 {
-    sw_auto(local_paths) struct local_paths *paths = some_paths("/j/res");
+    sw_auto(sw_paths) struct sw_paths *paths = some_paths("/j/res");
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(values); i++) {
-        sw_autofree char *got = local_paths_value(paths, values[i].in);
+        sw_autofree char *got = sw_paths_value(paths, values[i].in);
 
         assert_string_equal(got, values[i].out);
     }
@@ -79,11 +80,11 @@ static const struct row commands[] = {
 
 static void a_command_is_rewritten_at_word_boundaries(void **state)
 {
-    sw_auto(local_paths) struct local_paths *paths = some_paths("/j/res");
+    sw_auto(sw_paths) struct sw_paths *paths = some_paths("/j/res");
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(commands); i++) {
-        sw_autofree char *got = local_paths_command(paths, commands[i].in);
+        sw_autofree char *got = sw_paths_command(paths, commands[i].in);
 
         assert_string_equal(got, commands[i].out);
     }
@@ -97,25 +98,25 @@ static const struct row odd_places[] = {
 
 static void a_place_with_odd_characters_is_quoted_as_its_surroundings_need(void **state)
 {
-    sw_auto(local_paths) struct local_paths *paths = some_paths("/j/my $res");
+    sw_auto(sw_paths) struct sw_paths *paths = some_paths("/j/my $res");
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(odd_places); i++) {
-        sw_autofree char *got = local_paths_command(paths, odd_places[i].in);
+        sw_autofree char *got = sw_paths_command(paths, odd_places[i].in);
 
         assert_string_equal(got, odd_places[i].out);
     }
-    sw_autofree char *word = local_paths_word(paths, "--out=/results/a");
+    sw_autofree char *word = sw_paths_word(paths, "--out=/results/a");
 
     assert_string_equal(word, "--out=/j/my $res/a");
 }
 
 static void a_config_is_rewritten_to_its_depths_and_numbers_stay(void **state)
 {
-    sw_auto(local_paths) struct local_paths *paths = some_paths("/j/res");
+    sw_auto(sw_paths) struct sw_paths *paths = some_paths("/j/res");
     sw_auto(json) json_t *config = json_pack("{s:[{s:s}, i, b, n], s:s}", "a", "b", "/data/x", 7, 1,
                                              "/results", "/results");
-    sw_auto(json) json_t *got = local_paths_document(paths, config);
+    sw_auto(json) json_t *got = sw_paths_document(paths, config);
     sw_autofree char *text = sw_json_dump(got);
 
     (void)state;
@@ -139,7 +140,7 @@ static void torchrun_stands_before_python_commands_only(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(torch_rows); i++) {
-        sw_autofree char *got = local_torchrun(torch_rows[i].in, 2, 4);
+        sw_autofree char *got = sw_command_torchrun(torch_rows[i].in, 2, 4);
         sw_autofree char *want =
             !torch_rows[i].out ? NULL
                                : sw_format("torchrun --nnodes 2 --nproc-per-node 4"

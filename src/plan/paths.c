@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_paths.c - container paths on a machine without containers.
+ * paths.c - container paths on a machine without containers.
  *
  * A job file speaks of "/data/train.json" and "/results" as if it had a container to itself.
  * Here these places are made inside the job's folder, and every mention of a declared path in
@@ -16,7 +16,7 @@
  *
  * Pure: no I/O.
  */
-#include "platform/local/local_internal.h"
+#include "plan/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct mapping {
     size_t length;       /* of `declared` */
 };
 
-struct local_paths {
+struct sw_paths {
     struct mapping *items;
     size_t count;
 };
@@ -75,7 +75,7 @@ static char *input_place(const char *path, const char *work_dir)
     return place_below(*path == '/' ? inputs : work_dir, path);
 }
 
-static void add(struct local_paths *paths, const char *declared, char *place)
+static void add(struct sw_paths *paths, const char *declared, char *place)
 {
     struct mapping item = { .declared = without_end_slashes(declared), .place = place };
     size_t at = paths->count;
@@ -90,10 +90,10 @@ static void add(struct local_paths *paths, const char *declared, char *place)
     paths->count++;
 }
 
-struct local_paths *local_paths_new(const json_t *inputs, const json_t *outputs,
+struct sw_paths *sw_paths_new(const json_t *inputs, const json_t *outputs,
                                     const char *work_dir, const char *results_dir)
 {
-    struct local_paths *paths = sw_new(struct local_paths);
+    struct sw_paths *paths = sw_new(struct sw_paths);
     size_t i;
     json_t *entry;
 
@@ -108,7 +108,7 @@ struct local_paths *local_paths_new(const json_t *inputs, const json_t *outputs,
     return paths;
 }
 
-void local_paths_free(struct local_paths *paths)
+void sw_paths_free(struct sw_paths *paths)
 {
     if (!paths)
         return;
@@ -120,7 +120,7 @@ void local_paths_free(struct local_paths *paths)
     free(paths);
 }
 
-const char *local_paths_of(const struct local_paths *paths, const char *declared)
+const char *sw_paths_of(const struct sw_paths *paths, const char *declared)
 {
     sw_autofree char *plain = without_end_slashes(declared);
 
@@ -130,7 +130,7 @@ const char *local_paths_of(const struct local_paths *paths, const char *declared
     return NULL;
 }
 
-static const struct mapping *mapping_at(const struct local_paths *paths, const char *at,
+static const struct mapping *mapping_at(const struct sw_paths *paths, const char *at,
                                         const char *ends)
 {
     for (size_t i = 0; i < paths->count; i++) {
@@ -143,34 +143,34 @@ static const struct mapping *mapping_at(const struct local_paths *paths, const c
     return NULL;
 }
 
-char *local_paths_value(const struct local_paths *paths, const char *value)
+char *sw_paths_value(const struct sw_paths *paths, const char *value)
 {
     const struct mapping *item = mapping_at(paths, value, "/");
 
     return item ? sw_format("%s%s", item->place, value + item->length) : sw_strdup(value);
 }
 
-json_t *local_paths_document(const struct local_paths *paths, const json_t *document)
+json_t *sw_paths_document(const struct sw_paths *paths, const json_t *document)
 {
     json_t *copy, *value;
     const char *key;
     size_t i;
 
     if (json_is_string(document)) {
-        sw_autofree char *mapped = local_paths_value(paths, json_string_value(document));
+        sw_autofree char *mapped = sw_paths_value(paths, json_string_value(document));
 
         return sw_json_text(mapped);
     }
     if (json_is_object(document)) {
         copy = json_object();
         json_object_foreach((json_t *)document, key, value)
-            json_object_set_new(copy, key, local_paths_document(paths, value));
+            json_object_set_new(copy, key, sw_paths_document(paths, value));
         return copy;
     }
     if (json_is_array(document)) {
         copy = json_array();
         json_array_foreach(document, i, value)
-            json_array_append_new(copy, local_paths_document(paths, value));
+            json_array_append_new(copy, sw_paths_document(paths, value));
         return copy;
     }
     return document ? json_deep_copy(document) : NULL;
@@ -209,7 +209,7 @@ static bool is_clearly_a_path(const struct mapping *item, const char *command, c
 }
 
 /* "./out" for a declared "out". */
-static const struct mapping *mapping_after_dot(const struct local_paths *paths, const char *at)
+static const struct mapping *mapping_after_dot(const struct sw_paths *paths, const char *at)
 {
     const struct mapping *item = NULL;
 
@@ -232,7 +232,7 @@ static void add_escaped(struct sw_buf *out, const char *text, char quote, bool s
     }
 }
 
-static char *rewrite(const struct local_paths *paths, const char *command, bool shell)
+static char *rewrite(const struct sw_paths *paths, const char *command, bool shell)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     char quote = '\0';
@@ -264,12 +264,12 @@ static char *rewrite(const struct local_paths *paths, const char *command, bool 
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
-char *local_paths_command(const struct local_paths *paths, const char *command)
+char *sw_paths_command(const struct sw_paths *paths, const char *command)
 {
     return rewrite(paths, command, true);
 }
 
-char *local_paths_word(const struct local_paths *paths, const char *word)
+char *sw_paths_word(const struct sw_paths *paths, const char *word)
 {
     return rewrite(paths, word, false);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm.c - a Slurm cluster as a place where jobs run: the descriptor and the connection.
+ *
+ * Everything is a script that goes down one held shell (net/ssh.h) on the login node, or on this
+ * machine when it is the login node. Follow a job in slurm_submit.c, then slurm_render.c, then
+ * slurm_watch.c.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+extern const struct sw_platform sw_platform_slurm;
+
+enum { BUSY = 75, SAID = 300 };          /* EX_TEMPFAIL: our scripts' word for "ask again" */
+
+static const struct sw_credential slurm_credentials[] = {
+    { "SSH_KEY_PATH", false, "private key file for the login host; the ssh agent is used too" },
+    { NULL, false, NULL },
+};
+
+/* The names of the Python SDK's second spelling. */
+static const char *or_variable(const char *said, const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return !sw_text_empty(said) ? said : sw_text_empty(value) ? NULL : value;
+}
+
+static struct sw_link *slurm_open(const struct sw_place_config *config, struct sw_error *err)
+{
+    sw_autofree char *hosts = slurm_joined(config->options, "hostname");
+    struct slurm_door door;
+    struct sw_ssh_options options;
+    struct sw_link *link;
+    struct sw_ssh *ssh;
+
+    slurm_door_read(&door, config->options);
+    options = (struct sw_ssh_options){
+        .state_dir = config->state_dir, .hosts = or_variable(hosts, "SSH_HOST"),
+        .user = or_variable(door.user, "SSH_USER"), .port = door.port,
+        .identity = door.identity, .config_file = door.config_file,
+        .known_hosts = door.known_hosts, .accept_new = door.accept_new, .local = door.local,
+        .connect_ms = door.connect_ms, .persist_s = door.persist_s,
+    };
+    if (!door.local && !options.hosts) {
+        sw_fail(err, SW_E_SPEC, "nobody says which host to log in to");
+        sw_hint(err, "set SLURM_HOSTNAME and SLURM_USER (or slurm.hostname, slurm.user), or "
+                     "`transport: local` on the login node itself");
+        return NULL;
+    }
+    ssh = sw_ssh_open(&options, err);
+    if (!ssh)
+        return NULL;
+    link = sw_new(struct sw_link);
+    link->ssh = ssh;
+    link->options = config->options ? json_deep_copy(config->options) : json_object();
+    link->state_dir = sw_strdup(config->state_dir);
+    link->warn = config->warn;
+    link->warn_context = config->warn_context;
+    pthread_mutex_init(&link->lock, NULL);
+    return link;
+}
+
+static void slurm_close(struct sw_link *link)
+{
+    if (!link)
+        return;
+    sw_ssh_close(link->ssh);
+    pthread_mutex_destroy(&link->lock);
+    json_decref(link->options);
+    free(link->state_dir);
+    free(link);
+}
+
+static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err)
+{
+    int result;
+
+    pthread_mutex_lock(&link->lock);
+    result = sw_ssh_run(link->ssh, call, reply, err);
+    pthread_mutex_unlock(&link->lock);
+    if (result == 0 && reply->exit_code == BUSY)
+        return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
+                       sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
+    return result;
+}
+
+int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
+              size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
+              struct sw_error *err)
+{
+    const struct sw_ssh_call call = { .script = script, .input = input,
+                                      .input_count = input_count, .repeatable = repeatable,
+                                      .output_limit = (size_t)64 << 20, .timeout_ms = 120000 };
+
+    return ask(link, &call, reply, err);
+}
+
+int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+                        struct sw_error *err)
+{
+    const struct sw_ssh_call call = { .script = script, .repeatable = true,
+                                      .output_limit = (size_t)1 << 20, .timeout_ms = 900000 };
+
+    return ask(link, &call, reply, err);
+}
+
+const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err)
+{
+    const char *own = sw_json_str(details, "base_dir");
+    const char *base = own ? own : sw_json_str(link->options, "base_dir");
+
+    return slurm_base_check(base, err) < 0 ? NULL : base;
+}
+
+const char *slurm_prefix(const struct sw_link *link, const json_t *details)
+{
+    const char *own = sw_json_str(details, "job_name_prefix");
+    const char *said = own ? own : sw_json_str(link->options, "job_name_prefix");
+
+    return said ? said : "tao-job-";
+}
+
+int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
+                   struct sw_error *err)
+{
+    const char *base = slurm_base(link, job->details, err);
+
+    if (!base)
+        return -1;
+    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id, job->attempt);
+    return 0;
+}
+
+const struct sw_platform sw_platform_slurm = {
+    .name = "slurm",
+    .summary = "a Slurm cluster, over ssh or from its login node",
+    .options = slurm_options,
+    .credentials = slurm_credentials,
+    .retries = true,
+    .open = slurm_open,
+    .close = slurm_close,
+    .render = slurm_render,
+    .preflight = slurm_preflight,
+    .submit = slurm_submit,
+    .poll = slurm_poll,
+    .read_log = slurm_read_log,
+    .log_size = slurm_log_size,
+    .cancel = slurm_cancel,
+    .cleanup = slurm_cleanup,
+    .replicas = slurm_replicas,
+    .evidence = slurm_evidence,
+    .results_dir = slurm_results_dir,
+    .adopt = slurm_adopt,
+};

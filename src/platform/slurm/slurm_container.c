@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_container.c - the plan's image and mounts in Slurm's terms: what is checked, what the batch
+ * script does before the step, and the step's flags.
+ *
+ * Pure.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "platform/slurm/slurm_image.h"
+#include "platform/slurm/slurm_mounts.h"
+#include "platform/slurm/slurm_retry.h"
+
+/* What every container gets besides the image's own environment. */
+#define OUR_VARIABLES "NNODES,NPROC_PER_NODE,NUM_GPU_PER_NODE,WORLD_SIZE,MASTER_ADDR,MASTER_PORT," \
+                      "WORKER_ADDRS,SLIPWAY_JOB_ID,SLIPWAY_ATTEMPT"
+
+struct wanted {
+    struct slurm_image image;
+    const char *bundle;            /* borrowed */
+    struct sw_mounts mounts;
+};
+
+static void wanted_done(struct wanted *wanted)
+{
+    slurm_image_done(&wanted->image);
+    sw_mounts_done(&wanted->mounts);
+}
+static inline void wanted_auto(struct wanted *wanted) { wanted_done(wanted); }
+
+static int wanted_of(const struct sw_plan *plan, struct wanted *out, struct sw_error *err)
+{
+    const char *how = sw_json_str(plan->options, "container");
+    bool bundle = sw_text_same(how, "oci"), none = sw_text_same(how, "none");
+
+    out->bundle = bundle ? plan->image : NULL;
+    return slurm_image_parse(bundle || none ? NULL : plan->image, &out->image, err) < 0 ||
+                   sw_mounts_parse(plan->mounts, &out->mounts, err) < 0 ? -1 : 0;
+}
+
+/* ---- checked before anything is sent ---------------------------------------------------------- */
+
+int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(wanted) struct wanted wanted = { 0 };
+    const char *how = sw_json_str(plan->options, "container");
+    struct slurm_container container;
+
+    if (!plan->image && (sw_text_same(how, "pyxis") || sw_text_same(how, "oci")))
+        return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image", how);
+    if (wanted_of(plan, &wanted, err) < 0 || slurm_mounts_check(&wanted.mounts, err) < 0)
+        return -1;
+    container = (struct slurm_container){ .image = &wanted.image, .bundle = wanted.bundle,
+        .mounts_from = wanted.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL };
+    return slurm_container_check(&container, err);
+}
+
+/* ---- the batch script --------------------------------------------------------------------------- */
+
+static struct slurm_cache cache_of(const struct slurm_job *job)
+{
+    const json_t *options = job->plan->options;
+    const char *folder = sw_json_str(options, "sqsh_cache_dir");
+    const char *latest = sw_json_str(options, "sqsh_latest");
+    int limit_s = (int)sw_json_int(options, "conversion_timeout_minutes", 30) * 60;
+
+    return (struct slurm_cache){
+        .folder = folder ? folder : job->names->base,
+        .sqsh = !sw_json_bool(options, "use_sqsh", true)     ? SLURM_SQSH_OFF
+              : sw_json_bool(options, "require_sqsh", false) ? SLURM_SQSH_REQUIRED
+                                                             : SLURM_SQSH_AUTO,
+        .latest = sw_text_same(latest, "digest") ? SLURM_LATEST_DIGEST
+                : sw_text_same(latest, "refresh") ||
+                  sw_json_bool(options, "force_reconvert_latest", false) ? SLURM_LATEST_REFRESH
+                                                                         : SLURM_LATEST_REUSE,
+        .submitted = job->names->sbatch, .temp = sw_json_str(options, "enroot_temp_path"),
+        .limit_s = limit_s, .patience = { .wait_s = limit_s + 600 },
+    };
+}
+
+int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(wanted) struct wanted wanted = { 0 };
+    const struct slurm_cache cache = cache_of(job);
+
+    if (wanted_of(job->plan, &wanted, err) < 0)
+        return -1;
+    slurm_image_prepare(out, &wanted.image, &cache, "slipway_give_up 78 image-error "
+                        "\"\\\"the image could not be had\\\"\"");
+    if (wanted.mounts.count > 0)
+        slurm_mounts_load(out, job->names->mounts, "slipway_give_up 66 exit "
+                          "\"\\\"the list of mounts is gone\\\"\"");
+    return 0;
+}
+
+static char *host_mounts(const struct slurm_job *job)
+{
+    sw_autofree char *site = slurm_joined(job->plan->options, "container_mounts");
+
+    return sw_format("%s:%s%s%s", job->names->base, job->names->base, site ? "," : "",
+                     site ? site : "");
+}
+
+static enum slurm_said said(const json_t *options, const char *key, bool missing)
+{
+    return sw_json_bool(options, key, missing) ? SLURM_YES : SLURM_NO;
+}
+
+int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    const json_t *options = job->plan->options;
+    sw_auto(wanted) struct wanted wanted = { 0 };
+    sw_autofree char *mounts = host_mounts(job), *names = slurm_joined(options, "container_env");
+    sw_autofree char *env = sw_format("%s%s%s", OUR_VARIABLES, names ? "," : "",
+                                      names ? names : "");
+    struct slurm_container container;
+
+    if (wanted_of(job->plan, &wanted, err) < 0)
+        return -1;
+    container = (struct slurm_container){
+        .image = &wanted.image, .bundle = wanted.bundle, .mounts = mounts, .env = env,
+        .mounts_from = wanted.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL,
+        .mount_home = said(options, "mount_home", false),
+        .remap_root = said(options, "remap_root", false),
+        .entrypoint = said(options, "image_entrypoint", false),
+        .writable = said(options, "container_writable", true),
+    };
+    slurm_container_flags(out, &container);
+    return 0;
+}
+
+/* ---- mounts ------------------------------------------------------------------------------------- */
+
+static struct slurm_mounts_site site_of(const struct slurm_job *job, const char *cache)
+{
+    return (struct slurm_mounts_site){ .cache = cache, .list = job->names->mounts,
+        .check = sw_json_bool(job->plan->options, "check", true), .limit_s = 600,
+        .patience = { .wait_s = 800 } };
+}
+
+int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(wanted) struct wanted wanted = { 0 };
+    sw_autofree char *cache = sw_format("%s/.cache/git", job->names->base);
+    const struct slurm_mounts_site site = site_of(job, cache);
+
+    if (wanted_of(job->plan, &wanted, err) < 0)
+        return -1;
+    /* A later attempt runs the same commits, whatever the branch is now. */
+    sw_buf_add(out, "[ ! -s ");
+    sw_buf_add_quoted(out, job->names->mounts);
+    sw_buf_add(out, " ] || exit 0\numask 022\n");
+    slurm_text_add(out, SLURM_TEXT_ONCE);
+    slurm_mounts_stage(out, &wanted.mounts, &site);
+    return 0;
+}
+
+int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(wanted) struct wanted wanted = { 0 };
+    sw_autofree char *cache = sw_format("%s/.cache/git", job->names->base);
+    const struct slurm_mounts_site site = site_of(job, cache);
+
+    if (wanted_of(job->plan, &wanted, err) < 0)
+        return -1;
+    slurm_mounts_describe(out, &wanted.mounts, &site);
+    return 0;
+}
+
+/* ---- retry -------------------------------------------------------------------------------------- */
+
+int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_autofree char *exclude = slurm_joined(job->plan->options, "exclude");
+    const struct slurm_retry retry = {
+        .record = "$slipway_own/attempts",
+        .out = "$slipway_logs/main${slipway_task:+.$slipway_task}.out",
+        .err = "$slipway_logs/main${slipway_task:+.$slipway_task}.err",
+        .canceled = "$slipway_state/canceled",
+        .script = job->names->sbatch, .name = job->names->job_name,
+        .comment = job->names->comment, .runner = job->runner, .exclude = exclude,
+        .retry = job->plan->retry, .checkpoint = job->plan->checkpoint,
+        .first = job->attempt, .gpus = job->shape->gpus,
+    };
+
+    slurm_text_add(out, SLURM_TEXT_ONCE);
+    return slurm_retry_text(out, &retry, err);
+}

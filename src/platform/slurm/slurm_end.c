@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_end.c - stop a job, and remove what we made for it.
+ *
+ * A cancel first leaves a mark in the attempt's folder: a submit that is still on its way finds it
+ * and sends nothing, a job that starts later ends itself, and no retry follows. Then it asks Slurm
+ * until nothing of the job is queued, running or being cleaned up.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+enum { CANCEL_PATIENCE_MS = 180000 };
+
+/* Answers "over" when nothing of it is left, "wait" otherwise. */
+static const char cancel_text[] =
+    "[ -d \"$state\" ] || mkdir -p \"$state\" || exit 1\n"
+    "[ -n \"$again\" ] || [ -f \"$state/exit\" ] || : >\"$state/canceled\"\n"
+    "[ ! -s \"$state/job\" ] || read -r number <\"$state/job\"\n"
+    "if [ \"$number\" = 0 ]; then set -- -u \"$(id -un)\" -n \"$name\"; else set -- -j \"$number\"; fi\n"
+    "ask() {\n"
+    "    rows=$(squeue -h -t all \"$@\" -o '%F|%T|%k' 2>&1) || case $rows in\n"
+    "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
+    "    left=\n"
+    "    while IFS='|' read -r id word mark; do\n"
+    "        [ \"$number\" != 0 ] || case $mark in \"$comment\" | \"$comment \"*) ;; *) continue ;; esac\n"
+    "        case $word in\n"
+    "        '' | COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED) ;;\n"
+    "        *) left=$id ;;\n"
+    "        esac\n"
+    "    done <<ROWS\n$rows\nROWS\n"
+    "}\n"
+    "ask \"$@\"\n"
+    "if [ -n \"$left\" ] && [ -z \"$again\" ]; then\n"
+    "    said=$(scancel \"$left\" 2>&1) || case $said in *'nvalid job id'*) ;;\n"
+    "    *) printf '%s\\n' \"$said\" >&2; exit 75 ;; esac\n"
+    "fi\n"
+    "for pause in 0.05 0.1 0.2 0.3 0.5 0.5; do\n"
+    "    [ -n \"$left\" ] || break\n"
+    "    sleep $pause\n"
+    "    ask \"$@\"\n"
+    "done\n"
+    "[ -z \"$left\" ] || { echo wait; exit 0; }\n"
+    "rm -f \"$secrets\"\n"
+    "echo over\n";
+
+static int ask_once(struct sw_link *link, const struct sw_jobref *job,
+                    const struct slurm_names *names, bool again, bool *over, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    sw_buf_add(&script, SLURM_ENVIRONMENT);
+    slurm_set(&script, "state", names->state);
+    slurm_set(&script, "secrets", names->secrets);
+    slurm_set(&script, "name", names->job_name);
+    slurm_set(&script, "comment", names->comment);
+    slurm_set(&script, "number", sw_text_empty(job->remote_id) ? "0" : job->remote_id);
+    slurm_set(&script, "again", again ? "1" : "");
+    sw_buf_add(&script, cancel_text);
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    if (reply.exit_code != 0)
+        return sw_fail(err, SW_E_REFUSED, "the job cannot be canceled: %.500s",
+                       sw_buf_text(&reply.errors));
+    *over = sw_text_starts(sw_buf_text(&reply.output), "over");
+    return 0;
+}
+
+int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    int64_t deadline = sw_monotonic_ms() + CANCEL_PATIENCE_MS;
+    bool over = false;
+
+    if (slurm_names_of(link, job, &names, err) < 0)
+        return -1;
+    for (bool again = false; !over; again = true) {
+        if (sw_monotonic_ms() > deadline) {
+            sw_fail(err, SW_E_TIMEOUT, "Slurm was asked to cancel job %s and has not done it yet",
+                    job->remote_id ? job->remote_id : job->id);
+            return sw_hint(err, "a node may not answer; `squeue -j %s` shows it",
+                           job->remote_id ? job->remote_id : "ID");
+        }
+        if (ask_once(link, job, &names, again, &over, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void add_quoted(struct sw_buf *out, const char *path)
+{
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_quoted(out, path);
+}
+
+int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                  struct sw_error *err)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (slurm_names_of(link, job, &names, err) < 0)
+        return -1;
+    /* Attempts are numbers behind the last dot; links carry Slurm's number behind a dash. */
+    sw_buf_addf(&script, "cd ");
+    sw_buf_add_quoted(&script, names.base);
+    sw_buf_addf(&script, " || exit 0\nrm -rf meta/%s.[0-9]* slurm-logs/%s.[0-9]* ", job->id,
+                names.job_name);
+    sw_buf_addf(&script, "slurm-logs/%s-[0-9]*", names.job_name);
+    add_quoted(&script, names.specs);
+    add_quoted(&script, names.env);
+    add_quoted(&script, names.secrets);
+    add_quoted(&script, names.entrypoint);
+    add_quoted(&script, names.letter);
+    add_quoted(&script, names.code);
+    add_quoted(&script, names.sbatch);
+    add_quoted(&script, names.meta);
+    add_quoted(&script, names.work);
+    add_quoted(&script, names.mounts);
+    if (!keep_results)
+        add_quoted(&script, names.results);
+    sw_buf_add_char(&script, '\n');
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    if (reply.exit_code != 0)
+        return sw_fail(err, SW_E_IO, "not everything could be removed: %.500s",
+                       sw_buf_text(&reply.errors));
+    return 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_image.c - image references taken apart, and put together as Pyxis and enroot want them.
+ *
+ * enroot reads "name@sha256:..." as a user called "name" unless the registry is said, and knows
+ * Docker Hub only by its real host; so references are understood here and written anew.
+ *
+ * Pure: no I/O.
+ */
+#include "platform/slurm/slurm_image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+
+#define HUB "registry-1.docker.io"
+
+void slurm_image_done(struct slurm_image *image)
+{
+    free(image->user);
+    free(image->registry);
+    free(image->repository);
+    free(image->tag);
+    free(image->digest);
+    free(image->path);
+    *image = (struct slurm_image){ 0 };
+}
+
+static int refuse(const char *text, const char *why, struct sw_error *err)
+{
+    sw_autofree char *shown = sw_text_printable(text, strlen(text));
+
+    sw_fail(err, SW_E_SPEC, "image '%.200s': %s", shown, why);
+    return sw_hint(err, "write REGISTRY/NAME:TAG, a path that ends in .sqsh, or none");
+}
+
+static bool only(const char *text, const char *more)
+{
+    for (; *text; text++)
+        if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+              (*text >= '0' && *text <= '9') || strchr(more, *text)))
+            return false;
+    return true;
+}
+
+/* ---- taking it apart ---------------------------------------------------------------------- */
+
+static bool names_a_host(const char *text, size_t length)
+{
+    return memchr(text, '.', length) || memchr(text, ':', length) ||
+           (length == 9 && memcmp(text, "localhost", 9) == 0);
+}
+
+static bool is_hub(const char *host, size_t length)
+{
+    static const char *const names[] = { "docker.io", "index.docker.io", HUB };
+
+    for (size_t i = 0; i < SW_COUNT(names); i++)
+        if (strlen(names[i]) == length && memcmp(host, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* "USER@" before a registry with '#'; what stands before a digest is no user. */
+static const char *take_user(const char *text, struct slurm_image *out)
+{
+    const char *hash = strchr(text, '#'), *at = hash ? memchr(text, '@', (size_t)(hash - text)) : NULL;
+
+    if (!at)
+        return text;
+    out->user = sw_strndup(text, (size_t)(at - text));
+    return at + 1;
+}
+
+static const char *take_registry(const char *text, struct slurm_image *out)
+{
+    const char *end = strchr(text, '#');
+    size_t length;
+
+    if (!end) {
+        end = strchr(text, '/');
+        if (!end || !names_a_host(text, (size_t)(end - text)))
+            return text;
+    }
+    length = (size_t)(end - text);
+    if (!is_hub(text, length))
+        out->registry = sw_strndup(text, length);
+    return end + 1;
+}
+
+static const char *take_name(const char *text, struct slurm_image *out)
+{
+    const char *digest = strchr(text, '@');
+    size_t length = digest ? (size_t)(digest - text) : strlen(text);
+    const char *slash = memrchr(text, '/', length);
+    const char *last = slash ? slash + 1 : text;
+    const char *colon = memchr(last, ':', length - (size_t)(last - text));
+
+    out->repository = sw_strndup(text, colon ? (size_t)(colon - text) : length);
+    out->digest = digest ? sw_strdup(digest + 1) : NULL;
+    if (!digest)
+        out->tag = colon ? sw_strndup(colon + 1, length - (size_t)(colon + 1 - text))
+                         : sw_strdup("latest");
+    if (!*out->repository || *out->repository == '/' || strstr(out->repository, "//") ||
+        sw_text_ends(out->repository, "/"))
+        return "it has no name";
+    for (const char *c = out->repository; *c; c++)
+        if (*c >= 'A' && *c <= 'Z')
+            return "registries know no capital letters in names";
+    if (!only(out->repository, "/._-"))
+        return "a name has letters, digits and / . _ - only";
+    if (out->tag && (!*out->tag || strlen(out->tag) > 128 || !only(out->tag, "._-")))
+        return "what stands after ':' is no tag";
+    if (out->digest && (strlen(out->digest) != 71 || !sw_text_starts(out->digest, "sha256:") ||
+                        out->digest[7 + strspn(out->digest + 7, "0123456789abcdef")]))
+        return "what stands after '@' is no sha256 digest";
+    return NULL;
+}
+
+static const char *parse_reference(const char *text, struct slurm_image *out)
+{
+    const char *rest = take_registry(take_user(text, out), out);
+
+    out->kind = SLURM_IMAGE_REGISTRY;
+    if (out->user && (!*out->user || !only(out->user, "_.$~+=-")))
+        return "what stands before '@' is no user";
+    if (out->registry && (!*out->registry || *out->registry == '-' || !only(out->registry, ".:-")))
+        return "the registry is no host";
+    return take_name(rest, out);
+}
+
+int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error *err)
+{
+    sw_auto(slurm_image) struct slurm_image image = { 0 };
+    const char *wrong = NULL;
+
+    *out = image;
+    if (sw_text_empty(text) || strcmp(text, "none") == 0)
+        return 0;
+    if (strlen(text) > 2048)
+        return sw_fail(err, SW_E_SPEC, "an image has more than 2048 characters");
+    if (*text == '/' || sw_text_starts(text, "./")) {
+        image.kind = SLURM_IMAGE_FILE;
+        image.path = sw_strdup(text);
+        wrong = *text == '.' ? "a file on the cluster needs its absolute path"
+              : !only(text, "/._-+@=:") ? "a path has letters, digits and / . _ - + @ = : only"
+                                        : NULL;
+    } else if (sw_text_starts(text, "dockerd://") || sw_text_starts(text, "podman://")) {
+        image.kind = SLURM_IMAGE_DAEMON;
+        image.path = sw_strdup(text);
+        wrong = only(text, "/._:-") ? NULL : "a name has letters, digits and / . _ - : only";
+    } else {
+        wrong = parse_reference(sw_text_starts(text, "docker://") ? text + 9 : text, &image);
+    }
+    if (wrong)
+        return refuse(text, wrong, err);
+    *out = image;
+    image = (struct slurm_image){ 0 };
+    return 0;
+}
+
+/* ---- putting it together ------------------------------------------------------------------ */
+
+char *slurm_image_pyxis(const struct slurm_image *image)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    bool official = image->digest && !image->registry && !strchr(image->repository, '/');
+
+    if (image->kind != SLURM_IMAGE_REGISTRY)
+        return sw_strdup(image->path);
+    if (image->user)
+        sw_buf_addf(&out, "%s@", image->user);
+    if (image->registry || image->digest || image->user)
+        sw_buf_addf(&out, "%s#", image->registry ? image->registry : HUB);
+    sw_buf_addf(&out, "%s%s%c%s", official ? "library/" : "", image->repository,
+                image->digest ? '@' : ':', image->digest ? image->digest : image->tag);
+    return sw_buf_steal(&out);
+}
+
+char *slurm_image_enroot(const struct slurm_image *image)
+{
+    sw_autofree char *pyxis = slurm_image_pyxis(image);
+
+    return image->kind == SLURM_IMAGE_REGISTRY ? sw_format("docker://%s", pyxis) : NULL;
+}
+
+/* The contract's name: '/' and ':' become '_'. Where that could be two images' name, a piece of the
+ * reference's hash tells them apart. */
+char *slurm_image_file_name(const struct slurm_image *image)
+{
+    sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
+    char hash[SW_DIGEST_HEX];
+    const char *text;
+
+    if (image->kind != SLURM_IMAGE_REGISTRY)
+        return NULL;
+    sw_buf_addf(&whole, "%s%s%s:%s", image->registry ? image->registry : "",
+                image->registry ? "/" : "", image->repository,
+                image->digest ? image->digest : image->tag);
+    text = sw_buf_text(&whole);
+    sw_sha256_hex(text, strlen(text), hash);
+    for (const char *c = text; *c; c++)
+        sw_buf_add_char(&name, *c == '/' || *c == ':' ? '_' : *c);
+    if (strchr(text, '_') || (image->registry && strchr(image->registry, ':')))
+        sw_buf_addf(&name, ".%.8s", hash);
+    sw_buf_add(&name, ".sqsh");
+    return sw_buf_steal(&name);
+}
+
+bool slurm_image_moves(const struct slurm_image *image)
+{
+    return image->kind == SLURM_IMAGE_REGISTRY && sw_text_same(image->tag, "latest");
+}
+
+/* ---- the conversion ----------------------------------------------------------------------- */
+
+void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
+                         const struct slurm_cache *cache, const char *or_else)
+{
+    static const char *const when[] = {
+        [SLURM_LATEST_REUSE] = "reuse",
+        [SLURM_LATEST_REFRESH] = "refresh",
+        [SLURM_LATEST_DIGEST] = "digest",
+    };
+    sw_autofree char *pyxis = slurm_image_pyxis(image), *uri = slurm_image_enroot(image);
+    sw_autofree char *name = slurm_image_file_name(image), *file = NULL;
+
+    if (image->kind == SLURM_IMAGE_NONE)
+        return;
+    if (!name || cache->sqsh == SLURM_SQSH_OFF) {
+        slurm_set(out, "SLIPWAY_IMAGE", pyxis);
+        return;
+    }
+    file = sw_format("%s/%s", cache->folder, name);
+    slurm_set(out, "SW_IMAGE", uri + strlen("docker://"));
+    slurm_set(out, "SW_IMAGE_PYXIS", pyxis);
+    slurm_set(out, "SW_IMAGE_URI", uri);
+    slurm_set(out, "SW_IMAGE_FILE", file);
+    slurm_set(out, "SW_IMAGE_WHEN", when[slurm_image_moves(image) ? cache->latest : 0]);
+    slurm_set_number(out, "SW_IMAGE_LIMIT", cache->limit_s > 0 ? cache->limit_s : 1800);
+    slurm_set_number(out, "SW_IMAGE_MUST", cache->sqsh == SLURM_SQSH_REQUIRED);
+    slurm_set(out, "SW_IMAGE_TEMP", cache->temp);
+    slurm_set(out, "SW_SUBMITTED", cache->submitted);
+    slurm_set_patience(out, &cache->patience);
+    slurm_text_add(out, SLURM_TEXT_IMAGE);
+    sw_buf_addf(out, "sw_image || %s\n", or_else);
+}
+
+/* ---- the step ----------------------------------------------------------------------------- */
+
+int slurm_container_check(const struct slurm_container *c, struct sw_error *err)
+{
+    bool inside = c->bundle || c->image->kind != SLURM_IMAGE_NONE;
+
+    if (c->bundle && (*c->bundle != '/' || !only(c->bundle, "/._-+@=:")))
+        return sw_fail(err, SW_E_SPEC, "'%s' is not the absolute path of an OCI bundle", c->bundle);
+    if (c->bundle && c->image->kind != SLURM_IMAGE_NONE) {
+        sw_fail(err, SW_E_SPEC, "a job has an image or an OCI bundle, not both");
+        return sw_hint(err, "remove 'image:', or the bundle");
+    }
+    if (c->bundle && (c->mounts || c->mounts_from)) {
+        sw_fail(err, SW_E_UNSUPPORTED, "Slurm cannot mount anything into an OCI bundle");
+        return sw_hint(err, "write the mounts into the bundle's config.json, or use an image");
+    }
+    if (!inside && (c->mounts || c->mounts_from)) {
+        sw_fail(err, SW_E_UNSUPPORTED, "without a container nothing can be mounted");
+        return sw_hint(err, "set 'image:', or use the path on the cluster itself");
+    }
+    return 0;
+}
+
+static void add_value(struct sw_buf *out, const char *flag, const char *value)
+{
+    if (!value)
+        return;
+    sw_buf_addf(out, " --container-%s=", flag);
+    sw_buf_add_quoted(out, value);
+}
+
+static void add_said(struct sw_buf *out, const char *flag, enum slurm_said said)
+{
+    if (said != SLURM_UNSAID)
+        sw_buf_addf(out, " --%scontainer-%s", said == SLURM_NO ? "no-" : "", flag);
+}
+
+static void add_mounts(struct sw_buf *out, const struct slurm_container *c)
+{
+    if (!c->mounts && !c->mounts_from)
+        return;
+    sw_buf_add(out, " --container-mounts=");
+    if (c->mounts)
+        sw_buf_add_quoted(out, c->mounts);
+    if (c->mounts_from)
+        sw_buf_addf(out, c->mounts ? "\"${%s:+,$%s}\"" : "\"$%s\"", c->mounts_from, c->mounts_from);
+}
+
+void slurm_container_flags(struct sw_buf *out, const struct slurm_container *c)
+{
+    if (c->bundle) {
+        sw_buf_add(out, " --container=");
+        sw_buf_add_quoted(out, c->bundle);
+        return;
+    }
+    if (c->image->kind == SLURM_IMAGE_NONE)
+        return;
+    sw_buf_add(out, " --container-image=\"$SLIPWAY_IMAGE\"");
+    add_mounts(out, c);
+    add_value(out, "env", c->env);
+    add_value(out, "workdir", c->workdir);
+    add_said(out, "remap-root", c->remap_root);
+    add_said(out, "mount-home", c->mount_home);
+    add_said(out, "entrypoint", c->entrypoint);
+    if (c->writable != SLURM_UNSAID)
+        sw_buf_add(out, c->writable == SLURM_YES ? " --container-writable"
+                                                 : " --container-readonly");
+}

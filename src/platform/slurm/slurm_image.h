@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_image.h - an image as users write it, as Pyxis and enroot take it, and the flags of a step
+ * that runs in it.
+ *
+ *     written                                 for Pyxis
+ *     registry.example/team/app:1             registry.example#team/app:1
+ *     registry.example#team/app:1             the same
+ *     docker://registry.example/team/app:1    the same
+ *     ubuntu:22.04, docker.io/ubuntu:22.04    ubuntu:22.04
+ *     app:1@sha256:...                        registry-1.docker.io#library/app@sha256:...
+ *     dockerd://app:1                         as it is: the node's own daemon
+ *     /lustre/images/app.sqsh                 as it is: a file
+ *     none                                    no container
+ *
+ * Pure: no I/O.
+ */
+#ifndef SW_PLATFORM_SLURM_IMAGE_H
+#define SW_PLATFORM_SLURM_IMAGE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "platform/slurm/slurm_text.h"
+
+enum slurm_image_kind {
+    SLURM_IMAGE_NONE,         /* the job runs on the node itself */
+    SLURM_IMAGE_REGISTRY,
+    SLURM_IMAGE_FILE,         /* a squashfs file on the shared file system */
+    SLURM_IMAGE_DAEMON,       /* dockerd:// or podman:// */
+};
+
+struct slurm_image {          /* all owned */
+    enum slurm_image_kind kind;
+    char *user;               /* login at the registry; NULL: whoever .credentials says */
+    char *registry;           /* host[:port]; NULL: Docker Hub */
+    char *repository;         /* "team/app" */
+    char *tag;                /* NULL with a digest */
+    char *digest;             /* "sha256:..."; NULL: none */
+    char *path;               /* of a file, or the daemon's whole URI */
+};
+
+/* NULL or "none": no container. -1 SW_E_SPEC: what is wrong. */
+int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error *err);
+void slurm_image_done(struct slurm_image *image);
+static inline void slurm_image_auto(struct slurm_image *image) { slurm_image_done(image); }
+
+char *slurm_image_pyxis(const struct slurm_image *image);       /* owned; NULL: no container */
+char *slurm_image_enroot(const struct slurm_image *image);      /* owned; NULL: nothing to import */
+/* The name in the cache, owned; NULL: nothing to convert. Different references have different
+ * names. */
+char *slurm_image_file_name(const struct slurm_image *image);
+/* Does the name mean something else tomorrow? */
+bool slurm_image_moves(const struct slurm_image *image);
+
+/* ---- the conversion ------------------------------------------------------------------------- */
+
+enum slurm_sqsh {
+    SLURM_SQSH_AUTO,          /* convert; when that fails, pull on each node */
+    SLURM_SQSH_REQUIRED,      /* convert; when that fails, so does the job */
+    SLURM_SQSH_OFF,           /* pull on each node */
+};
+enum slurm_latest {           /* what a converted image with a moving tag is worth */
+    SLURM_LATEST_REUSE,       /* whatever is in the cache */
+    SLURM_LATEST_REFRESH,     /* converted after the job was submitted */
+    SLURM_LATEST_DIGEST,      /* the digest that the tag has when the job starts */
+};
+
+struct slurm_cache {
+    const char *folder;       /* of the converted images, shared by all nodes */
+    enum slurm_sqsh sqsh;
+    enum slurm_latest latest;
+    const char *submitted;    /* a file that is as old as the submit, for REFRESH */
+    const char *temp;         /* where enroot unpacks meanwhile; NULL: TMPDIR of the node */
+    int limit_s;              /* one import; 0: 1800 */
+    struct slurm_patience patience;
+};
+
+/* Shell text for the batch script: sets SLIPWAY_IMAGE, or runs `or_else` when the image is required
+ * and cannot be had. Nothing for a job without a container. */
+void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
+                         const struct slurm_cache *cache, const char *or_else);
+
+/* ---- the step ------------------------------------------------------------------------------- */
+
+enum slurm_said { SLURM_UNSAID, SLURM_NO, SLURM_YES };    /* unsaid: as the site has it */
+
+struct slurm_container {
+    const struct slurm_image *image;
+    const char *bundle;       /* native OCI: `srun --container=BUNDLE` instead of Pyxis; or NULL */
+    const char *mounts;       /* "src:dst[:flags],..."; NULL: none */
+    const char *mounts_from;  /* a shell variable with more of them; NULL: none */
+    const char *env;          /* "A,B": where the job's value beats the image's; or NULL */
+    const char *workdir;
+    enum slurm_said remap_root, mount_home, entrypoint, writable;
+};
+
+int slurm_container_check(const struct slurm_container *container, struct sw_error *err);
+/* " --container-image=..." and so on, for the srun line. */
+void slurm_container_flags(struct sw_buf *out, const struct slurm_container *container);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_internal.h - what the files of this folder share.
+ *
+ *     slurm.c           the descriptor and the connection
+ *     slurm_options.c   the table of options, and what they say in types              (pure)
+ *     slurm_names.c     what things are called on the cluster                         (pure)
+ *     slurm_shape.c     nodes, GPUs, CPUs, time: what the plan asks for, in Slurm's terms (pure)
+ *     slurm_render.c    plan -> batch script                                          (pure)
+ *     slurm_task.c      plan -> what each task runs: entrypoint and letter            (pure)
+ *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
+ *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
+ *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
+ *     slurm_states.c    Slurm's words to ours                                         (pure)
+ *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
+ *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
+ *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c           act
+ *
+ * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
+ * any machine with the id and the credentials can take it over.
+ */
+#ifndef SW_PLATFORM_SLURM_INTERNAL_H
+#define SW_PLATFORM_SLURM_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "core/payload.h"
+#include "net/ssh.h"
+#include "platform/platform.h"
+#include "platform/slurm/slurm_text.h"
+
+enum {
+    SLURM_ID_ROOM = 64,
+    SLURM_NODES_MOST = 4096,
+    SLURM_MASTER_PORT = 29500,
+};
+
+/* ---- slurm_options.c ------------------------------------------------------------------------- */
+
+extern const struct sw_option slurm_options[];
+
+/* The connection's half of the options. */
+struct slurm_door {
+    const char *hosts, *user, *identity, *config_file, *known_hosts;   /* borrowed */
+    int port;
+    bool accept_new, local;
+    int64_t connect_ms, persist_s;
+};
+void slurm_door_read(struct slurm_door *door, const json_t *options);
+
+/* The list of texts under `key` with commas between; NULL: none. Owned. */
+char *slurm_joined(const json_t *options, const char *key);
+int64_t slurm_duration(const json_t *options, const char *key, int64_t missing_ms);
+
+/* ---- slurm_names.c: where things are ---------------------------------------------------------- */
+
+struct slurm_names {               /* one attempt of one job; all owned */
+    char *base;
+    char *job_name;                /* what squeue shows */
+    char *comment;                 /* which attempt of which job it is */
+    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *sbatch;
+    char *mounts;                  /* file: what --container-mounts gets */
+    char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
+    char *logs;                    /* folder of the log files */
+    char *results;
+    char *work;                    /* of a job without container: its inputs and its config */
+};
+void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
+                      const char *id, int attempt);
+void slurm_names_done(struct slurm_names *names);
+static inline void slurm_names_auto(struct slurm_names *names) { slurm_names_done(names); }
+char *slurm_comment(const char *id, int attempt);                       /* owned */
+/* Absolute, not "/", nothing that would need care in a shell or in Slurm's patterns. */
+int slurm_base_check(const char *base, struct sw_error *err);
+
+/* ---- slurm_shape.c ---------------------------------------------------------------------------- */
+
+struct slurm_shape {
+    int nodes, gpus;               /* per node */
+    bool exclusive;
+    int cpus;                      /* per task; 0: the cluster's default */
+    int tasks_per_node;
+    int64_t limit_minutes;         /* --time */
+    int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
+};
+int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
+void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
+/* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
+bool slurm_time_parse(const char *text, int64_t *minutes);
+
+/* ---- slurm_render.c, slurm_task.c ------------------------------------------------------------- */
+
+struct slurm_job {                 /* what a render needs; all borrowed */
+    const struct sw_plan *plan;
+    const struct slurm_names *names;
+    const struct slurm_shape *shape;
+    int attempt;
+    const char *runner;            /* path of the runner on the cluster */
+};
+int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
+json_t *slurm_environment(const struct slurm_job *job);                 /* owned */
+struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err);
+json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+/* ---- slurm_container.c: image, mounts and retry of the plan, as pieces of the script ----------- */
+
+int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err);
+/* Before the step: the image is there, the mounts are known. */
+int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* For the login node, before the submit: sources of mounts are made sure of. */
+int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+
+/* ---- slurm_states.c --------------------------------------------------------------------------- */
+
+enum sw_state slurm_state(const char *said, const char **note);
+/* Our one word for the end that Slurm names so ("time", "memory", "node-lost"); "" for none. */
+const char *slurm_end_reason(const char *said);
+/* Why it waits: our word for the reason, and a sentence. */
+void slurm_waiting(const char *said, const char **reason, const char **sentence);
+
+/* ---- slurm_squeue.c, slurm_sacct.c: one line each, split in place ------------------------------ */
+
+#define SLURM_SQUEUE_FORMAT "%i|%T|%r|%S|%e|%N|%j|%k"
+#define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName"
+
+struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "123.batch" */
+    int64_t job;
+    int task;                      /* of an array; -1: none */
+    bool many;                     /* pending tasks of an array in one row */
+    int part;                      /* of a heterogeneous job; -1: none */
+    char step[24];                 /* "" for the job itself */
+};
+bool slurm_id_parse(const char *text, struct slurm_id *id);
+int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not known */
+
+struct slurm_live {                /* a row of squeue */
+    struct slurm_id id;
+    const char *state, *why, *nodes, *name, *comment;  /* into the line */
+    int64_t start_ms, end_ms;
+};
+bool slurm_squeue_line(char *line, struct slurm_live *out);
+
+struct slurm_past {                /* a row of sacct */
+    struct slurm_id id;
+    const char *state, *nodes, *name;
+    int code, signal;
+    int derived_code;
+    int64_t start_ms, end_ms;
+};
+bool slurm_sacct_line(char *line, struct slurm_past *out);
+void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-3],x" -> "n1" */
+
+/* ---- slurm_seen.c: all that was answered about one job -> one sighting ------------------------- */
+
+struct slurm_answers {             /* borrowed rows of one poll */
+    const struct slurm_live *live;
+    size_t live_count;
+    const struct slurm_past *past;
+    size_t past_count;
+};
+struct slurm_known {               /* what else is known about the job */
+    int64_t slurm_id;              /* 0: not known */
+    const char *comment;
+    const json_t *exit;            /* our own last word; NULL: none */
+    bool canceled;                 /* we were asked to cancel it */
+    int64_t now_ms;
+};
+/* false: nothing in the answers is about this job. */
+bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
+                struct sw_sighting *out);
+
+/* ---- the connection --------------------------------------------------------------------------- */
+
+struct slurm_limit {               /* what a partition allows */
+    char name[64];
+    int64_t minutes;               /* -1: no limit */
+};
+
+struct sw_link {
+    struct sw_ssh *ssh;
+    pthread_mutex_t lock;          /* one question at a time */
+    json_t *options;               /* the connection's block */
+    char *state_dir;
+    void (*warn)(void *context, const char *text);
+    void *warn_context;
+};
+
+/* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
+ * controller does not answer (exit code 75 of our scripts). */
+int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
+              size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
+              struct sw_error *err);
+/* The same for what may take minutes; always repeatable. */
+int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+                        struct sw_error *err);
+/* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
+const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
+const char *slurm_prefix(const struct sw_link *link, const json_t *details);
+int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
+                   struct sw_error *err);
+
+#define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
+
+int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                 struct sw_error *err);
+int slurm_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err);
+ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+                       int64_t offset, char *bytes, size_t size, struct sw_error *err);
+int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+                   struct sw_error *err);
+int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                  struct sw_error *err);
+json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                   struct sw_error *err);
+char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                struct sw_error *err);
+
+#endif

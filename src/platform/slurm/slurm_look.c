@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_look.c - reading a job: its ranks, the evidence of its failure, its results, and the job
+ * itself by nothing but its id.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "core/state.h"
+
+enum { TAIL_BYTES = 16384, NODE_ROOM = 128 };
+
+/* ---- ranks -------------------------------------------------------------------------------------- */
+
+/* "rank code host" for each rank that is over, then the names of the nodes. */
+static const char ranks_text[] =
+    "for file in \"$state\"/rank-*; do\n"
+    "    case $file in *.json | *'*') continue ;; esac\n"
+    "    read -r code host <\"$file\"; echo \"R ${file##*/rank-} $code $host\"\n"
+    "done\n"
+    "[ ! -s \"$state/runs\" ] || { tail -n 1 \"$state/runs\" | { read -r run number since nodes\n"
+    "    scontrol show hostnames \"$nodes\" 2>/dev/null | sed 's/^/N /'; }; }\n";
+
+static const char *status_of(enum sw_state job, bool over, int code)
+{
+    if (over)
+        return sw_state_name(code == 0 ? SW_COMPLETE : job == SW_CANCELED ? SW_CANCELED : SW_ERROR);
+    return sw_state_name(job);
+}
+
+static json_t *replica_row(int rank, const char *node, enum sw_state state, bool over, int code,
+                           const struct sw_sighting *seen)
+{
+    return sw_json_object(SW_INT("rank", rank), SW_STR("node", node),
+                          SW_STR("status", status_of(state, over, code)),
+                          SW_SUB("exit_code", over ? json_integer(code) : json_null()),
+                          SW_STR("reason", over ? "" : seen->reason),
+                          SW_STR("message", over ? "" : seen->message));
+}
+
+struct ranks {
+    int count;
+    bool *over;
+    int *codes;
+    char (*nodes)[NODE_ROOM];
+};
+
+static void read_ranks(struct ranks *ranks, char *text)
+{
+    int named = 0;
+
+    for (char *line; (line = strsep(&text, "\n"));) {
+        int rank, code;
+        char host[NODE_ROOM] = "";
+
+        if (sscanf(line, "R %9d %9d %127s", &rank, &code, host) >= 2 && rank >= 0 &&
+            rank < ranks->count) {
+            ranks->over[rank] = true;
+            ranks->codes[rank] = code;
+            if (!ranks->nodes[rank][0])
+                memcpy(ranks->nodes[rank], host, sizeof host);
+        } else if (named < ranks->count && sscanf(line, "N %127s", host) == 1) {
+            memcpy(ranks->nodes[named++], host, sizeof host);
+        }
+    }
+}
+
+json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    int count = (int)sw_json_int(job->details, "nodes", sw_json_int(job->plan, "nodes", 1));
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    struct ranks ranks = { .count = count < 1 || count > SLURM_NODES_MOST ? 1 : count };
+    json_t *all;
+
+    if (slurm_names_of(link, job, &names, err) < 0 || slurm_poll(link, &seen, 1, err) < 0)
+        return NULL;
+    slurm_set(&script, "state", names.state);
+    sw_buf_add(&script, ranks_text);
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return NULL;
+    ranks.over = sw_alloc((size_t)ranks.count);
+    ranks.codes = sw_alloc((size_t)ranks.count * sizeof *ranks.codes);
+    ranks.nodes = sw_alloc((size_t)ranks.count * NODE_ROOM);
+    read_ranks(&ranks, reply.output.data);
+    all = json_array();
+    for (int i = 0; i < ranks.count; i++)
+        json_array_append_new(all, replica_row(i, ranks.nodes[i], seen.state, ranks.over[i],
+                                               ranks.codes[i], &seen));
+    free(ranks.over);
+    free(ranks.codes);
+    free(ranks.nodes);
+    return all;
+}
+
+/* ---- evidence ------------------------------------------------------------------------------------ */
+
+static json_t *facts_of(const struct sw_jobref *job, const struct sw_sighting *seen)
+{
+    json_t *facts = json_object();
+
+    if (!strcmp(seen->reason, "node-lost"))
+        json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
+    if (!strcmp(seen->reason, "preempted"))
+        json_object_set_new(facts, "preempt_notice", json_true());
+    json_object_set_new(facts, "gpus_requested", json_integer(sw_json_int(job->plan, "gpus", 0)));
+    return facts;
+}
+
+/* The end of the failed rank's log and what Slurm itself said. */
+static char *tails(struct sw_link *link, const struct sw_jobref *job, int replica)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (slurm_names_of(link, job, &names, NULL) < 0)
+        return NULL;
+    slurm_set(&script, "logs", names.logs);
+    sw_buf_addf(&script, "rank=%d\n", replica);
+    sw_buf_addf(&script, "file=$logs/$rank.out\n[ \"$rank\" -gt 0 ] || file=$logs/main.out\n"
+                "tail -c %d \"$file\" 2>/dev/null\n"
+                "[ \"$rank\" -le 0 ] || tail -c 2048 \"$logs/main.out\" 2>/dev/null\n"
+                "tail -c 2048 \"$logs/main.err\" 2>/dev/null\n", TAIL_BYTES);
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
+        return NULL;
+    return sw_buf_steal(&reply.output);
+}
+
+int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
+                   struct sw_error *err)
+{
+    struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+
+    if (slurm_poll(link, &seen, 1, err) < 0)
+        return -1;
+    if (seen.presence != SW_PRESENT)
+        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on the cluster", job->id);
+    out->state = seen.state;
+    memcpy(out->reason, seen.reason, sizeof out->reason);
+    memcpy(out->message, seen.message, sizeof out->message);
+    out->exit_code = seen.exit_code;
+    out->signal = seen.signal;
+    out->failed_replica = seen.failed_replica;
+    out->facts = facts_of(job, &seen);
+    out->log_tail = tails(link, job, seen.failed_replica);
+    return 0;
+}
+
+/* ---- results, adopt -------------------------------------------------------------------------------- */
+
+char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+
+    return slurm_names_of(link, job, &names, err) < 0 ? NULL : sw_take(names.results);
+}
+
+/* "job|number|attempt", then the plan, then the record. */
+static const char adopt_text[] =
+    "[ -s \"$meta\" ] || exit 0\n"
+    "newest=0\n"
+    "for folder in \"${meta%.json}\".[0-9]*; do\n"
+    "    n=${folder##*.}\n"
+    "    case $n in *[!0-9]*) continue ;; esac\n"
+    "    [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n"
+    "done\n"
+    "[ \"$newest\" -gt 0 ] || exit 0\n"
+    "read -r number <\"${meta%.json}.$newest/job\"\n"
+    "echo \"$newest $number\"\n"
+    "cat \"$specs\"; echo\n";
+
+int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+                struct sw_error *err)
+{
+    const struct sw_jobref job = { .id = id, .attempt = 1 };
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    sw_auto(json) json_t *stored = NULL;
+    char number[SLURM_ID_ROOM] = "";
+    int attempt = 0, used = 0;
+
+    if (slurm_names_of(link, &job, &names, err) < 0)
+        return -1;
+    slurm_set(&script, "meta", names.meta);
+    slurm_set(&script, "specs", names.specs);
+    sw_buf_add(&script, adopt_text);
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    if (sscanf(sw_buf_text(&reply.output), "%9d %31[0-9] %n", &attempt, number, &used) < 2)
+        return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' in '%s'", id, names.base);
+    stored = sw_json_parse(reply.output.data + used, reply.output.length - (size_t)used, names.specs,
+                           err);
+    if (!stored)
+        return -1;
+    snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", number);
+    receipt->details = sw_json_object(SW_STR("slurm_job_id", number), SW_STR("base_dir", names.base),
+                                      SW_STR("job_name", names.job_name), SW_INT("attempt", attempt),
+                                      SW_INT("nodes", sw_json_int(stored, "nodes", 1)));
+    receipt->results_dir = sw_strdup(names.results);
+    json_object_del(stored, "results_dir");
+    *plan = sw_take(stored);
+    return 0;
+}

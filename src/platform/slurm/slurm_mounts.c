@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_mounts.c - entries of `mounts:` as calls of the functions in slurm_mounts.sh.
+ *
+ * Pure: no I/O.
+ */
+#include "platform/slurm/slurm_mounts.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+
+int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct sw_mount *mount = &mounts->items[i];
+
+        if (mount->kind == SW_MOUNT_GIT || *mount->source == '/')
+            continue;
+        sw_fail(err, SW_E_SPEC, "mount '%s': that is a path of this machine, not of the cluster",
+                mount->source);
+        return sw_hint(err, "give its absolute path on the shared file system, or let it travel "
+                            "with 'code:'");
+    }
+    return 0;
+}
+
+/* "code-1a2b3c4d": readable, and different for two repositories of one name. Owned. */
+static char *clone_name(const struct sw_mount *mount)
+{
+    const char *slash = strrchr(mount->source, '/');
+    const char *base = slash[1] ? slash + 1 : "repository";
+    size_t length = strlen(base);
+    char hash[SW_DIGEST_HEX];
+
+    sw_sha256_hex(mount->source, strlen(mount->source), hash);
+    if (sw_text_ends(base, ".git") && length > 4)
+        length -= 4;
+    return sw_format("%.*s-%.8s", (int)(length < 64 ? length : 64), base, hash);
+}
+
+static void add_call(struct sw_buf *out, const char *function, const char *const *words,
+                     size_t count)
+{
+    sw_buf_add(out, function);
+    for (size_t i = 0; i < count; i++) {
+        sw_buf_add_char(out, ' ');
+        sw_buf_add_quoted(out, words[i] ? words[i] : "");
+    }
+    sw_buf_add_char(out, '\n');
+}
+
+/* Shared by all jobs that want the commit, so nobody may write to it unless the entry says so. */
+static char *git_flags(const struct sw_mount *mount)
+{
+    if (sw_mount_says(mount, "rw") || sw_mount_says(mount, "ro"))
+        return sw_strdup(mount->flags);
+    return mount->flags ? sw_format("ro+%s", mount->flags) : sw_strdup("ro");
+}
+
+static void add_git(struct sw_buf *out, const struct sw_mount *mount)
+{
+    sw_autofree char *name = clone_name(mount), *flags = git_flags(mount);
+    const char *words[] = { mount->source, mount->ref,
+                            sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target,
+                            flags };
+
+    add_call(out, "sw_mount_git", words, SW_COUNT(words));
+}
+
+static void add_path(struct sw_buf *out, const struct sw_mount *mount, bool check)
+{
+    const char *words[] = { mount->source, mount->target, mount->flags };
+
+    add_call(out, check ? "sw_mount" : "sw_mount_unseen", words, SW_COUNT(words));
+}
+
+void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
+                        const struct slurm_mounts_site *site)
+{
+    if (mounts->count == 0)
+        return;
+    slurm_set(out, "SW_GIT_CACHE", site->cache);
+    slurm_set_number(out, "SW_GIT_LIMIT", site->limit_s > 0 ? site->limit_s : 600);
+    slurm_set(out, "SW_MOUNTS", "");
+    slurm_set(out, "SW_MOUNTS_FILE", site->list);
+    slurm_set_patience(out, &site->patience);
+    slurm_text_add(out, SLURM_TEXT_MOUNTS);
+    for (size_t i = 0; i < mounts->count; i++) {
+        if (mounts->items[i].kind == SW_MOUNT_GIT)
+            add_git(out, &mounts->items[i]);
+        else
+            add_path(out, &mounts->items[i], site->check);
+    }
+    sw_buf_add(out, "sw_mounts_keep\n");
+}
+
+void slurm_mounts_load(struct sw_buf *out, const char *list, const char *or_else)
+{
+    sw_buf_add(out, "SLIPWAY_MOUNTS=$(cat ");
+    sw_buf_add_quoted(out, list);
+    sw_buf_addf(out, ") || %s\n", or_else);
+}
+
+void slurm_mounts_describe(struct sw_buf *out, const struct sw_mounts *mounts,
+                           const struct slurm_mounts_site *site)
+{
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct sw_mount *mount = &mounts->items[i];
+        sw_autofree char *name = mount->kind == SW_MOUNT_GIT ? clone_name(mount) : NULL;
+
+        if (name)
+            sw_buf_addf(out, "%s at %s, cloned once into %s/%s-%s, mounted at %s%s\n",
+                        mount->source, mount->ref, site->cache, name,
+                        sw_mount_is_commit(mount) ? mount->ref : "COMMIT", mount->target,
+                        sw_mount_is_writable(mount) ? "" : " (read-only)");
+        else
+            sw_buf_addf(out, "%s mounted at %s%s\n", mount->source, mount->target,
+                        sw_mount_is_writable(mount) ? "" : " (read-only)");
+    }
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_names.c - what things of a job are called on the cluster.
+ *
+ * The layout is the contract's (specs, env, meta, entrypoints, sbatch, slurm-logs, results). Two
+ * things surprise: the folder of the logs is named after the attempt, because the number that Slurm
+ * will give is not known when the folder has to exist (a link named after that number is made when
+ * the job starts); and meta/<id>.<attempt>/ is a folder of small records that say what happened
+ * even where accounting is switched off.
+ *
+ * Pure.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+
+char *slurm_comment(const char *id, int attempt)
+{
+    return sw_format("slipway:%s:%d", id, attempt);
+}
+
+void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
+                      const char *id, int attempt)
+{
+    *names = (struct slurm_names){
+        .base = sw_strdup(base),
+        .job_name = sw_format("%s%s", prefix, id),
+        .comment = slurm_comment(id, attempt),
+        .specs = sw_format("%s/specs/%s.json", base, id),
+        .env = sw_format("%s/env/%s.json", base, id),
+        .secrets = sw_format("%s/env/%s.secrets", base, id),
+        .meta = sw_format("%s/meta/%s.json", base, id),
+        .entrypoint = sw_format("%s/entrypoints/job_%s.sh", base, id),
+        .letter = sw_format("%s/entrypoints/job_%s.json", base, id),
+        .code = sw_format("%s/entrypoints/job_%s.code.tar.gz", base, id),
+        .sbatch = sw_format("%s/sbatch/job_%s.sbatch", base, id),
+        .mounts = sw_format("%s/meta/%s.mounts", base, id),
+        .state = sw_format("%s/meta/%s.%d", base, id, attempt),
+        .logs = sw_format("%s/slurm-logs/%s%s.%d", base, prefix, id, attempt),
+        .results = sw_format("%s/results/%s", base, id),
+        .work = sw_format("%s/work/%s", base, id),
+    };
+}
+
+void slurm_names_done(struct slurm_names *names)
+{
+    char **const all[] = {
+        &names->base, &names->job_name, &names->comment, &names->specs, &names->env,
+        &names->secrets, &names->meta, &names->entrypoint, &names->letter, &names->code,
+        &names->sbatch, &names->mounts, &names->state, &names->logs, &names->results,
+        &names->work,
+    };
+
+    for (size_t i = 0; i < SW_COUNT(all); i++) {
+        free(*all[i]);
+        *all[i] = NULL;
+    }
+}
+
+static bool has_dots(const char *path)
+{
+    for (const char *at = strstr(path, ".."); at; at = strstr(at + 2, ".."))
+        if ((at == path || at[-1] == '/') && (at[2] == '\0' || at[2] == '/'))
+            return true;
+    return false;
+}
+
+int slurm_base_check(const char *base, struct sw_error *err)
+{
+    if (sw_text_empty(base)) {
+        sw_fail(err, SW_E_SPEC, "nobody says where on the cluster jobs may keep their files");
+        return sw_hint(err, "set slurm.base_dir or SLURM_BASE_RESULTS_DIR to a folder on its "
+                            "shared file system");
+    }
+    if (base[0] != '/' || !strcmp(base, "/") || has_dots(base))
+        return sw_fail(err, SW_E_SPEC, "slurm.base_dir '%s' is not an absolute path below /", base);
+    for (const char *at = base; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("/._-+@=,", *at) && !((unsigned char)*at & 0x80))
+            return sw_fail(err, SW_E_SPEC, "slurm.base_dir '%s' holds a character that Slurm's "
+                           "file names cannot have: '%c'", base, *at);
+    return 0;
+}

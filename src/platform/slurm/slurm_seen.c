@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_seen.c - all that was answered about one job, as one sighting.
+ *
+ * Three witnesses, in this order: squeue says what is going on, sacct how parts ended (its step rows
+ * too: a batch script that ends with 0 hides a step that failed), and the record that the job's own
+ * script left says how and why, exactly, also where accounting is switched off. As long as squeue
+ * shows any part of the job at work the job is not over, whatever the record says.
+ *
+ * Pure.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/state.h"
+
+struct tally {
+    size_t count[SW_CANCELED + 1];   /* parts by state */
+    const char *said;                /* the word of the part that decides */
+    const char *note, *why;
+    int64_t start_ms, end_ms, expected_ms;
+    const char *nodes;
+    int code, signal;                /* of the first part that failed */
+    int failed_task;                 /* -1: none */
+    int64_t job;
+};
+
+static void copy(char *out, size_t size, const char *text)
+{
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+static bool is_ours(const char *comment, const char *mark)
+{
+    size_t length = mark ? strlen(mark) : 0;
+
+    return length && strncmp(comment, mark, length) == 0 &&
+           (comment[length] == '\0' || comment[length] == ' ');
+}
+
+/* The newest Slurm job that is this attempt: a successor has a higher number. */
+static int64_t number_of(const struct slurm_answers *answers, const struct slurm_known *known)
+{
+    int64_t number = known->slurm_id;
+
+    for (size_t i = 0; i < answers->live_count; i++)
+        if (is_ours(answers->live[i].comment, known->comment) && answers->live[i].id.job > number)
+            number = answers->live[i].id.job;
+    return number;
+}
+
+static bool decides(enum sw_state a, enum sw_state b)
+{
+    static const int weight[] = {
+        [SW_UNKNOWN] = 0, [SW_COMPLETE] = 1, [SW_CANCELED] = 2, [SW_ERROR] = 3,
+        [SW_PENDING] = 4, [SW_PAUSED] = 5, [SW_RUNNING] = 6,
+    };
+
+    return weight[a] > weight[b];
+}
+
+static enum sw_state overall(const struct tally *tally)
+{
+    enum sw_state state = SW_UNKNOWN;
+
+    for (int s = SW_UNKNOWN; s <= SW_CANCELED; s++)
+        if (tally->count[s] && decides((enum sw_state)s, state))
+            state = (enum sw_state)s;
+    return state;
+}
+
+static void note_time(struct tally *tally, int64_t start_ms, int64_t end_ms)
+{
+    if (start_ms && (!tally->start_ms || start_ms < tally->start_ms))
+        tally->start_ms = start_ms;
+    if (end_ms > tally->end_ms)
+        tally->end_ms = end_ms;
+}
+
+static void add_live(struct tally *tally, const struct slurm_live *row)
+{
+    const char *note;
+    enum sw_state state = slurm_state(row->state, &note);
+
+    if (!tally->said || decides(state, slurm_state(tally->said, NULL))) {
+        tally->said = row->state;
+        tally->note = note;
+        tally->why = row->why;
+        tally->nodes = row->nodes;
+    }
+    tally->count[state]++;
+    if (state == SW_PENDING && row->start_ms &&
+        (!tally->expected_ms || row->start_ms < tally->expected_ms))
+        tally->expected_ms = row->start_ms;
+    else if (state != SW_PENDING)
+        note_time(tally, row->start_ms, sw_state_is_final(state) ? row->end_ms : 0);
+}
+
+static bool squeue_has(const struct slurm_answers *answers, const struct slurm_id *id)
+{
+    for (size_t i = 0; i < answers->live_count; i++) {
+        const struct slurm_id *other = &answers->live[i].id;
+
+        if (other->job == id->job && (other->many || (other->task == id->task &&
+                                                      other->part == id->part)))
+            return true;
+    }
+    return false;
+}
+
+static void add_failure(struct tally *tally, const struct slurm_past *row)
+{
+    int code = row->code ? row->code : row->derived_code;
+
+    if (tally->code || tally->signal)
+        return;
+    tally->code = code > 0 ? code : 0;
+    tally->signal = row->signal;
+    tally->failed_task = row->id.task;
+}
+
+static void add_past(struct tally *tally, const struct slurm_answers *answers, size_t index)
+{
+    const struct slurm_past *row = &answers->past[index];
+    const char *note;
+    enum sw_state state = slurm_state(row->state, &note);
+
+    if (state == SW_ERROR)
+        add_failure(tally, row);
+    if (squeue_has(answers, &row->id))              /* it knows the present */
+        return;
+    if (!tally->said || decides(state, slurm_state(tally->said, NULL))) {
+        tally->said = row->state;
+        tally->note = note;
+        tally->nodes = row->nodes;
+    }
+    tally->count[state]++;
+    note_time(tally, row->start_ms, sw_state_is_final(state) ? row->end_ms : 0);
+}
+
+/* A step that failed although the job says that it completed. */
+static void add_step(struct tally *tally, const struct slurm_past *row)
+{
+    if (slurm_state(row->state, NULL) != SW_ERROR || !strcmp(row->id.step, "extern"))
+        return;
+    add_failure(tally, row);
+    if (overall(tally) == SW_COMPLETE) {
+        tally->count[SW_ERROR]++;
+        tally->said = row->state;
+        tally->note = "a step of it failed";
+    }
+}
+
+static bool gather(const struct slurm_answers *answers, const struct slurm_known *known,
+                   struct tally *tally)
+{
+    bool any = false;
+
+    tally->failed_task = -1;
+    tally->job = number_of(answers, known);
+    for (size_t i = 0; tally->job && i < answers->live_count; i++)
+        if (answers->live[i].id.job == tally->job) {
+            add_live(tally, &answers->live[i]);
+            any = true;
+        }
+    for (int steps = 0; tally->job && steps < 2; steps++)
+        for (size_t i = 0; i < answers->past_count; i++) {
+            const struct slurm_past *row = &answers->past[i];
+
+            if (row->id.job != tally->job || (row->id.step[0] != '\0') != (steps == 1))
+                continue;
+            any = true;
+            if (steps)
+                add_step(tally, row);
+            else
+                add_past(tally, answers, i);
+        }
+    return any;
+}
+
+/* ---- what is said about it --------------------------------------------------------------------- */
+
+/* "the nodes it needs are busy (Resources); expected to start in 5m" */
+static void say_waiting(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
+{
+    const char *said = tally->why ? tally->why : "None";
+    const char *reason, *sentence;
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    slurm_waiting(said, &reason, &sentence);
+    if (tally->note)
+        sentence = tally->note;
+    sw_buf_add(&text, sentence ? sentence : "it is in the queue");
+    if (strcmp(said, "None") != 0)
+        sw_buf_addf(&text, " (%.60s)", said);
+    if (tally->expected_ms > now_ms) {
+        char until[24];
+
+        sw_age_format(tally->expected_ms - now_ms, until);
+        sw_buf_addf(&text, "; expected to start in %s", until);
+    }
+    copy(out->reason, sizeof out->reason, reason);
+    copy(out->message, sizeof out->message, sw_buf_text(&text));
+}
+
+static void say_end(struct sw_sighting *out, const struct tally *tally)
+{
+    const char *reason = slurm_end_reason(tally->said);
+
+    out->signal = tally->signal;
+    out->exit_code = tally->signal ? 128 + tally->signal : tally->code;
+    if (!strcmp(reason, "exit") && tally->signal)
+        reason = "signal";
+    copy(out->reason, sizeof out->reason, reason);
+    if (tally->failed_task >= 0)
+        out->failed_replica = tally->failed_task;
+    if (tally->note)
+        copy(out->message, sizeof out->message, tally->note);
+    else if (tally->signal)
+        snprintf(out->message, sizeof out->message, "ended by signal %d", tally->signal);
+    else
+        snprintf(out->message, sizeof out->message, "exit code %d", tally->code);
+}
+
+static void from_tally(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
+{
+    out->presence = SW_PRESENT;
+    out->state = overall(tally);
+    out->started_ms = tally->start_ms;
+    snprintf(out->remote_id, sizeof out->remote_id, "%lld", (long long)tally->job);
+    if (tally->nodes)
+        slurm_first_node(tally->nodes, out->node);
+    if (sw_state_is_final(out->state))
+        out->ended_ms = tally->end_ms ? tally->end_ms : now_ms;
+    switch (out->state) {
+    case SW_PENDING:
+        say_waiting(out, tally, now_ms);
+        break;
+    case SW_ERROR:
+        say_end(out, tally);
+        break;
+    case SW_COMPLETE:
+        out->exit_code = 0;
+        break;
+    case SW_CANCELED:
+        copy(out->reason, sizeof out->reason, "canceled");
+        break;
+    default:
+        copy(out->message, sizeof out->message, tally->note ? tally->note : "");
+    }
+    if (out->state == SW_UNKNOWN && tally->said)
+        snprintf(out->message, sizeof out->message, "Slurm says '%.100s'", tally->said);
+}
+
+/* Our script's own last word; it knows signal, rank and reason exactly. */
+static void from_record(struct sw_sighting *out, const json_t *record)
+{
+    int code = (int)sw_json_int(record, "exit_code", SW_NO_EXIT_CODE);
+    const char *reason = sw_json_str(record, "reason");
+    int64_t ended = sw_json_int(record, "ended", 0);
+
+    out->presence = SW_PRESENT;
+    out->state = code == 0 ? SW_COMPLETE : SW_ERROR;
+    out->exit_code = code;
+    out->signal = (int)sw_json_int(record, "signal", 0);
+    out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
+    copy(out->reason, sizeof out->reason, code == 0 ? "" : out->signal && !reason ? "signal"
+                                                   : reason ? reason : "exit");
+    copy(out->message, sizeof out->message, sw_json_str(record, "message"));
+    if (sw_json_int(record, "started", 0) && !out->started_ms)
+        out->started_ms = sw_json_int(record, "started", 0) * 1000;
+    if (ended)
+        out->ended_ms = ended * 1000;
+}
+
+static void set_canceled(struct sw_sighting *out)
+{
+    out->state = SW_CANCELED;
+    out->exit_code = SW_NO_EXIT_CODE;
+    out->signal = 0;
+    out->failed_replica = -1;
+    copy(out->reason, sizeof out->reason, "canceled");
+    out->message[0] = '\0';
+}
+
+bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
+                struct sw_sighting *out)
+{
+    struct tally tally = { 0 };
+    bool any = gather(answers, known, &tally);
+
+    if (!any && !known->exit)
+        return false;
+    if (any)
+        from_tally(out, &tally, known->now_ms);
+    /* What Slurm itself did to the job (time, memory, a node, a cancel) it alone knows. */
+    if (known->exit && (!any || out->state == SW_COMPLETE ||
+                        (out->state == SW_ERROR && (sw_text_starts(tally.said, "FAILED") ||
+                                                    sw_text_starts(tally.said, "COMPLETED")))))
+        from_record(out, known->exit);
+    if (known->canceled && sw_state_is_final(out->state) && out->state != SW_COMPLETE)
+        set_canceled(out);
+    if (!any && !out->remote_id[0] && known->slurm_id)
+        snprintf(out->remote_id, sizeof out->remote_id, "%lld", (long long)known->slurm_id);
+    return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_shape.c - nodes, GPUs, CPUs and time of a plan, in Slurm's terms.
+ *
+ * As many GPUs as a node has, or more, means whole nodes: 16 GPUs where a node has 8 are two nodes.
+ * Slurm counts time in minutes and kills without asking; so the exact limit is kept by the job's own
+ * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind.
+ *
+ * Pure.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2 };
+
+static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
+{
+    int most = (int)sw_json_int(plan->options, "max_gpus_per_node", 8);
+
+    shape->nodes = plan->nodes;
+    shape->gpus = plan->gpus;
+    shape->exclusive = sw_json_bool(plan->options, "exclusive", false);
+    if (plan->gpus >= most && most > 0 && plan->gpus > 0) {
+        int nodes = (plan->gpus + most - 1) / most;
+
+        shape->nodes = plan->nodes > nodes ? plan->nodes : nodes;
+        shape->gpus = most;
+        shape->exclusive = true;
+    }
+}
+
+/* What the job says; else the option, else 16 for each GPU of a single node and 16 otherwise. */
+static void shape_cpus(const struct sw_plan *plan, struct slurm_shape *shape)
+{
+    int64_t said = sw_json_int(plan->options, "cpus_per_task", 0);
+    int64_t most = sw_json_int(plan->options, "max_cpus_per_task", 128);
+    int64_t cpus = plan->cpus > 0 ? (int64_t)ceil(plan->cpus / shape->tasks_per_node) : said;
+
+    if (plan->cpus <= 0 && shape->gpus > 0) {
+        int64_t each = said > 0 ? said : CPUS_PER_GPU;
+        bool alone = shape->nodes == 1 && shape->gpus > 1 && shape->tasks_per_node == 1;
+
+        cpus = alone ? each * shape->gpus : each;
+        cpus = alone && cpus > most ? most : cpus;
+    }
+    shape->cpus = (int)cpus;
+}
+
+static int64_t minutes_above(int64_t seconds)
+{
+    return (seconds + 59) / 60;
+}
+
+static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
+{
+    const json_t *hours = json_object_get(plan->options, "time_hours");
+    const json_t *sooner = json_object_get(plan->options, "timeout_hours");
+    int64_t ahead_s = slurm_duration(plan->options, "signal_ahead", 120000) / 1000;
+    int64_t asked_s = plan->time_ms > 0 ? (plan->time_ms + 999) / 1000
+                                        : (int64_t)(json_number_value(hours) * 3600);
+    bool ours = sw_json_bool(plan->options, "use_timeout", true);
+
+    if (asked_s <= 0)
+        return sw_fail(err, SW_E_SPEC, "slurm.time_hours must be above 0");
+    shape->limit_minutes = minutes_above(asked_s);
+    /* A limit that is no whole number of minutes, or leaves no time to save anything, is ours
+     * alone; Slurm's own comes behind it. */
+    if (plan->time_ms > 0 && (asked_s % 60 || asked_s <= 2 * ahead_s)) {
+        shape->soft_s = asked_s;
+        shape->limit_minutes = minutes_above(asked_s + ahead_s) + SPARE_MINUTES;
+    } else if (ours) {
+        shape->soft_s = asked_s > 2 * ahead_s ? asked_s - ahead_s : asked_s / 2;
+    }
+    if (json_is_number(sooner) && json_number_value(sooner) > 0) {
+        int64_t soft_s = (int64_t)(json_number_value(sooner) * 3600);
+
+        if (!shape->soft_s || soft_s < shape->soft_s)
+            shape->soft_s = soft_s;
+    }
+    return 0;
+}
+
+static int check_cosmos(const struct sw_plan *plan, const struct slurm_shape *shape,
+                        struct sw_error *err)
+{
+    const json_t *cosmos = json_object_get(plan->options, "cosmos");
+    int64_t policy = sw_json_int(cosmos, "policy_nodes", 1);
+    int64_t rollout = sw_json_int(cosmos, "rollout_nodes", shape->nodes - policy);
+
+    if (json_is_object(cosmos) && policy + rollout != shape->nodes)
+        return sw_fail(err, SW_E_SPEC, "slurm.cosmos speaks of %lld nodes, the job of %d",
+                       (long long)(policy + rollout), shape->nodes);
+    return 0;
+}
+
+int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
+{
+    *shape = (struct slurm_shape){ .tasks_per_node = 1 };
+    shape_gpus(plan, shape);
+    if (plan->launcher == SW_LAUNCHER_MPI && shape->gpus > 0)
+        shape->tasks_per_node = shape->gpus;
+    shape_cpus(plan, shape);
+    if (shape_time(plan, shape, err) < 0)
+        return -1;
+    return check_cosmos(plan, shape, err);
+}
+
+void slurm_time_text(int64_t minutes, char out[32])
+{
+    snprintf(out, 32, "%02lld:%02lld:00", (long long)(minutes / 60), (long long)(minutes % 60));
+}
+
+bool slurm_time_parse(const char *text, int64_t *minutes)
+{
+    long long days = 0, a = 0, b = 0, c = 0;
+    int used = 0, parts;
+    const char *dash = strchr(text, '-');
+
+    if (!strcasecmp(text, "infinite") || !strcasecmp(text, "unlimited")) {
+        *minutes = -1;
+        return true;
+    }
+    if (dash && (sscanf(text, "%9lld-%n", &days, &used) != 1 || used != dash - text + 1))
+        return false;
+    parts = sscanf(dash ? dash + 1 : text, "%9lld:%9lld:%9lld", &a, &b, &c);
+    if (parts < 1 || days < 0 || a < 0 || b < 0 || c < 0)
+        return false;
+    if (dash)                                     /* days-hours[:minutes[:seconds]] */
+        *minutes = days * 1440 + a * 60 + b;
+    else if (parts == 3)
+        *minutes = a * 60 + b;
+    else                                          /* minutes[:seconds] */
+        *minutes = a;
+    return true;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_states.c - what Slurm says about a job, in our words.
+ *
+ * Slurm has some thirty state names and decorates them: "CANCELLED by 1000", "CANCELLED+". Every
+ * spelling is one row here, matched as a word prefix, so a new release costs one line. A word we
+ * never saw is SW_UNKNOWN, never an error: calling a healthy job failed would retry it, and then
+ * two copies write to the same results.
+ *
+ * Pure: no I/O, no allocation.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "core/state.h"
+
+static const struct sw_state_word words[] = {
+    { "PENDING",       SW_PENDING,  NULL },
+    { "CONFIGURING",   SW_PENDING,  "its nodes are being made ready" },
+    { "REQUEUED",      SW_PENDING,  "it goes back into the queue" },
+    { "REQUEUE_FED",   SW_PENDING,  "it goes back into the queue of another cluster" },
+    { "REQUEUE_HOLD",  SW_PENDING,  "it was put back and is held: `scontrol release` lets it go" },
+    { "SPECIAL_EXIT",  SW_PENDING,  "it was put back with a special mark and is held: "
+                                    "`scontrol release` lets it go" },
+    { "RESV_DEL_HOLD", SW_PENDING,  "its reservation is gone and it is held" },
+    { "RESIZING",      SW_PENDING,  "it changes its size" },
+    { "POWER_UP_NODE", SW_PENDING,  "its nodes are being switched on" },
+    { "EXPEDITING",    SW_PENDING,  "it goes back into the queue, first in line" },
+    { "RUNNING",       SW_RUNNING,  NULL },
+    { "COMPLETING",    SW_RUNNING,  "it is being cleaned up" },
+    { "SIGNALING",     SW_RUNNING,  "it is being sent a signal" },
+    { "STAGE_OUT",     SW_RUNNING,  "its files are being brought out" },
+    { "UPDATE_DB",     SW_RUNNING,  "its end is being written down" },
+    { "SUSPENDED",     SW_PAUSED,   "it is suspended; its nodes may be used by others" },
+    { "STOPPED",       SW_PAUSED,   "it is stopped and keeps its nodes" },
+    { "COMPLETED",     SW_COMPLETE, NULL },
+    { "CANCELLED",     SW_CANCELED, NULL },
+    { "FAILED",        SW_ERROR,    NULL },
+    { "TIMEOUT",       SW_ERROR,    "its time limit passed" },
+    { "DEADLINE",      SW_ERROR,    "its deadline passed" },
+    { "OUT_OF_MEMORY", SW_ERROR,    "it used more memory than it asked for" },
+    { "NODE_FAIL",     SW_ERROR,    "a node failed under it" },
+    { "BOOT_FAIL",     SW_ERROR,    "its nodes did not start" },
+    { "LAUNCH_FAILED", SW_ERROR,    "its nodes could not start it" },
+    { "RECONFIG_FAIL", SW_ERROR,    "its nodes could not be made ready" },
+    { "PREEMPTED",     SW_ERROR,    "another job took its nodes" },
+    { "REVOKED",       SW_UNKNOWN,  "another cluster of the federation took it" },
+};
+
+enum sw_state slurm_state(const char *said, const char **note)
+{
+    if (note)
+        *note = NULL;
+    return sw_state_lookup(words, SW_COUNT(words), said, note);
+}
+
+static const struct {
+    const char *said, *reason;
+} ends[] = {
+    { "TIMEOUT", "time" },           { "DEADLINE", "time" },     { "OUT_OF_MEMORY", "memory" },
+    { "NODE_FAIL", "node-lost" },    { "BOOT_FAIL", "node-lost" },
+    { "LAUNCH_FAILED", "node-lost" }, { "RECONFIG_FAIL", "node-lost" },
+    { "PREEMPTED", "preempted" },    { "CANCELLED", "canceled" }, { "FAILED", "exit" },
+};
+
+const char *slurm_end_reason(const char *said)
+{
+    for (size_t i = 0; i < SW_COUNT(ends); i++)
+        if (sw_text_starts(said, ends[i].said))
+            return ends[i].reason;
+    return "";
+}
+
+/* Matched as prefixes: Slurm has dozens of QOS... and Assoc... limits. The first row that fits
+ * counts. */
+static const struct {
+    const char *said, *reason, *sentence;
+} waits[] = {
+    { "Priority", "priority", "jobs of higher priority are before it" },
+    { "Resources", "resources", "the nodes it needs are busy" },
+    { "DependencyNeverSatisfied", "dependency-failed",
+      "the job it depends on did not end as asked: it will never start" },
+    { "Dependency", "dependency", "it waits for another job" },
+    { "BeginTime", "begin-time", "its start time has not come (after a requeue: two minutes)" },
+    { "JobHeldUser", "held", "it is held by its user: `scontrol release` lets it go" },
+    { "JobHeldAdmin", "held", "it is held by an administrator" },
+    { "launch_failed_requeued_held", "held",
+      "it could not be started several times and is held: look at the node, then "
+      "`scontrol release`" },
+    { "job_requeued_in_held_state", "held", "it was put back and is held" },
+    { "QOSMax", "limit", "a limit of the quality of service is reached" },
+    { "QOSGrp", "quota", "the quality of service's share is in use" },
+    { "QOSNotAllowed", "unschedulable", "the partition does not allow this quality of service" },
+    { "AssocMax", "limit", "a limit of the account is reached" },
+    { "AssocGrp", "quota", "the account's share is in use" },
+    { "MaxMem", "unschedulable", "it asks for more memory than the limit allows" },
+    { "PartitionTimeLimit", "unschedulable", "its time is above the partition's limit" },
+    { "PartitionNodeLimit", "unschedulable", "it asks for more nodes than the partition allows" },
+    { "PartitionDown", "unschedulable", "the partition is down" },
+    { "PartitionInactive", "unschedulable", "the partition is switched off" },
+    { "PartitionConfig", "unschedulable", "the partition cannot give what it asks for" },
+    { "ReqNodeNotAvail", "resources",
+      "a node it needs is not available (down, drained or reserved)" },
+    { "NodeDown", "resources", "a node it needs is down" },
+    { "BadConstraints", "unschedulable", "no node has what it asks for" },
+    { "InvalidAccount", "unschedulable", "the account does not exist or is not yours" },
+    { "InvalidQOS", "unschedulable", "the quality of service does not exist or is not yours" },
+    { "Reservation", "reservation", "it waits for its reservation" },
+    { "Licenses", "resources", "a license it needs is in use" },
+    { "JobArrayTaskLimit", "limit", "as many tasks of the array run as it allows" },
+    { "Prolog", "node-boot", "its nodes are being prepared" },
+    { "Cleaning", "retry", "its last run is still being cleaned up" },
+    { "AccountingPolicy", "limit", "a limit of the account is reached" },
+    { "None", "queue", "it is in the queue" },
+};
+
+void slurm_waiting(const char *said, const char **reason, const char **sentence)
+{
+    for (size_t i = 0; i < SW_COUNT(waits); i++)
+        if (sw_text_starts(said, waits[i].said)) {
+            *reason = waits[i].reason;
+            *sentence = waits[i].sentence;
+            return;
+        }
+    *reason = "queue";
+    *sentence = NULL;
+}

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_submit.c - hand a plan to the cluster, at most once, in one round trip.
+ *
+ * One script checks, writes and submits. Making the folder of the attempt's records is the lock:
+ * who makes it submits; who finds it looks for the job instead, in the record inside it and in
+ * the queue by name and comment. So a repeat after a lost connection, a dead client or from another
+ * machine finds the first job. What is left of a submitter that died is taken over only when the
+ * queue has nothing of it; and should two jobs of one attempt exist after all, the batch script lets
+ * only one run.
+ *
+ * Small texts travel inside the script and are written by the shell itself, without a process for
+ * each; secrets, code and runner are its standard input. The runner is sent only when it is missing:
+ * then, and only then, there is a second round trip.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "core/runner_image.h"
+#include "plan/bundle.h"
+
+struct cargo {                     /* what goes as bytes */
+    const void *runner;
+    size_t runner_size;
+    char runner_name[64];
+    int secrets;                   /* memory file; -1: none */
+    size_t secrets_size;
+    struct sw_bundle code;
+};
+
+static void cargo_auto(struct cargo *cargo)
+{
+    if (cargo->secrets >= 0)
+        close(cargo->secrets);
+    sw_bundle_done(&cargo->code);
+}
+
+/* ---- what travels ---------------------------------------------------------------------------- */
+
+static int load_runner(struct cargo *cargo, const struct sw_plan *plan, struct sw_error *err)
+{
+    const char *arch = sw_json_str(plan->options, "arch");
+    char hash[SW_DIGEST_HEX];
+
+    if (!arch)
+        arch = "x86_64";
+    cargo->runner = sw_embedded_runner(arch, &cargo->runner_size, err);
+    if (!cargo->runner)
+        return -1;
+    sw_sha256_hex(cargo->runner, cargo->runner_size, hash);
+    snprintf(cargo->runner_name, sizeof cargo->runner_name, "slipway-runner-%s-%.16s", arch, hash);
+    return 0;
+}
+
+static int load_secrets(struct cargo *cargo, const struct sw_secrets *secrets,
+                        struct sw_error *err)
+{
+    struct stat info;
+
+    if (sw_secrets_count(secrets) == 0)
+        return 0;
+    cargo->secrets = memfd_create("slipway-secrets", MFD_CLOEXEC);
+    if (cargo->secrets < 0 || sw_secrets_send(secrets, cargo->secrets) < 0 ||
+        fstat(cargo->secrets, &info) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot hold the secrets");
+    cargo->secrets_size = (size_t)info.st_size;
+    return 0;
+}
+
+/* Packed at the first attempt; a later one runs the same code, whatever was edited since. */
+static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attempt,
+                     struct sw_error *err)
+{
+    const char *said = sw_json_str(plan->code, "root");
+    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    const struct sw_bundle_rules rules = {
+        .root = root, .include = json_object_get(plan->code, "include"),
+        .exclude = json_object_get(plan->code, "exclude") };
+
+    if (!plan->code || attempt > 1)
+        return 0;
+    return sw_bundle_select(&rules, &list, err) < 0 ||
+                   sw_bundle_pack(root, &list, &cargo->code, err) < 0 ? -1 : 0;
+}
+
+/* ---- the script -------------------------------------------------------------------------------- */
+
+static const char begin_text[] =
+    "own_umask=$(umask)\n"
+    "umask 077\n"
+    "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
+    "take() { head -c \"$1\" >\"$2.$$\" && [ \"$(wc -c <\"$2.$$\")\" -eq \"$1\" ] || "
+    "{ rm -f \"$2.$$\"; fail 'cut|the connection ended early'; }; mv \"$2.$$\" \"$2\"; }\n"
+    "[ -d \"$base\" ] || (umask 022; mkdir -p \"$base\") || fail \"base|$base cannot be made\"\n"
+    "[ -w \"$base\" ] || fail \"base|$base cannot be written\"\n"
+    "[ -d \"$base/runner\" ] || mkdir -p \"$base/specs\" \"$base/env\" \"$base/meta\" "
+    "\"$base/entrypoints\" \"$base/sbatch\" \"$base/runner\" || fail \"base|$base\"\n"
+    "[ -d \"$base/slurm-logs\" ] || (umask 022; mkdir -p \"$base/slurm-logs\" \"$base/results\") || "
+    "fail \"base|$base\"\n";
+
+static const char find_text[] =
+    "find_job() {\n"
+    "    [ ! -s \"$state/job\" ] || { read -r job <\"$state/job\"; return 0; }\n"
+    "    rows=$(squeue -h -t all -u \"$(id -un)\" -n \"$name\" -o '%F|%k') || exit 75\n"
+    "    job=$(printf '%s\\n' \"$rows\" | while IFS='|' read -r number mark; do\n"
+    "        case $mark in \"$comment\" | \"$comment \"*) echo \"$number\" ;; esac\n"
+    "    done | sort -n | head -n 1)\n"
+    "    [ -n \"$job\" ]\n"
+    "}\n"
+    "alive() {\n"
+    "    [ -s \"$state/owner\" ] || return 1\n"
+    "    read -r host pid since <\"$state/owner\"\n"
+    "    if [ \"$host\" = \"$(uname -n)\" ]; then kill -0 \"$pid\" 2>/dev/null; return; fi\n"
+    "    [ $(($(date +%s) - since)) -lt 600 ]\n"
+    "}\n"
+    "if ! mkdir \"$state\" 2>/dev/null; then\n"
+    "    [ ! -e \"$state/canceled\" ] || fail 'canceled|this attempt was canceled'\n"
+    "    tries=0\n"
+    "    until find_job; do\n"
+    "        tries=$((tries + 1))\n"
+    "        alive || break\n"
+    "        [ \"$tries\" -lt 50 ] || { echo 'another client is submitting it' >&2; exit 75; }\n"
+    "        sleep 0.2\n"
+    "    done\n"
+    "    if [ -n \"$job\" ] || find_job; then\n"
+    "        echo \"$job\" >\"$state/job\"\n"
+    "        echo \"job|$job|found\"\n"
+    "        exit 0\n"
+    "    fi\n"
+    "    mv \"$state/owner\" \"$state/owner.$$\" 2>/dev/null || [ ! -e \"$state/owner\" ] || exit 75\n"
+    "fi\n"
+    "echo \"$(uname -n) $$ $(date +%s)\" >\"$state/owner\"\n"
+    "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
+
+static const char send_text[] =
+    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
+    "SHELL=\"${SHELL-/bin/sh}\" \\\n"
+    "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
+    "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
+    "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
+    "said=$(put) || case $said in\n"
+    "*nvalid\\ account* | *ccount*required*)\n"
+    "    [ -z \"$account\" ] || refuse \"refused|$said\"\n"
+    "    account=$(sacctmgr -nP show assoc where user=\"$(id -un)\" format=account | head -n 1)\n"
+    "    [ -n \"$account\" ] || refuse \"refused|$said\"\n"
+    "    said=$(put --account=\"$account\") || refuse \"refused|$said\" ;;\n"
+    "*'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*)\n"
+    "    printf '%s\\n' \"$said\" >&2; exit 75 ;;\n"
+    "*) refuse \"refused|$said\" ;;\n"
+    "esac\n"
+    "job=$(printf '%s\\n' \"$said\" | sed -n 's/^\\([0-9][0-9]*\\).*/\\1/p' | tail -n 1)\n"
+    "[ -n \"$job\" ] || { printf '%s\\n' \"$said\" >&2; exit 75; }\n"
+    "echo \"$job\" >\"$state/job\"\n"
+    "echo \"job|$job|new\"\n";
+
+/* Does any of the partitions allow so many minutes? */
+static const char limit_text[] =
+    "minutes() {\n"
+    "    case $1 in *-*) rest=${1#*-}; echo $((${1%%-*} * 1440 + ${rest%%:*} * 60)); return ;; esac\n"
+    "    case $1 in infinite | unlimited) echo 999999999 ;;\n"
+    "    *:*:*) rest=${1#*:}; hours=${1%%:*}; rest=${rest%%:*}\n"
+    "        echo $((${hours#0} * 60 + ${rest#0})) ;;\n"
+    "    *:*) rest=${1%%:*}; echo $((${rest#0})) ;; *) echo 999999999 ;; esac\n"
+    "}\n"
+    "rows=$(sinfo -h ${partition:+-p \"$partition\"} -o '%P|%l' | sort -u) || exit 75\n"
+    "over= fits=\n"
+    "while IFS='|' read -r part limit; do\n"
+    "    [ -n \"$part\" ] || continue\n"
+    "    case $partition$part in *\\*) part=${part%\\*} ;; \"$part\") continue ;; esac\n"
+    "    if [ \"$(minutes \"$limit\")\" -ge \"$asked\" ]; then fits=1; else over=\"$part|$limit\"; fi\n"
+    "done <<ROWS\n$rows\nROWS\n"
+    "[ -n \"$fits\" ] || [ -z \"$over\" ] || fail \"limit|$over\"\n";
+
+static void add_checks(struct sw_buf *out, const struct sw_plan *plan)
+{
+    size_t i;
+    json_t *entry;
+
+    if (!sw_json_bool(plan->options, "check", true))
+        return;
+    sw_buf_add(out, "missing=\n");
+    json_array_foreach(plan->inputs, i, entry) {
+        const char *from = sw_json_str(entry, "from");
+
+        if (from && sw_text_starts(from, "lustre://"))
+            from += strlen("lustre://");
+        if (!from || from[0] != '/')
+            continue;
+        sw_buf_add(out, "[ -e ");
+        sw_buf_add_quoted(out, from);
+        sw_buf_add(out, " ] || missing=\"$missing \"");
+        sw_buf_add_quoted(out, from);
+        sw_buf_add_char(out, '\n');
+    }
+    sw_buf_add(out, "[ -z \"$missing\" ] || fail \"missing|${missing# }\"\n");
+    sw_buf_add(out, limit_text);
+}
+
+/* Written by the shell itself: printf is no process. */
+static void add_file(struct sw_buf *out, const char *path, const char *text)
+{
+    sw_buf_add(out, "printf '%s' ");
+    sw_buf_add_quoted(out, text);
+    sw_buf_add(out, " >");
+    sw_buf_add_quoted(out, path);
+    sw_buf_add(out, " || refuse 'base|a file cannot be written'\n");
+}
+
+static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *letter = slurm_letter(job, err);
+    sw_auto(json) json_t *document = letter ? sw_payload_to_json(letter) : NULL;
+    sw_auto(json) json_t *specs = sw_plan_to_json(job->plan), *env = slurm_environment(job);
+    sw_autofree char *letter_text = document ? sw_json_dump(document) : NULL;
+    sw_autofree char *specs_text = NULL, *env_text = sw_json_dump(env);
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, entrypoint = SW_BUF_INIT;
+
+    if (!letter || slurm_batch(&batch, job, err) < 0)
+        return -1;
+    slurm_entrypoint(&entrypoint, job);
+    json_object_set_new(specs, "results_dir", sw_json_text(job->names->results));
+    specs_text = sw_json_dump(specs);
+    add_file(out, job->names->specs, specs_text);
+    add_file(out, job->names->env, env_text);
+    add_file(out, job->names->letter, letter_text);
+    add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
+    add_file(out, job->names->sbatch, sw_buf_text(&batch));
+    return 0;
+}
+
+static void add_meta(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_auto(json) json_t *meta = sw_json_object(
+        SW_INT("version", 1), SW_STR("job_id", job->plan->job_id), SW_INT("attempt", job->attempt),
+        SW_STR("job_name", job->names->job_name), SW_STR("job_dir", job->names->base),
+        SW_STR("log_dir", job->names->logs), SW_STR("results_dir", job->names->results),
+        SW_STR_OPT("image", job->plan->image), SW_INT("nodes", job->shape->nodes),
+        SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));
+    sw_autofree char *text = sw_json_dump(meta);
+    sw_autofree char *beside = sw_format("%s.new", job->names->meta);
+
+    add_file(out, beside, text);
+    sw_buf_add(out, "mv ");
+    sw_buf_add_quoted(out, beside);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_quoted(out, job->names->meta);
+    sw_buf_add_char(out, '\n');
+}
+
+static void add_cargo(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo)
+{
+    if (cargo->secrets >= 0)
+        sw_buf_addf(out, "take %zu \"$secrets\"\n", cargo->secrets_size);
+    if (!job->plan->code)
+        return;
+    slurm_set(out, "code", job->names->code);
+    if (cargo->code.bytes)
+        sw_buf_addf(out, "take %zu \"$code\"\n", cargo->code.length);
+    else
+        sw_buf_add(out, "[ -s \"$code\" ] || refuse 'refused|the code of the first attempt is "
+                        "gone'\n");
+}
+
+static int make_script(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo,
+                       bool with_runner, struct sw_error *err)
+{
+    const struct slurm_names *names = job->names;
+    sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
+
+    sw_buf_add(out, SLURM_ENVIRONMENT);
+    slurm_set(out, "base", names->base);
+    slurm_set(out, "state", names->state);
+    slurm_set(out, "logs", names->logs);
+    slurm_set(out, "results", names->results);
+    slurm_set(out, "secrets", names->secrets);
+    slurm_set(out, "sbatch", names->sbatch);
+    slurm_set(out, "name", names->job_name);
+    slurm_set(out, "comment", names->comment);
+    slurm_set(out, "runner", job->runner);
+    slurm_set(out, "partition", partition);
+    slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
+    sw_buf_addf(out, "asked=%lld\njob=\n", (long long)job->shape->limit_minutes);
+    sw_buf_add(out, begin_text);
+    if (with_runner)
+        sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner_size);
+    else
+        sw_buf_add(out, "[ -x \"$runner\" ] || { echo 'need|runner'; exit 0; }\n");
+    add_checks(out, job->plan);
+    sw_buf_add(out, find_text);
+    add_cargo(out, job, cargo);
+    sw_buf_add(out, "(umask 022; mkdir -p \"$logs\" \"$results\") || refuse \"base|$logs\"\n");
+    if (add_files(out, job, err) < 0)
+        return -1;
+    add_meta(out, job);
+    sw_buf_add(out, send_text);
+    return 0;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------- */
+
+static const struct refusal {
+    const char *word;
+    enum sw_code code;
+    const char *message, *hint;
+} refusals[] = {
+    { "missing", SW_E_SPEC, "the cluster does not have: ",
+      "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
+    { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
+      "ask for less `time:` and go on from a checkpoint, or name another partition" },
+    { "base", SW_E_REFUSED, "the job's folder: ",
+      "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
+    { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
+    { "refused", SW_E_REFUSED, "Slurm refused the job: ",
+      "see the message; `slipway inventory -p slurm` shows partitions and limits" },
+    { "cut", SW_E_UNREACHABLE, "", "" },
+};
+
+/* The last line "word|text" of what the script said on its standard error. */
+static int explain(const char *said, struct sw_error *err)
+{
+    for (size_t i = 0; i < SW_COUNT(refusals); i++) {
+        const char *at = strstr(said, refusals[i].word);
+        sw_autofree char *text = NULL;
+
+        while (at && (at[strlen(refusals[i].word)] != '|' || (at > said && at[-1] != '\n')))
+            at = strstr(at + 1, refusals[i].word);
+        if (!at)
+            continue;
+        text = sw_strdup(at + strlen(refusals[i].word) + 1);
+        for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--)
+            text[end - 1] = '\0';
+        for (char *bar = text; (bar = strchr(bar, '|'));)
+            *bar = ' ';
+        sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, text);
+        return sw_hint(err, "%s", refusals[i].hint);
+    }
+    return sw_fail(err, SW_E_REFUSED, "the login node could not do it: %.500s", said);
+}
+
+static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
+                         const struct slurm_job *job, const char *number)
+{
+    snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", number);
+    receipt->details = sw_json_object(
+        SW_STR("slurm_job_id", number), SW_STR("job_name", job->names->job_name),
+        SW_STR("base_dir", job->names->base), SW_STR("job_dir", job->names->base),
+        SW_STR("log_dir", job->names->logs),
+        SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
+        SW_INT("nodes", job->shape->nodes), SW_STR("hostname", sw_ssh_host(link->ssh)));
+    receipt->results_dir = sw_strdup(job->names->results);
+}
+
+/* 1: the runner is missing there. */
+static int send_once(struct sw_link *link, const struct slurm_job *job, const struct cargo *cargo,
+                     bool with_runner, struct sw_receipt *receipt, struct sw_error *err)
+{
+    const struct sw_ssh_piece all[] = {
+        { .bytes = cargo->runner, .length = with_runner ? cargo->runner_size : 0, .fd = -1 },
+        { .length = cargo->secrets_size, .fd = cargo->secrets },
+        { .bytes = cargo->code.bytes ? cargo->code.bytes : "", .length = cargo->code.length,
+          .fd = -1 },
+    };
+    struct sw_ssh_piece pieces[SW_COUNT(all)];
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    char number[SLURM_ID_ROOM];
+    size_t count = 0;
+
+    for (size_t i = 0; i < SW_COUNT(all); i++)
+        if (all[i].length)
+            pieces[count++] = all[i];
+    if (make_script(&script, job, cargo, with_runner, err) < 0)
+        return -1;
+    if (slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
+        return -1;
+    if (reply.exit_code == 0 && sw_text_starts(sw_buf_text(&reply.output), "need|runner"))
+        return 1;
+    if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
+        fill_receipt(receipt, link, job, number);
+        return 0;
+    }
+    return explain(sw_buf_text(&reply.errors), err);
+}
+
+/* A round trip of its own, and only for jobs with mounts: a clone may take minutes. */
+static int stage_mounts(struct sw_link *link, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (json_array_size(job->plan->mounts) == 0)
+        return 0;
+    if (slurm_mounts_script(&script, job, err) < 0 ||
+        slurm_ask_patiently(link, sw_buf_text(&script), &reply, err) < 0)
+        return -1;
+    if (reply.exit_code == 0)
+        return 0;
+    sw_fail(err, SW_E_SPEC, "a mount cannot be had: %.400s", sw_buf_text(&reply.errors));
+    return sw_hint(err, "sources are paths of the cluster, or repositories that its login host can "
+                        "read; nothing was submitted");
+}
+
+int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                 struct sw_error *err)
+{
+    const char *base = slurm_base(link, plan->options, err);
+    __attribute__((cleanup(cargo_auto))) struct cargo cargo = { .secrets = -1 };
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_autofree char *runner = NULL;
+    struct slurm_shape shape;
+    struct slurm_job job;
+    int result;
+
+    if (!base || slurm_shape_of(plan, &shape, err) < 0 || load_runner(&cargo, plan, err) < 0 ||
+        load_secrets(&cargo, secrets, err) < 0 || load_code(&cargo, plan, attempt, err) < 0)
+        return -1;
+    slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, attempt);
+    runner = sw_format("%s/runner/%s", base, cargo.runner_name);
+    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
+                              .runner = runner };
+    if (stage_mounts(link, &job, err) < 0)
+        return -1;
+    result = send_once(link, &job, &cargo, false, receipt, err);
+    if (result == 1)
+        result = send_once(link, &job, &cargo, true, receipt, err);
+    if (result == 1)
+        return sw_fail(err, SW_E_REFUSED, "the runner cannot be kept in '%s/runner'", base);
+    return result;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_task.c - what every task runs: the entrypoint, its environment and the letter to the runner.
+ *
+ * The rank is found inside the task: on the batch host SLURM_NODEID is 0 for everybody. Frameworks
+ * that start their own workers must not believe that Slurm started them, so the variables by which
+ * they would are taken away; SLURM_NODEID stays. The first rank that fails makes a link, which only
+ * one can make: so the clocks of the nodes need not agree on who was first.
+ *
+ * Pure.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "core/command.h"
+#include "plan/entrypoint.h"
+#include "plan/paths.h"
+
+static const struct {
+    const char *name, *value;
+} defaults[] = {
+    { "NCCL_DEBUG", "INFO" },
+    { "LOGLEVEL", "INFO" },
+    { "PYTHONNOUSERSITE", "1" },
+    { "PYTHONDONTWRITEBYTECODE", "1" },
+};
+
+json_t *slurm_environment(const struct slurm_job *job)
+{
+    json_t *env = job->plan->env ? json_deep_copy(job->plan->env) : json_object();
+    sw_autofree char *results = sw_format("%s/results", job->names->base);
+
+    for (size_t i = 0; i < SW_COUNT(defaults); i++)
+        if (!json_object_get(env, defaults[i].name))
+            json_object_set_new(env, defaults[i].name, json_string(defaults[i].value));
+    if (!json_object_get(env, "HF_HOME"))
+        json_object_set_new(env, "HF_HOME",
+                            json_sprintf("%s/.cache/huggingface", job->names->base));
+    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
+    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
+    return env;
+}
+
+/* "slurm://host/path" in values is "/host/path" there (contract 4.3.4). */
+static json_t *paths_of(const json_t *entries, const char *key)
+{
+    json_t *all = json_deep_copy(entries), *entry;
+    size_t i;
+
+    json_array_foreach(all, i, entry) {
+        const char *from = sw_json_str(entry, key);
+
+        if (from && sw_text_starts(from, "slurm://"))
+            json_object_set_new(entry, key, json_sprintf("/%s", from + strlen("slurm://") +
+                                                         (from[strlen("slurm://")] == '/')));
+        else if (from && sw_text_starts(from, "lustre:///"))
+            json_object_set_new(entry, key, sw_json_text(from + strlen("lustre://")));
+    }
+    return all;
+}
+
+static char *one_line(const json_t *argv)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(argv, i, word) {
+        if (i)
+            sw_buf_add_char(&out, ' ');
+        sw_buf_add_quoted(&out, json_string_value(word));
+    }
+    return sw_buf_steal(&out);
+}
+
+static void use_torchrun(struct sw_payload *letter, const struct slurm_shape *shape)
+{
+    sw_autofree char *plain = letter->command ? sw_strdup(letter->command)
+                                              : one_line(letter->argv);
+    char *wrapped = sw_command_torchrun(plain, shape->nodes, shape->gpus > 0 ? shape->gpus : 1);
+
+    if (!wrapped)
+        return;
+    free(letter->command);
+    json_decref(sw_take(letter->argv));
+    letter->command = wrapped;
+}
+
+static bool in_container(const struct sw_plan *plan)
+{
+    return plan->image && !sw_text_same(sw_json_str(plan->options, "container"), "none");
+}
+
+static json_t *mapped_paths(const struct sw_paths *paths, json_t *entries)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+
+        if (path && sw_paths_of(paths, path))
+            json_object_set_new(entry, "path", sw_json_text(sw_paths_of(paths, path)));
+    }
+    return entries;
+}
+
+static void replace(json_t **place, json_t *value)
+{
+    json_decref(*place);
+    *place = value;
+}
+
+/* Without a container `/data` and `/results` are not ours to make on a node: they become folders
+ * of the job, as on the local platform. */
+static void use_own_folders(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_new(job->plan->inputs, job->plan->outputs, job->names->work, job->names->results);
+    const char *dir = sw_json_str(letter->checkpoint, "dir");
+
+    letter->work_dir = sw_strdup(job->names->work);
+    mapped_paths(paths, letter->inputs);
+    replace(&letter->outputs, mapped_paths(paths, json_deep_copy(letter->outputs)));
+    replace(&letter->env, sw_paths_document(paths, letter->env));
+    if (letter->config)
+        replace(&letter->config, sw_paths_document(paths, letter->config));
+    if (letter->argv)
+        replace(&letter->argv, sw_paths_document(paths, letter->argv));
+    if (letter->command) {
+        char *command = sw_paths_command(paths, letter->command);
+
+        free(letter->command);
+        letter->command = command;
+    }
+    if (dir) {
+        sw_autofree char *own = sw_paths_value(paths, dir);
+
+        replace(&letter->checkpoint, json_deep_copy(letter->checkpoint));
+        json_object_set_new(letter->checkpoint, "dir", sw_json_text(own));
+    }
+}
+
+struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *letter = sw_entrypoint_payload(job->plan, err);
+
+    if (!letter)
+        return NULL;
+    json_decref(letter->env);
+    letter->env = slurm_environment(job);
+    letter->redact = true;
+    json_decref(letter->inputs);
+    letter->inputs = paths_of(job->plan->inputs, "from");
+    if (job->plan->code) {
+        json_decref(letter->code);
+        letter->code = sw_json_object(SW_STR("archive", job->names->code));
+    }
+    if (!in_container(job->plan))
+        use_own_folders(letter, job);
+    if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
+        use_torchrun(letter, job->shape);
+    return sw_take(letter);
+}
+
+/* ---- the entrypoint ------------------------------------------------------------------------------ */
+
+static const char rank_text[] =
+    "NODE_RANK=${SLURM_NODEID:?this runs in a task of Slurm}\n"
+    "export NODE_RANK\n"
+    "slipway_name=$slipway_rank\n"
+    "[ \"$slipway_rank\" != 0 ] || slipway_name=main\n"
+    "exec >>\"$slipway_logs/$slipway_name${slipway_task:+.$slipway_task}.out\" 2>&1\n"
+    "slipway_report=$slipway_own/rank-$slipway_rank.json\n";
+
+/* With `launcher: mpi` every task is a process of the user's, and needs what Slurm says. */
+static const char alone_text[] =
+    "export SLURM_JOB_NAME=bash\n"
+    "unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \\\n"
+    "    RANK LOCAL_RANK GROUP_RANK\n";
+
+/* What ran away from the command has our mark in its environment; where Slurm tracks processes by
+ * cgroups there is nothing left to find. */
+static const char run_text[] =
+    "export SLIPWAY_TASK=\"$SLURM_JOB_ID.$slipway_rank\"\n"
+    "slipway_sweep() {\n"
+    "    for slipway_file in $(grep -lszxF \"SLIPWAY_TASK=$SLIPWAY_TASK\" /proc/[0-9]*/environ 2>&-); do\n"
+    "        slipway_file=${slipway_file#/proc/}\n"
+    "        kill -KILL \"${slipway_file%/environ}\" 2>&-\n"
+    "    done\n"
+    "}\n"
+    "slipway_child=\n"
+    "trap '[ -z \"$slipway_child\" ] || kill -TERM \"$slipway_child\" 2>&-' TERM INT\n"
+    "trap '[ -z \"$slipway_child\" ] || kill -USR1 \"$slipway_child\" 2>&-' USR1\n"
+    "if [ -f \"$slipway_secrets\" ]; then\n"
+    "    \"$slipway_runner\" all --report \"$slipway_report\" --secrets-fd 3 \"$slipway_letter\" "
+    "3<\"$slipway_secrets\" &\n"
+    "else\n"
+    "    \"$slipway_runner\" all --report \"$slipway_report\" \"$slipway_letter\" &\n"
+    "fi\n"
+    "slipway_child=$!\n"
+    "while :; do\n"
+    "    wait \"$slipway_child\"\n"
+    "    slipway_code=$?\n"
+    "    kill -0 \"$slipway_child\" 2>&- || break\n"
+    "done\n"
+    "slipway_sweep\n"
+    "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
+    "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
+    "exit \"$slipway_code\"\n";
+
+static void add_cosmos(struct sw_buf *out, const struct slurm_job *job)
+{
+    const json_t *cosmos = json_object_get(job->plan->options, "cosmos");
+    long long policy = sw_json_int(cosmos, "policy_nodes", 1);
+
+    if (!json_is_object(cosmos))
+        return;
+    sw_buf_addf(out,
+        "export COSMOS_POLICY_NODES=%lld COSMOS_ROLLOUT_NODES=%lld\n"
+        "export COSMOS_CONTROLLER_HOST=$MASTER_ADDR COSMOS_CONTROLLER_PORT=%lld\n"
+        "if [ \"$NODE_RANK\" -lt %lld ]; then\n"
+        "    COSMOS_ROLE=policy COSMOS_ROLE_RANK=$NODE_RANK\n"
+        "else\n"
+        "    COSMOS_ROLE=rollout COSMOS_ROLE_RANK=$((NODE_RANK - %lld))\n"
+        "fi\n"
+        "COSMOS_CONTROLLER=$([ \"$NODE_RANK\" = 0 ] && echo 1 || echo 0)\n"
+        "export COSMOS_ROLE COSMOS_ROLE_RANK COSMOS_CONTROLLER\n",
+        policy, (long long)job->shape->nodes - policy,
+        (long long)sw_json_int(cosmos, "controller_port", 8082), policy, policy);
+}
+
+void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_autofree char *root = sw_format("%s/results", job->names->base);
+
+    sw_buf_addf(out, "#!/bin/sh\n# Job %s: what each task runs. Made by slipway.\n",
+                job->plan->job_id);
+    slurm_set(out, "slipway_runner", job->runner);
+    slurm_set(out, "slipway_letter", job->names->letter);
+    slurm_set(out, "slipway_secrets", job->names->secrets);
+    sw_buf_add(out, job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
+                                                           : "slipway_rank=$SLURM_NODEID\n");
+    sw_buf_add(out, rank_text);
+    sw_buf_add(out, "TAO_RESULTS_ROOT=");
+    sw_buf_add_quoted(out, root);
+    if (sw_json_str(job->plan->options, "array"))
+        sw_buf_addf(out, "/%s/task-$slipway_task\nmkdir -p \"$TAO_RESULTS_ROOT/%s\"",
+                    job->plan->job_id, job->plan->job_id);
+    sw_buf_add(out, "\nexport TAO_RESULTS_ROOT\n");
+    if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
+        sw_buf_add(out, alone_text);
+    add_cosmos(out, job);
+    sw_buf_add(out, run_text);
+}

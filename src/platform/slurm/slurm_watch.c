@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_watch.c - look at all jobs in one round trip: one squeue, and one sacct for those it forgot.
+ *
+ * The script reads which jobs on its standard input and answers in lines, a letter first:
+ *     J|index|number      which Slurm job it is, by our own record
+ *     E|index|record      our script's last word
+ *     C|index             a cancel was asked for
+ *     L|index             its submitter may still be at work
+ *     M|time|path         when a log last grew
+ *     Q|..., A|...        rows of squeue and sacct
+ *     N|                  accounting could not be asked
+ * Everything in it but squeue and sacct is done by the shell itself, so that five hundred jobs cost
+ * about what one costs. Slurm not answering says nothing about jobs: then nothing changes.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+static const char look_text[] =
+    "numbers= blind= done=' ' files=\n"
+    "while read -r index number state log; do\n"
+    "    if [ -s \"$state/job\" ]; then read -r number <\"$state/job\"; echo \"J|$index|$number\"; fi\n"
+    "    if [ -f \"$state/exit\" ]; then\n"
+    "        read -r record <\"$state/exit\"; echo \"E|$index|$record\"; done=\"$done$number \"\n"
+    "    fi\n"
+    "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
+    "    [ \"$log\" = - ] || files=\"$files $log\"\n"
+    "    if [ \"$number\" != 0 ]; then numbers=\"$numbers,$number\"; continue; fi\n"
+    "    blind=1\n"
+    "    [ -s \"$state/owner\" ] || continue\n"
+    "    read -r host pid since <\"$state/owner\"\n"
+    "    if [ \"$host\" = \"$(uname -n)\" ]; then\n"
+    "        ! kill -0 \"$pid\" 2>/dev/null || echo \"L|$index\"\n"
+    "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$index\"; fi\n"
+    "done\n"
+    "[ -z \"$files\" ] || stat -c 'M|%Y|%n' $files 2>/dev/null\n"
+    "if [ -n \"$blind\" ]; then set -- -u \"$(id -un)\"; else set -- -j \"${numbers#,}\"; fi\n"
+    "rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
+    "*'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
+    "printf '%s\\n' \"$rows\"\n"
+    "live=' ' over=' '\n"
+    "while IFS='|' read -r letter id word rest; do\n"
+    "    id=${id%%[_+]*}\n"
+    "    case $word in\n"
+    "    COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED)\n"
+    "        over=\"$over$id \" ;;\n"
+    "    *) live=\"$live$id \" ;;\n"
+    "    esac\n"
+    "done <<ROWS\n$rows\nROWS\n"
+    "past=\n"
+    "IFS=,\n"
+    "for number in $numbers; do\n"
+    "    case $live in *\" $number \"*) continue ;; esac\n"
+    "    case $done in *\" $number \"*) case $over in *\" $number \"*) continue ;; esac ;; esac\n"
+    "    past=\"$past,$number\"\n"
+    "done\n"
+    "unset IFS\n"
+    "past=${past#,}; past=${past#,}\n"
+    "[ -n \"$past\" ] || exit 0\n"
+    "rows=$(sacct -n -P -j \"$past\" --format=" SLURM_SACCT_FORMAT " 2>&1) || {\n"
+    "    case $rows in *disabled*) ;; *) echo 'N|' ;; esac\n"
+    "    rows=\n"
+    "}\n"
+    "[ -z \"$rows\" ] || printf '%s\\n' \"$rows\" | sed 's/^/A|/'\n";
+
+struct memory {                    /* what is known about each job besides the rows; by index */
+    int64_t *numbers;
+    json_t **exits;
+    bool *canceled, *busy;
+    int64_t *grown_ms;
+    struct slurm_live *live;
+    struct slurm_past *past;
+    size_t live_count, past_count, live_room, past_room;
+    bool no_accounting;
+    size_t count;
+};
+
+static void memory_init(struct memory *memory, size_t count)
+{
+    *memory = (struct memory){
+        .numbers = sw_alloc((count + 1) * sizeof *memory->numbers),
+        .exits = sw_alloc((count + 1) * sizeof *memory->exits),
+        .canceled = sw_alloc(count + 1), .busy = sw_alloc(count + 1),
+        .grown_ms = sw_alloc((count + 1) * sizeof *memory->grown_ms), .count = count,
+    };
+}
+
+static void memory_auto(struct memory *memory)
+{
+    for (size_t i = 0; i < memory->count; i++)
+        json_decref(memory->exits[i]);
+    free(memory->numbers);
+    free(memory->exits);
+    free(memory->canceled);
+    free(memory->busy);
+    free(memory->grown_ms);
+    free(memory->live);
+    free(memory->past);
+}
+
+static void add_live(struct memory *memory, char *line)
+{
+    if (memory->live_count == memory->live_room) {
+        memory->live_room = memory->live_room ? memory->live_room * 2 : 64;
+        memory->live = sw_realloc_array(memory->live, memory->live_room, sizeof *memory->live);
+    }
+    memory->live_count += slurm_squeue_line(line, &memory->live[memory->live_count]);
+}
+
+static void add_past(struct memory *memory, char *line)
+{
+    if (memory->past_count == memory->past_room) {
+        memory->past_room = memory->past_room ? memory->past_room * 2 : 64;
+        memory->past = sw_realloc_array(memory->past, memory->past_room, sizeof *memory->past);
+    }
+    memory->past_count += slurm_sacct_line(line, &memory->past[memory->past_count]);
+}
+
+/* "INDEX" or "INDEX|rest". */
+static char *indexed(char *text, size_t count, size_t *index)
+{
+    char *end = NULL;
+    unsigned long long number = strtoull(text, &end, 10);
+
+    if (end == text || number >= count || (*end && *end != '|'))
+        return NULL;
+    *index = (size_t)number;
+    return *end ? end + 1 : end;
+}
+
+static void note_growth(struct memory *memory, char *text, const char *const *logs)
+{
+    char *path = strchr(text, '|');
+
+    if (!path)
+        return;
+    *path++ = '\0';
+    for (size_t i = 0; i < memory->count; i++)
+        if (logs[i] && strcmp(logs[i], path) == 0)
+            memory->grown_ms[i] = slurm_when(text);
+}
+
+static void remember(struct memory *memory, char *line, const char *const *logs)
+{
+    char letter = line[0];
+    size_t index = 0;
+    char *rest;
+
+    if (!letter || line[1] != '|')
+        return;
+    line += 2;
+    if (letter == 'Q') {
+        add_live(memory, line);
+    } else if (letter == 'A') {
+        add_past(memory, line);
+    } else if (letter == 'N') {
+        memory->no_accounting = true;
+    } else if (letter == 'M') {
+        note_growth(memory, line, logs);
+    } else if ((rest = indexed(line, memory->count, &index))) {
+        if (letter == 'J')
+            memory->numbers[index] = strtoll(rest, NULL, 10);
+        else if (letter == 'C')
+            memory->canceled[index] = true;
+        else if (letter == 'L')
+            memory->busy[index] = true;
+        else if (letter == 'E' && !memory->exits[index])
+            memory->exits[index] = sw_json_parse(rest, strlen(rest), "exit record", NULL);
+    }
+}
+
+/* ---- one job ------------------------------------------------------------------------------------ */
+
+static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
+{
+    sw_autofree char *comment = slurm_comment(seen->job.id, seen->job.attempt);
+    const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
+                                           memory->past_count };
+    const struct slurm_known known = { .slurm_id = memory->numbers[i], .comment = comment,
+                                       .exit = memory->exits[i], .canceled = memory->canceled[i],
+                                       .now_ms = now_ms };
+
+    if (slurm_seen(&answers, &known, seen)) {
+        seen->last_output_ms = memory->grown_ms[i];
+        return;
+    }
+    if (memory->canceled[i] && !known.slurm_id) {
+        seen->presence = SW_PRESENT;
+        seen->state = SW_CANCELED;
+        snprintf(seen->reason, sizeof seen->reason, "canceled");
+        snprintf(seen->message, sizeof seen->message, "canceled before it was submitted");
+        return;
+    }
+    seen->presence = memory->busy[i] || (known.slurm_id && memory->no_accounting) ? SW_UNSEEN
+                                                                                 : SW_ABSENT;
+}
+
+static bool is_guarded(const struct sw_jobref *job)
+{
+    return sw_json_str(json_object_get(job->plan, "guard"), "no_output") != NULL;
+}
+
+/* One line for each job; the numbers it is known by so far. */
+static int ask_for(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+                   struct memory *memory, char **logs, struct sw_buf *lines, struct sw_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        sw_auto(slurm_names) struct slurm_names names = { 0 };
+        const char *known = jobs[i].job.remote_id;
+
+        if (slurm_names_of(link, &jobs[i].job, &names, err) < 0)
+            return -1;
+        memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
+        logs[i] = is_guarded(&jobs[i].job) ? sw_format("%s/main.out", names.logs) : NULL;
+        sw_buf_addf(lines, "%zu %lld %s %s\n", i, (long long)memory->numbers[i], names.state,
+                    logs[i] ? logs[i] : "-");
+    }
+    return 0;
+}
+
+static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+                struct memory *memory, char **logs, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf lines = SW_BUF_INIT, script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    int64_t now_ms;
+    char *rest;
+
+    if (ask_for(link, jobs, count, memory, logs, &lines, err) < 0)
+        return -1;
+    sw_buf_add(&script, SLURM_ENVIRONMENT);
+    sw_buf_add(&script, look_text);
+    if (slurm_ask(link, script.data,
+                  &(struct sw_ssh_piece){ .bytes = lines.data, .length = lines.length, .fd = -1 },
+                  1, true, &reply, err) < 0)
+        return -1;
+    if (reply.exit_code != 0)
+        return sw_fail(err, SW_E_UNREACHABLE, "the login node could not ask Slurm: %.500s",
+                       sw_buf_text(&reply.errors));
+    rest = reply.output.data;
+    for (char *line; (line = strsep(&rest, "\n"));)
+        remember(memory, line, (const char *const *)logs);
+    now_ms = sw_now_ms();
+    for (size_t i = 0; i < count; i++)
+        judge(memory, i, &jobs[i], now_ms);
+    return 0;
+}
+
+int slurm_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
+{
+    __attribute__((cleanup(memory_auto))) struct memory memory;
+    sw_autofree char **logs = sw_alloc((count + 1) * sizeof *logs);
+    int result;
+
+    memory_init(&memory, count);
+    if (count == 0)
+        return 0;
+    result = look(link, jobs, count, &memory, logs, err);
+    for (size_t i = 0; i < count; i++)
+        free(logs[i]);
+    return result;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verdict.c - `slipway-runner verdict`: what a failure was, judged where it happened.
+ *
+ *     slipway-runner verdict --exit 1 [--reason WORD] [--gpus N] [--on CAUSES] [--log FILE:FROM]...
+ *
+ * Where a platform's own script has to decide whether to try again, no client may be running; the
+ * rules are diagnose/'s own, so client and script cannot disagree (docs/decisions/0027). One line
+ * comes out: AGAIN CLASS CAUSE RULE NODE, with `again` or `never`, and `-` for what is not known.
+ */
+#include "runner/runner.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "core/sighting.h"
+#include "diagnose/diagnose.h"
+
+enum { TAIL_BYTES = 32 * 1024 };
+
+struct question {
+    struct sw_evidence evidence;
+    struct sw_buf log;
+    json_t *on;                   /* NULL: as the rules say */
+};
+
+/* ---- what is asked ------------------------------------------------------------------------ */
+
+static int take_exit(struct question *question, const char *value)
+{
+    question->evidence.exit_code = atoi(value);
+    return 0;
+}
+
+static int take_reason(struct question *question, const char *value)
+{
+    snprintf(question->evidence.reason, sizeof question->evidence.reason, "%s", value);
+    return 0;
+}
+
+static int take_gpus(struct question *question, const char *value)
+{
+    return json_object_set_new(question->evidence.facts, "gpus_requested",
+                               json_integer(atoi(value)));
+}
+
+/* "node,gpu"; empty: as the rules say. */
+static int take_on(struct question *question, const char *value)
+{
+    if (!*value)
+        return 0;
+    json_decref(question->on);
+    question->on = json_array();
+    while (*value) {
+        size_t length = strcspn(value, ",");
+
+        json_array_append_new(question->on, json_stringn(value, length));
+        value += length + (value[length] == ',');
+    }
+    return 0;
+}
+
+/* The end of a file, from the byte on where this attempt began to write. A log that is not there
+ * has said nothing. */
+static int take_log(struct question *question, const char *value)
+{
+    const char *colon = strrchr(value, ':');
+    sw_autofree char *path = sw_strndup(value, colon ? (size_t)(colon - value) : strlen(value));
+    off_t from = colon ? (off_t)atoll(colon + 1) : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
+
+    if (fd >= 0 && fstat(fd, &info) == 0) {
+        char *room = sw_buf_reserve(&question->log, TAIL_BYTES + 1);
+        ssize_t got;
+
+        if (info.st_size - from > TAIL_BYTES)
+            from = info.st_size - TAIL_BYTES;
+        got = pread(fd, room, TAIL_BYTES, from);
+        for (ssize_t i = 0; i < got; i++)
+            if (room[i] == '\0')
+                room[i] = ' ';
+        if (got > 0)
+            question->log.length += (size_t)got;
+        room[got > 0 ? got : 0] = '\0';
+        sw_buf_add_char(&question->log, '\n');
+    }
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*take)(struct question *question, const char *value);
+} words[] = {
+    { "--exit", take_exit }, { "--reason", take_reason }, { "--gpus", take_gpus },
+    { "--on", take_on },     { "--log", take_log },
+};
+
+static int read_question(int argc, char **argv, struct question *question)
+{
+    for (int i = 2; i < argc; i += 2) {
+        size_t w = 0;
+
+        while (w < SW_COUNT(words) && strcmp(words[w].name, argv[i]) != 0)
+            w++;
+        if (w == SW_COUNT(words) || i + 1 == argc || words[w].take(question, argv[i + 1]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- which node failed first -------------------------------------------------------------- */
+
+/* srun names the node of the task that ended first: "srun: error: n2: task 1: Exited ...", or
+ * "srun: error: Node failure on n2". Owned; NULL: nobody said, or it was several at once. */
+static char *node_in(const char *line)
+{
+    static const char task[] = "srun: error: ", lost[] = "srun: error: Node failure on ";
+    const char *name;
+    size_t length;
+
+    if (sw_text_starts(line, lost)) {
+        name = line + strlen(lost);
+        length = strcspn(name, " \r\n");
+    } else if (sw_text_starts(line, task)) {
+        name = line + strlen(task);
+        length = strcspn(name, " :\r\n");
+        if (!sw_text_starts(name + length, ": task"))
+            return NULL;
+    } else {
+        return NULL;
+    }
+    return length > 0 && length < 128 && !memchr(name, '[', length) && !memchr(name, ',', length) &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") >= length
+        ? sw_strndup(name, length) : NULL;
+}
+
+char *runner_failed_node(const char *log)
+{
+    for (const char *line = log; *line;) {
+        char *node = node_in(line);
+        const char *end = strchr(line, '\n');
+
+        if (node)
+            return node;
+        line = end ? end + 1 : "";
+    }
+    return NULL;
+}
+
+/* ---- the answer --------------------------------------------------------------------------- */
+
+int runner_verdict(int argc, char **argv)
+{
+    struct question question = { .evidence = { .state = SW_ERROR, .reason = "exit",
+                                               .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
+                                               .facts = json_object() } };
+    sw_auto(json) json_t *verdict = NULL;
+    sw_autofree char *node = NULL;
+    const char *rule;
+    int outcome = read_question(argc, argv, &question);
+
+    if (outcome == 0) {
+        question.evidence.log_tail = sw_strdup(sw_buf_text(&question.log));
+        node = runner_failed_node(question.evidence.log_tail);
+        verdict = sw_diagnose(&question.evidence);
+        rule = sw_json_str(verdict, "rule");
+        printf("%s %s %s %s %s\n",
+               sw_verdict_is_retriable(verdict, question.on) ? "again" : "never",
+               sw_json_str(verdict, "err_class"), sw_json_str(verdict, "cause"),
+               sw_text_empty(rule) ? "-" : rule, node ? node : "-");
+    }
+    sw_buf_done(&question.log);
+    json_decref(question.on);
+    sw_evidence_done(&question.evidence);
+    return outcome < 0 ? RUNNER_USAGE : 0;
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# bed_images.py - container images for the test cluster, made from this machine's own programs.
+import os
+import re
+import shutil
+import subprocess
+
+from bed_config import REGISTRY, folder, run, write
+
+PROGRAMS = ["bash", "sh", "cat", "chmod", "cut", "date", "dd", "env", "false", "grep", "head", "hostname", "id",
+            "kill", "ln", "ls", "mkdir", "mv", "nproc", "printenv", "printf", "pwd", "readlink", "rm", "sed", "seq",
+            "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc", "whoami"]
+
+
+def libraries(program):
+    said = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    return re.findall(r"(/\S+) \(0x", said.stdout)
+
+
+def make_root(path, name):
+    """A small root that can run shell scripts, and says which image it is in IMAGE_NAME."""
+    for part in ("bin", "etc", "proc", "sys", "dev", "root", "home", "results"):
+        folder(f"{path}/{part}")
+    folder(path + "/tmp", 0o1777)
+    folder(path + "/usr")
+    os.symlink("../bin", path + "/usr/bin")
+    for program in filter(None, map(shutil.which, PROGRAMS)):
+        shutil.copy(program, path + "/bin/" + os.path.basename(program))
+        for library in libraries(program):
+            if not os.path.exists(path + library):
+                os.makedirs(os.path.dirname(path + library), exist_ok=True)
+                shutil.copy(library, path + library)
+    write(path + "/etc/environment", f"PATH=/bin:/usr/bin\nIMAGE_NAME={name}\nWHO_WINS=image\n")
+    write(path + "/etc/image", name + "\n")
+
+
+def add_to_registry(registry, image):
+    """cluster-control add-image REGISTRY IMAGE:TAG"""
+    target = f"{REGISTRY}/{registry}/{image.replace('/', '+')}"
+    shutil.rmtree(target, ignore_errors=True)
+    make_root(target, image)
+
+
+def make_squashfs(path):
+    """cluster-control make-sqsh PATH"""
+    shutil.rmtree(path + ".root", ignore_errors=True)
+    make_root(path + ".root", os.path.basename(path))
+    run("mksquashfs", path + ".root", path, "-no-progress", "-all-root", "-noappend", "-comp", "gzip",
+        "-Xcompression-level", "1")
+    shutil.rmtree(path + ".root")
+
+
+def want_login(registry, login, password):
+    """cluster-control want-login REGISTRY LOGIN PASSWORD"""
+    write(f"{REGISTRY}/{registry}/.wants", f"{login} {password}\n")
+
+
+def slow_imports(seconds):
+    """cluster-control slow-imports SECONDS"""
+    write(REGISTRY + "/.slow", seconds)

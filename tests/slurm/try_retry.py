@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# try_retry.py - jobs on a real cluster that try again by themselves, with no client running.
+#
+#   tests/slurm/cluster -- python3 tests/slurm/try_retry.py SLIPWAY [CASE...]
+#
+# Each case submits detached, lets things break, and reads what the job itself left: its records, Slurm's
+# accounting, and then what a client says that looks only now.
+import sys
+
+from bed_client import Client, control, main, until
+
+
+def a_program_error_surfaces_at_once(client):
+    job = client.submit("echo 'Traceback (most recent call last):'; echo 'KeyError: 1'; exit 3")
+    client.wait(job)
+    runs = client.attempts(job)
+    assert len(runs) == 2 and runs[1]["action"] == "none", runs
+    assert client.status(job)["status"] == "Error" and client.status(job)["exit_code"] == 3
+
+
+def an_infrastructure_error_goes_to_another_node_once(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT on $SLURMD_NODENAME\"\n"
+                        "[ $SLIPWAY_ATTEMPT != 1 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
+                        retry={"wait": "1s"})
+    client.wait(job)
+    first, end, second, last = client.attempts(job)
+    assert end["cause"] == "gpu" and end["action"] == "successor", end
+    assert second["nodes"] != first["nodes"], (first, second)
+    assert end["next"] == second["slurm_job_id"] != first["slurm_job_id"]
+    assert last["exit_code"] == 0 and client.status(job)["status"] == "Complete"
+    client.had_ids(job, 2)
+    log = client.log(job)
+    assert "attempt 1 on" in log and "attempt 2 on" in log, log
+
+
+def retries_are_bounded(client):
+    job = client.submit("echo 'GPU has fallen off the bus'; exit 1", retry={"wait": "1s", "max": 2})
+    client.wait(job)
+    runs = client.attempts(job)
+    assert [run["action"] for run in runs if run["event"] == "end"] == ["successor", "successor", "none"], runs
+    assert client.status(job)["status"] == "Error"
+    client.had_ids(job, 3)
+
+
+def a_killed_node_is_followed_by_a_new_run_without_a_client(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300")
+    node = client.running_on(job)
+    control("kill-node", node)
+    try:
+        until("a second run", lambda: len(client.attempts(job)) >= 2, 300)
+    finally:
+        control("start-node", node)
+    client.wait(job)
+    assert client.status(job)["status"] == "Complete"
+    assert "attempt 2" in client.log(job)
+    client.had_ids(job, 1)                              # Slurm's own restart keeps the id
+
+
+def an_image_error_is_requeued_under_the_same_id(client):
+    # Only a reason that names no node: the setup line plays the part of the failing import.
+    job = client.submit("echo here", retry={"wait": "1s"},
+                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || slipway_give_up 78 image-error "
+                                         "'\"no image\"'"]})
+    client.wait(job)
+    runs = client.attempts(job)
+    assert runs[1]["cause"] == "image" and runs[1]["action"] == "requeue", runs
+    assert runs[2]["restart"] == 1 and runs[2]["slurm_job_id"] == runs[0]["slurm_job_id"]
+    assert client.status(job)["status"] == "Complete"
+
+
+def a_canceled_job_does_not_come_back(client):
+    job = client.submit("trap 'echo GPU has fallen off the bus; exit 1' TERM; sleep 300 & wait",
+                        retry={"wait": "1s"})
+    client.running_on(job)
+    client.slipway("cancel", job)
+    assert client.status(job)["status"] == "Canceled"
+    client.had_ids(job, 1)
+
+
+def scancel_by_hand_does_not_start_another(client):
+    job = client.submit("sleep 300", retry={"wait": "1s"})
+    client.running_on(job)
+    client.as_user("scancel", client.slurm_id(job))
+    client.wait(job)
+    client.had_ids(job, 1)
+    assert client.status(job)["status"] == "Canceled", client.status(job)
+
+
+def the_time_limit_goes_on_from_a_checkpoint(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
+                        checkpoint={"dir": "/results/ckpt"}, retry={"wait": "1s"},
+                        slurm={"timeout_hours": 0.002})
+    client.wait(job)
+    runs = client.attempts(job)
+    assert runs[1]["cause"] == "time" and runs[1]["action"] == "requeue", runs
+    assert client.status(job)["status"] == "Complete", client.status(job)
+
+
+def a_preempted_job_comes_back(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
+                        nodes=2, slurm={"partition": ["low"], "exclusive": True})
+    client.running_on(job)
+    other = client.submit("sleep 1", nodes=2, slurm={"partition": ["high"], "exclusive": True})
+    client.wait(other)
+    client.wait(job)
+    assert client.status(job)["status"] == "Complete", client.status(job)
+    assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 2
+
+
+CASES = [a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
+         retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
+         a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
+         the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_comes_back,
+         a_killed_node_is_followed_by_a_new_run_without_a_client]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, Client))

@@ -1,0 +1,77 @@
+SW_GIT_CACHE=/lustre/me/.cache/git
+SW_GIT_LIMIT=600
+SW_MOUNTS=''
+SW_MOUNTS_FILE=/lustre/me/meta/j.mounts
+SW_LEASE=60
+SW_BEAT=10
+SW_PATIENCE=3600
+SW_STEP=1
+sw_git() {
+    GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=true GIT_SSH_COMMAND=${GIT_SSH_COMMAND:-ssh -o BatchMode=yes} \
+        timeout -k 10 "$SW_GIT_LIMIT" git -c protocol.ext.allow=never -c advice.detachedHead=false \
+        "$@" < /dev/null
+}
+sw_mount_unseen() {
+    SW_MOUNTS=${SW_MOUNTS:+$SW_MOUNTS,}$1:$2${3:+:$3}
+}
+sw_mount() {
+    [ -e "$1" ] || { sw_say "mount $1: no such path on $(uname -n)"; exit 66; }
+    sw_mount_unseen "$@"
+}
+sw_git_resolve() {
+    sw_refs=$(sw_git ls-remote -- "$1" 2>"$sw_told") || {
+        sw_say "mount git+$1: git cannot read the repository: $(tail -n 1 "$sw_told")"
+        return 1
+    }
+    printf '%s\n' "$sw_refs" | awk -v ref="$2" '
+        $2 == ref { at[1] = $1 }
+        $2 == "refs/tags/" ref { at[3] = $1 }
+        $2 == "refs/tags/" ref "^{}" { at[2] = $1 }
+        $2 == "refs/heads/" ref { at[4] = $1 }
+        END { for (i = 1; i <= 4; i++) if (at[i]) { print at[i]; exit } }'
+}
+sw_git_there() {
+    [ -d "$sw_clone/.git" ]
+}
+sw_git_fetch() {
+    sw_git fetch -q --depth 1 "$sw_url" "$sw_commit" 2>/dev/null && return 0
+    [ "$sw_ref" != "$sw_commit" ] && sw_git fetch -q --depth 1 "$sw_url" "$sw_ref" 2>/dev/null &&
+        sw_git cat-file -e "$sw_commit^{commit}" 2>/dev/null && return 0
+    sw_git fetch -q --tags "$sw_url" '+refs/heads/*:refs/remotes/origin/*'
+}
+sw_git_make() (
+    rm -rf "$sw_clone".part.*           # of owners who died: we have the turn now
+    part=$(mktemp -d "$sw_clone.part.XXXXXX") || exit 1
+    trap 'rm -rf "$part"' EXIT
+    trap 'exit 143' TERM INT HUP
+    chmod 755 "$part"
+    sw_git init -q "$part" && cd "$part" && sw_git remote add origin "$sw_url" && sw_git_fetch &&
+        sw_git checkout -q --detach "$sw_commit" || exit 1
+    [ ! -e .gitmodules ] || sw_git submodule update -q --init --recursive || exit 1
+    [ "$(sw_git rev-parse HEAD)" = "$sw_commit" ] || { echo "it has no commit $sw_commit"; exit 1; }
+    cd / && mv -T "$part" "$sw_clone"
+)
+sw_mount_git() {
+    sw_url=$1 sw_ref=$2 sw_commit=$3
+    command -v git > /dev/null || { sw_say "mount git+$1: git is not installed here"; exit 69; }
+    sw_told=$(mktemp) && mkdir -p "$SW_GIT_CACHE" || exit 73
+    [ -n "$sw_commit" ] || sw_commit=$(sw_git_resolve "$1" "$2") || { rm -f "$sw_told"; exit 66; }
+    rm -f "$sw_told"
+    if [ -z "$sw_commit" ]; then
+        sw_say "mount git+$1: there is no branch or tag '$2' (a commit has to be written whole)"
+        exit 66
+    fi
+    sw_clone=$SW_GIT_CACHE/$4-$sw_commit
+    sw_once "$sw_clone.lock" "mount git+$1@$2" sw_git_there sw_git_make || exit 66
+    sw_mount_unseen "$sw_clone" "$5" "$6"
+    echo "mount $5 $sw_commit $sw_clone"
+}
+sw_mounts_keep() {
+    mkdir -p "${SW_MOUNTS_FILE%/*}" && printf '%s\n' "$SW_MOUNTS" > "$SW_MOUNTS_FILE.new.$$" &&
+        mv -f "$SW_MOUNTS_FILE.new.$$" "$SW_MOUNTS_FILE" || exit 73
+}
+sw_mount /lustre/coco /data ro
+sw_mount_git https://git.example.org/team/code.git v1.2 '' code-384fe8b7 /opt/code ro
+sw_mount_git ssh://git@git.example.org/team/lib 0123456789012345678901234567890123456789 0123456789012345678901234567890123456789 lib-0798d8ab /opt/lib rw
+sw_mounts_keep
+SLIPWAY_MOUNTS=$(cat /lustre/me/meta/j.mounts) || exit 66

@@ -1,0 +1,160 @@
+SW_RECORD="$slipway_own/attempts"
+SW_OUT="$slipway_logs/main.out"
+SW_ERR="$slipway_logs/main.err"
+SW_CANCELED="$slipway_state/canceled"
+SW_SCRIPT=/lustre/me/sbatch/job_a.sbatch
+SW_NAME=tao-job-a
+SW_COMMENT=slipway:a:1
+SW_RUNNER=/lustre/me/runner/slipway-runner
+SW_EXCLUDE=n9
+SW_ON=''
+SW_FIRST=1
+SW_MAX=10
+SW_LOW=30
+SW_HIGH=600
+SW_AVOID=1
+SW_TIME=0
+SW_GPUS=8
+sw_note() {
+    printf '{"attempt":%d,"at":%d,%s}\n' "$SLIPWAY_ATTEMPT" "$(date +%s)" "$1" >> "$SW_RECORD"
+}
+sw_size() {
+    stat -L -c %s "$1" 2>/dev/null || echo 0
+}
+sw_begin() {
+    SW_NAMES=" $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p' | tr '\n' ' ')"
+    if [ -d "$SW_RECORD.d/after-$SLURM_JOB_ID" ]; then
+        sw_say "job $SLURM_JOB_ID has a successor: $(cat "$SW_RECORD.d/after-$SLURM_JOB_ID/id")"
+        exit 0
+    fi
+    SLIPWAY_ATTEMPT=$SW_FIRST
+    until mkdir -p "$SW_RECORD.d" && mkdir "$SW_RECORD.d/$SLIPWAY_ATTEMPT" 2>/dev/null; do
+        [ -d "$SW_RECORD.d/$SLIPWAY_ATTEMPT" ] || { sw_say "cannot write to $SW_RECORD.d"; exit 73; }
+        SLIPWAY_ATTEMPT=$((SLIPWAY_ATTEMPT + 1))
+    done
+    export SLIPWAY_ATTEMPT
+    SW_OUT_FROM=$(sw_size "$SW_OUT") SW_ERR_FROM=$(sw_size "$SW_ERR")
+    sw_note "\"event\":\"begin\",\"slurm_job_id\":\"$SLURM_JOB_ID\",\
+\"restart\":${SLURM_RESTART_COUNT:-0},\
+\"nodes\":\"$SLURM_JOB_NODELIST\",\"out_from\":$SW_OUT_FROM,\"err_from\":$SW_ERR_FROM"
+}
+sw_used_up() {
+    [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -gt "$SW_MAX" ] || return 1
+    sw_say "all $SW_MAX retries are used up"
+    SW_EXIT=75 SW_CLASS=ERR_INFRA SW_CAUSE=node SW_RULE=used-up SW_NODE=''
+    sw_over none ''
+}
+sw_who_stopped() {
+    case $(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null) in
+    *JobState=PREEMPTED*Restarts="${SLURM_RESTART_COUNT:-0} "*) echo preempted ;;
+    *) echo canceled ;;
+    esac
+}
+sw_judge() {
+    SW_CLASS=ERR_PROGRAM SW_CAUSE=unknown SW_RULE='' SW_AGAIN=never
+    sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
+        --on "$SW_ON" --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
+        sw_say 'the runner could not judge this failure; it is not tried again'
+        return 0
+    }
+    set -- $sw_said
+    SW_AGAIN=$1 SW_CLASS=$2 SW_CAUSE=$3 SW_RULE=$4
+    [ -n "$SW_NODE" ] || [ "$5" = - ] || SW_NODE=$5
+    [ -n "$SW_NODE" ] || [ "${SLURM_JOB_NUM_NODES:-1}" != 1 ] || SW_NODE=$SLURM_JOB_NODELIST
+    [ "$SW_REASON$SW_TIME" != time1 ] || SW_AGAIN=again
+}
+sw_over() {
+    sw_note "\"event\":\"end\",\"exit_code\":$SW_EXIT,\"class\":\"$SW_CLASS\",\"cause\":\"$SW_CAUSE\",\
+\"rule\":\"$SW_RULE\",\"node\":\"$SW_NODE\",\"action\":\"$1\",\"next\":\"$2\""
+}
+sw_pause() {
+    sw_wait=$SW_LOW sw_n=$SW_FIRST
+    while [ "$sw_n" -lt "$SLIPWAY_ATTEMPT" ] && [ "$sw_wait" -lt "$SW_HIGH" ]; do
+        sw_wait=$((sw_wait * 2)) sw_n=$((sw_n + 1))
+    done
+    [ "$sw_wait" -le "$SW_HIGH" ] || sw_wait=$SW_HIGH
+    echo "$((sw_wait + sw_wait * (SLURM_JOB_ID * 37 % 100) / 400))"
+}
+sw_forget() {
+    for sw_name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+        case $sw_name in
+        SLURM_CONF | PATH | HOME | PWD) ;;
+        SLURM_* | SLURMD_* | SBATCH_*) unset "$sw_name" ;;
+        *) case $SW_NAMES in *" $sw_name "*) ;; *) unset "$sw_name" ;; esac ;;
+        esac
+    done
+}
+sw_submitted() {
+    squeue -h -n "$SW_NAME" -o '%A %k' | while read -r sw_id sw_comment; do
+        case $sw_comment in
+        "$SW_COMMENT" | "$SW_COMMENT "*) [ "$sw_id" = "$SLURM_JOB_ID" ] || { echo "$sw_id"; break; } ;;
+        esac
+    done
+}
+sw_refused() {
+    sw_say "$sw_next"
+    case $sw_next in *'not available'*) sw_bad=$SW_EXCLUDE ;; esac
+    sw_next=''
+}
+sw_successor() {
+    mkdir "$SW_RECORD.d/after-$SLURM_JOB_ID" 2>/dev/null || return 1
+    sw_tries=0 sw_next=''
+    set -- --parsable --begin "now+$1"
+    sw_bad=$(sort -u "$SW_RECORD.d/avoid" 2>/dev/null | tr '\n' ',')
+    sw_bad=$SW_EXCLUDE${SW_EXCLUDE:+${sw_bad:+,}}${sw_bad%,}
+    while [ -z "$sw_next" ] && [ "$sw_tries" -lt 5 ]; do
+        [ "$sw_tries" = 0 ] || { sleep "$((1 << sw_tries))"; sw_next=$(sw_submitted); }
+        [ -n "$sw_next" ] || sw_next=$(sw_forget; sbatch "$@" ${sw_bad:+--exclude="$sw_bad"} "$SW_SCRIPT" \
+            2>&1 < /dev/null) || sw_refused
+        sw_next=${sw_next%%;*} sw_tries=$((sw_tries + 1))
+    done
+    [ -n "$sw_next" ] || return 1
+    echo "$sw_next" > "$SW_RECORD.d/after-$SLURM_JOB_ID/id"
+    ! command -v sw_handed > /dev/null || sw_handed "$sw_next"
+}
+sw_requeue() {
+    sw_over requeue "$SLURM_JOB_ID"
+    sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE); it is requeued"
+    scontrol requeue "$SLURM_JOB_ID" || return 1
+    sleep 300                           # it ends us; if not, that was no requeue
+    return 1
+}
+sw_avoid() {
+    echo "$SW_NODE" >> "$SW_RECORD.d/avoid"
+    tail -n 16 "$SW_RECORD.d/avoid" > "$SW_RECORD.d/avoid.new" &&
+        mv -f "$SW_RECORD.d/avoid.new" "$SW_RECORD.d/avoid"
+}
+sw_again() {
+    sw_delay=$(sw_pause) sw_way=requeue
+    case $SW_CAUSE in
+    node | gpu | network)
+        [ "$SW_AVOID" != 1 ] || [ -z "$SW_NODE" ] || { sw_way=successor; sw_avoid; } ;;
+    esac
+    [ "$SW_REASON" != preempted ] && [ "$sw_delay" -le 180 ] || sw_way=successor
+    [ -z "${SLURM_ARRAY_TASK_ID:-}" ] || sw_way=requeue
+    [ "$sw_way" = successor ] || sw_requeue || sw_say 'Slurm did not requeue it'
+    [ "$sw_delay" -ge 5 ] || sw_delay=5
+    if [ -z "${SLURM_ARRAY_TASK_ID:-}" ] && sw_successor "$sw_delay"; then
+        sw_over successor "$sw_next"
+        sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE); job $sw_next follows in $sw_delay s\
+${sw_bad:+, not on $sw_bad}"
+        return 0
+    fi
+    sw_over lost ''
+    sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE), and the next one could not be submitted"
+    return 1
+}
+sw_retry() {
+    SW_EXIT=$1 SW_REASON=$2 SW_NODE=$3 SW_CLASS='' SW_CAUSE='' SW_RULE='' SW_AGAIN=never
+    [ "$SW_REASON" != term ] || SW_REASON=$(sw_who_stopped)
+    [ "$SW_EXIT" = 0 ] || [ "$SW_REASON" = canceled ] || sw_judge
+    if [ "$SW_AGAIN" = again ] && [ ! -e "$SW_CANCELED" ]; then
+        if [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -lt "$SW_MAX" ]; then
+            sw_again
+            return
+        fi
+        sw_say "attempt $SLIPWAY_ATTEMPT failed ($SW_CAUSE); all $SW_MAX retries are used up"
+    fi
+    sw_over none ''
+    return 1
+}

@@ -147,6 +147,7 @@ const struct sw_platform sw_platform_slurm = {
     .close = slurm_close,
     .render = slurm_render,
     .preflight = slurm_preflight,
+    .checks = slurm_checks,
     .submit = slurm_submit,
     .poll = slurm_poll,
     .read_log = slurm_read_log,
@@ -156,5 +157,8 @@ const struct sw_platform sw_platform_slurm = {
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
     .results_dir = slurm_results_dir,
+    .check_path = slurm_check_path,
+    .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .inventory = slurm_inventory,
 };

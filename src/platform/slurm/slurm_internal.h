@@ -14,6 +14,8 @@
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
+ *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
+ *     slurm_checks.c, slurm_inventory.c                                               ask
  *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c           act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
@@ -224,6 +226,11 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+/* slurm_checks.c, slurm_inventory.c */
+json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);
+int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
+json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
 

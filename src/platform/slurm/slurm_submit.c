@@ -96,6 +96,7 @@ static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attemp
 /* ---- the script -------------------------------------------------------------------------------- */
 
 static const char begin_text[] =
+    "own_umask=$(umask)\n"
     "umask 077\n"
     "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
     "take() { head -c \"$1\" >\"$2.$$\" && [ \"$(wc -c <\"$2.$$\")\" -eq \"$1\" ] || "
@@ -142,7 +143,7 @@ static const char find_text[] =
     "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
 
 static const char send_text[] =
-    "put() { env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
+    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"

@@ -57,11 +57,11 @@ static void batch_scripts_are_as_they_were_reviewed(void **state)
         const char *name, *more, *options;
     } rows[] = {
         { "one-node", "{\"gpus\":4}", "{" DEFAULTS ",\"container\":\"none\"}" },
-        { "two-nodes", "{\"gpus\":16,\"launcher\":\"torchrun\",\"time_ms\":7200000}",
+        { "two-nodes", "{\"gpus\":16,\"launcher\":1,\"time_ms\":7200000}",
           "{" DEFAULTS ",\"partition\":[\"polar\",\"grizzly\"],\"account\":\"edgeai\"}" },
         { "everything",
           "{\"nodes\":3,\"gpus\":2,\"gpu_type\":\"a100\",\"cpus\":8,\"memory_bytes\":68719476736,"
-          "\"time_ms\":5000,\"launcher\":\"mpi\",\"avoid\":[\"n7\"]}",
+          "\"time_ms\":5000,\"launcher\":2,\"avoid\":[\"n7\"]}",
           "{" DEFAULTS ",\"qos\":\"high\",\"reservation\":\"r1\",\"constraint\":\"a100&ib\","
           "\"nodelist\":[\"n1\",\"n2\"],\"exclude\":[\"n9\"],\"exclusive\":true,"
           "\"array\":\"0-3%2\",\"dependency\":\"afterok:12\",\"begin\":\"now+1hour\","

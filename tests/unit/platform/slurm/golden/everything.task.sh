@@ -3,7 +3,7 @@
 slipway_runner=/lustre/ann/runner/slipway-runner-x86_64-0123
 slipway_letter=/lustre/ann/entrypoints/job_dino-abcd2345.json
 slipway_secrets=/lustre/ann/env/dino-abcd2345.secrets
-slipway_rank=$SLURM_NODEID
+slipway_rank=$SLURM_PROCID
 NODE_RANK=${SLURM_NODEID:?this runs in a task of Slurm}
 export NODE_RANK
 slipway_name=$slipway_rank
@@ -13,9 +13,6 @@ slipway_report=$slipway_own/rank-$slipway_rank.json
 TAO_RESULTS_ROOT=/lustre/ann/results/dino-abcd2345/task-$slipway_task
 mkdir -p "$TAO_RESULTS_ROOT/dino-abcd2345"
 export TAO_RESULTS_ROOT
-export SLURM_JOB_NAME=bash
-unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \
-    RANK LOCAL_RANK GROUP_RANK
 export SLIPWAY_TASK="$SLURM_JOB_ID.$slipway_rank"
 slipway_sweep() {
     for slipway_file in $(grep -lszxF "SLIPWAY_TASK=$SLIPWAY_TASK" /proc/[0-9]*/environ 2>&-); do

@@ -126,6 +126,11 @@ const char *slurm_prefix(const struct sw_link *link, const json_t *details)
     return said ? said : "tao-job-";
 }
 
+bool slurm_is_array(const struct sw_jobref *job)
+{
+    return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
+}
+
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {

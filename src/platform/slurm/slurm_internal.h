@@ -171,7 +171,10 @@ struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
     const char *comment;
     const json_t *exit;            /* our own last word; NULL: none */
+    const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
+    int task;
     bool canceled;                 /* we were asked to cancel it */
+    bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
 /* false: nothing in the answers is about this job. */
@@ -205,6 +208,7 @@ int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
+bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 

@@ -24,11 +24,10 @@ static char *log_path(struct sw_link *link, const struct sw_jobref *job, int rep
                       struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    bool array = sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
 
     if (slurm_names_of(link, job, &names, err) < 0)
         return NULL;
-    if (array)
+    if (slurm_is_array(job))
         return sw_format("%s/main.%d.out", names.logs, replica);
     if (replica < 0 || replica >= replicas_of(job)) {
         sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", job->id, replica);

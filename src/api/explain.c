@@ -9,6 +9,7 @@
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
 
@@ -20,6 +21,10 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
     if (!job->platform->evidence ||
         job->platform->evidence(job->link, &job->ref, &evidence, NULL) < 0)
         sw_evidence_done(&evidence);
+    if (!evidence.facts)
+        evidence.facts = json_object();
+    if (!json_object_get(evidence.facts, "runner"))
+        sw_report_facts(json_object_get(job->row.progress, "runner"), evidence.facts);
     evidence.state = job->row.state;
     evidence.exit_code = job->row.exit_code;
     evidence.signal = job->row.signal;

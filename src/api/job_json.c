@@ -96,6 +96,7 @@ json_t *api_job_json(const struct sw_job *job, json_t *attempts)
         SW_SUB("last_line", json_incref(json_object_get(job->progress, "last_line"))),
         SW_SUB("last_output_at", time_or_null(sw_json_int(job->progress, "last_output_ms", 0))),
         SW_SUB("live", json_incref(json_object_get(job->progress, "live"))),
+        SW_SUB("runner", json_incref(json_object_get(job->progress, "runner"))),
         SW_INT("age_ms", age(now, job->created_ms)),
         SW_SUB("seen_age_ms", job->seen_ms ? json_integer(age(now, job->seen_ms)) : json_null()),
         SW_SUB("duration_ms",

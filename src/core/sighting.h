@@ -44,6 +44,7 @@ struct sw_sighting {
     int64_t last_output_ms;    /* when its log last grew; 0: not known */
     json_t *live;              /* {"memory_bytes","gpus":[{"uuid","name","used_percent",
                                   "memory_used","memory_total"}]}; owned by whoever polled; NULL */
+    json_t *runner;            /* what its runner reported, clean (core/report.h); owned likewise; NULL */
 };
 
 #endif

@@ -141,6 +141,21 @@ static void add_peak(json_t *lines, const struct sw_evidence *evidence, const ch
     json_array_append_new(lines, json_sprintf("%s %s", what, size));
 }
 
+/* "its runner fetched 3 files, 1.2 GiB", "its runner brought 2 files, 3.0 MiB" */
+static void add_moved(json_t *lines, const struct sw_evidence *evidence, const char *way,
+                      const char *verb)
+{
+    const json_t *moved = json_object_get(json_object_get(evidence->facts, "runner"), way);
+    int64_t files = sw_json_int(moved, "files", 0);
+    char size[32];
+
+    if (files <= 0)
+        return;
+    sw_size_format(sw_json_int(moved, "bytes", 0), size);
+    json_array_append_new(lines, json_sprintf("its runner %s %lld file%s, %s", verb,
+                                              (long long)files, files == 1 ? "" : "s", size));
+}
+
 static json_t *platform_lines(const struct sw_evidence *evidence, const char *cause)
 {
     json_t *lines = json_array();
@@ -154,6 +169,8 @@ static json_t *platform_lines(const struct sw_evidence *evidence, const char *ca
     if (evidence->failed_replica >= 0)
         json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
                                                   evidence->failed_replica));
+    add_moved(lines, evidence, "in", "fetched");
+    add_moved(lines, evidence, "out", "brought");
     if (strcmp(cause, "memory") == 0) {
         add_peak(lines, evidence, "peak_memory_bytes", "its memory reached");
         add_peak(lines, evidence, "peak_gpu_memory_bytes", "its fullest GPU reached");

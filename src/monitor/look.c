@@ -53,6 +53,7 @@ static void slice_auto(struct slice *slice)
 {
     for (size_t i = 0; i < slice->count; i++) {
         json_decref(slice->seen[i].live);
+        json_decref(slice->seen[i].runner);
         json_decref(slice->views[i].verdict);
         sw_job_done(&slice->views[i].job);
     }

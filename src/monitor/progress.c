@@ -7,7 +7,8 @@
  * line, not every line. Nothing here may fail a refresh; progress is a courtesy.
  *
  * The document in the store is core/progress.h's, and beside it "offset", "last_line",
- * "last_output_ms" and "live".
+ * "last_output_ms", "live" and "runner", the report of the runner: the platform's, or the last line of
+ * the log.
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/progress.h"
+#include "core/report.h"
 #include "monitor/monitor_internal.h"
 
 enum {
@@ -60,6 +62,7 @@ struct reading {
     int64_t offset;                /* of the next byte to read */
     struct sw_progress_reader reader;
     char *line;                    /* the last one; owned */
+    json_t *report;                /* of the runner; owned; NULL: none in what was read */
 };
 
 /* Where to go on: where the last reading ended, or near the end of a log that ran away. */
@@ -72,6 +75,23 @@ static void find_place(struct reading *r)
         r->offset = size > ROUND ? size - ROUND : 0;
 }
 
+/* The report is for programs: what people are shown is the line before it. */
+static void take_piece(struct reading *r, const char *bytes, size_t length)
+{
+    json_t *report = sw_report_in_log(bytes, length, r->ref.id, r->replica);
+    char *line = last_line(bytes, sw_report_begin(bytes, length));
+
+    sw_progress_feed(&r->reader, bytes, length, sw_now_ms());
+    if (line) {
+        free(r->line);
+        r->line = line;
+    }
+    if (report) {
+        json_decref(r->report);
+        r->report = report;
+    }
+}
+
 static void read_on(struct reading *r)
 {
     sw_autofree char *bytes = sw_alloc(PIECE);
@@ -80,15 +100,10 @@ static void read_on(struct reading *r)
     for (int64_t left = ROUND; left > 0;) {
         ssize_t n = r->platform->read_log(r->link, &r->ref, r->replica, r->offset, bytes, PIECE,
                                           NULL);
-        char *line = n > 0 ? last_line(bytes, (size_t)n) : NULL;
 
         if (n <= 0)
             break;
-        sw_progress_feed(&r->reader, bytes, (size_t)n, sw_now_ms());
-        if (line) {
-            free(r->line);
-            r->line = line;
-        }
+        take_piece(r, bytes, (size_t)n);
         r->offset += n;
         left -= n;
     }
@@ -111,6 +126,8 @@ static json_t *document_of(const struct reading *r, const json_t *known,
     json_t *document = sw_progress_json(&r->reader);
     json_t *line = r->line ? sw_json_text(r->line)
                            : json_incref(json_object_get(known, "last_line"));
+    json_t *runner = seen->runner ? seen->runner
+                     : r->report ? r->report : json_object_get(known, "runner");
 
     if (!document)
         document = json_object();
@@ -122,6 +139,8 @@ static json_t *document_of(const struct reading *r, const json_t *known,
         json_object_set_new(document, "last_output_ms", json_integer(seen->last_output_ms));
     if (seen->live)
         json_object_set(document, "live", seen->live);
+    if (runner)
+        json_object_set(document, "runner", runner);
     if (sw_json_int(known, "idle_since_ms", 0) > 0)              /* guard.c's note */
         json_object_set(document, "idle_since_ms", json_object_get(known, "idle_since_ms"));
     return document;
@@ -151,5 +170,6 @@ void monitor_read_progress(struct sw_store *store, const struct sw_platform *pla
     if (!json_equal(document, job->progress))
         sw_store_progress(store, job->id, job->attempt, document, told, NULL);
     sw_progress_reader_done(&r.reader);
+    json_decref(r.report);
     free(r.line);
 }

@@ -166,9 +166,7 @@ static int refresh(struct runner *runner, struct visit *visit, const struct sw_o
     }
     if (sw_mkdirs(visit->is_folder ? visit->path : folder, 0777, err) < 0)
         return -1;
-    result = sw_mover_copy(runner->mover, visit->wish->uri, visit->path, &rules, &report, err);
-    runner->tally->files_in += report.files;
-    runner->tally->bytes_in += report.bytes;
+    result = runner_carry(runner, RUNNER_IN, visit->wish->uri, visit->path, &rules, &report, err);
     runner_say("input %s: %lld files, %lld bytes fetched into the shared cache, %lld were there",
                visit->wish->uri, (long long)report.files, (long long)report.bytes,
                (long long)visit->same);

@@ -111,18 +111,11 @@ static char *unpacked(const struct runner_wish *wish, char *path, bool is_folder
 
 /* ---- transfers ----------------------------------------------------------------------------- */
 
-static int count_in(void *context, const struct sw_copy_progress *progress)
-{
-    (void)context, (void)progress;
-    return 0;
-}
-
 static int transfer(struct runner *runner, const struct runner_wish *wish, const char *to,
                     bool is_folder, struct sw_error *err)
 {
     const struct sw_copy_rules rules = {
-        .recursive = is_folder, .only = wish->only, .only_count = wish->only_count,
-        .progress = count_in };
+        .recursive = is_folder, .only = wish->only, .only_count = wish->only_count };
     struct sw_copy_report report = { 0 };
     sw_autofree char *folder = runner_folder_of(to), *lock = NULL;
     sw_auto(lease) struct lease *lease = NULL;
@@ -134,9 +127,7 @@ static int transfer(struct runner *runner, const struct runner_wish *wish, const
     lock = sw_format("%s/.%s.slipway-lock", folder, base ? base + 1 : to);
     if (lease_take(lock, NULL, &lease, err) < 0)
         return -1;
-    result = sw_mover_copy(runner->mover, wish->uri, to, &rules, &report, err);
-    runner->tally->files_in += report.files;
-    runner->tally->bytes_in += report.bytes;
+    result = runner_carry(runner, RUNNER_IN, wish->uri, to, &rules, &report, err);
     if (result == 0)
         runner_say("input %s: %lld files, %lld bytes fetched, %lld already here", wish->uri,
                    (long long)report.files, (long long)report.bytes, (long long)report.same);

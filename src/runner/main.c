@@ -9,7 +9,7 @@
  *     verdict   what a failure was (verdict.c); has no payload
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
- * was the command's own or a signal's, and has no words.
+ * was the command's own or a signal's, and has no words (core/report.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +31,7 @@ struct call {                          /* the command line */
 static int mode_prepare(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
+    runner->alone = true;
     result->exit_code = runner_prepare(runner, err) < 0 ? RUNNER_IO : 0;
     return result->exit_code ? -1 : 0;
 }
@@ -47,6 +48,7 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     const char *code = getenv("SLIPWAY_EXIT_CODE");
     const struct runner_result ended = { .exit_code = code ? atoi(code) : 0 };
 
+    runner->alone = true;
     if (runner_load_prepared(runner, err) < 0)
         return -1;
     result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
@@ -72,12 +74,15 @@ static struct sw_payload *read_payload(const char *path, struct sw_error *err)
     return json ? sw_payload_from_json(json, err) : NULL;
 }
 
-static void write_report(const char *path, const struct runner_result *result,
-                         const struct sw_error *err)
+/* Before the payload was read we know no more about ourselves than this. */
+static json_t *least_report(const struct runner_result *result, const struct sw_error *err)
 {
-    sw_auto(json) json_t *report = sw_json_object(
-        SW_INT("exit_code", result->exit_code), SW_INT("signal", result->signal),
-        SW_STR_OPT("message", err->code ? err->message : NULL));
+    return sw_json_object(SW_INT("exit_code", result->exit_code), SW_INT("signal", result->signal),
+                          SW_STR_OPT("message", err->code ? err->message : NULL));
+}
+
+static void write_report(const char *path, const json_t *report)
+{
     sw_autofree char *text = sw_json_dump_pretty(report);
     FILE *out = path ? fopen(path, "we") : NULL;
 
@@ -138,11 +143,13 @@ static int trust(const struct runner *runner, struct sw_error *err)
     return sw_trust_job(path, err);
 }
 
-static int go(const struct call *call, struct runner_result *result, struct sw_error *err)
+static int go(const struct call *call, struct runner_result *result, json_t **report,
+              struct sw_error *err)
 {
     struct sw_payload *payload = read_payload(call->payload, err);
     sw_auto(runner) struct runner *runner = payload ? runner_new(payload) : NULL;
     sw_autofd int taken = -1;
+    int outcome;
 
     if (!runner)
         return -1;
@@ -152,12 +159,17 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
     if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,
                             err) < 0 || trust(runner, err) < 0)
         return -1;
-    return call->mode->go(runner, result, err);
+    outcome = call->mode->go(runner, result, err);
+    if (call->report)
+        *report = runner_report(runner, call->mode->go == runner_live ? "over" : call->mode->name,
+                                result, err);
+    return outcome;
 }
 
 int runner_main(int argc, char **argv)
 {
     struct runner_result result = { .exit_code = RUNNER_IO, .failed_peer = -1 };
+    sw_auto(json) json_t *report = NULL;
     struct sw_error err = { 0 };
     struct call call;
 
@@ -167,14 +179,14 @@ int runner_main(int argc, char **argv)
         return usage();
     if (call.mode->go == runner_live)
         runner_block_signals();          /* as the first process we would miss them */
-    if (go(&call, &result, &err) < 0) {
+    if (go(&call, &result, &report, &err) < 0) {
         runner_say("%s", err.message);
         if (err.hint[0])
             runner_say("%s", err.hint);
     }
-    /* Success is told by the exit code alone; the report costs nothing then. */
-    if (result.exit_code != 0)
-        write_report(call.report, &result, &err);
+    if (!report)
+        report = least_report(&result, &err);
+    write_report(call.report, report);
     if (call.cleanup)
         sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */
     return result.exit_code;

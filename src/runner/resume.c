@@ -89,13 +89,11 @@ static void bring_back(struct runner *runner, const char *folder)
         sw_mover_stat(runner->mover, from, &object, &why) < 0 ||
         object.kind != SW_OBJECT_FOLDER)
         return;
-    if (sw_mover_copy(runner->mover, from, folder, &(struct sw_copy_rules){ .recursive = true },
-                      &report, &why) < 0)
+    if (runner_carry(runner, RUNNER_IN, from, folder, &(struct sw_copy_rules){ .recursive = true },
+                     &report, &why) < 0)
         runner_say("checkpoints could not be brought back from %s: %s", from, why.message);
     else
         runner_say("%lld files brought back from %s", (long long)report.files, from);
-    runner->tally->files_in += report.files;
-    runner->tally->bytes_in += report.bytes;
 }
 
 int runner_resume(struct runner *runner, struct sw_error *err)

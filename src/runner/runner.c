@@ -45,6 +45,7 @@ void runner_free(struct runner *runner)
     json_decref(runner->outputs);
     json_decref(runner->argv);
     json_decref(runner->staged);
+    free(runner->mover_state);
     free(runner->letter_folder);
     free(runner->config_path);
     free(runner->command);
@@ -54,8 +55,12 @@ void runner_free(struct runner *runner)
 
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
 {
-    if (!runner->mover)
-        runner->mover = sw_mover_open(NULL, err);
+    if (runner->mover)
+        return runner->mover;
+    if (!runner->mover_state)
+        runner->mover_state = sw_path_join(runner->place.work_dir, ".slipway");
+    runner->mover = sw_mover_open(
+        &(struct sw_mover_options){ .state_dir = runner->mover_state }, err);
     return runner->mover;
 }
 

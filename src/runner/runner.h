@@ -3,6 +3,7 @@
  * runner.h - the program inside the job's place: prepare, run, collect, report.
  *
  *     place.c     where we may work and where results go, from the environment   (pure)
+ *     carry.c     one copy, counted
  *     fetch.c     one input to its place; cache.c: through the shared cache
  *     config.c    inputs and outputs named by places of the config or the arguments
  *     resume.c    the checkpoint a new attempt goes on from
@@ -71,7 +72,9 @@ struct runner {
     struct runner_place place;
     char *letter_folder;          /* where the payload lies; relative names in it start there */
     struct runner_tally *tally;
+    bool alone;                   /* this phase is the whole process: nobody else beats */
     struct sw_mover *mover;       /* opened when first needed */
+    char *mover_state;            /* where it remembers uploads, for the next start here */
 
     /* What prepare finds out; kept in <work_dir>/.slipway/prepared.json for the other phases. */
     json_t *config, *args;        /* with local paths in them */
@@ -87,6 +90,11 @@ struct runner *runner_new(struct sw_payload *payload);      /* takes the payload
 void runner_free(struct runner *runner);
 SW_DEFINE_AUTO(runner, struct runner *, runner_free)
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
+/* sw_mover_copy() with the open mover, counted in the tally; `rules` without progress. */
+enum runner_way { RUNNER_IN, RUNNER_OUT };
+int runner_carry(struct runner *runner, enum runner_way way, const char *from, const char *to,
+                 const struct sw_copy_rules *rules, struct sw_copy_report *report,
+                 struct sw_error *err);
 char *runner_state_path(const struct runner *runner, const char *name);   /* owned */
 char *runner_folder_of(const char *path);                                 /* owned */
 char *runner_code_folder(const struct runner *runner);      /* owned */

@@ -58,6 +58,7 @@ static bool output_of(const struct runner *runner, const json_t *entry, struct o
         return false;                /* the command never made it: nothing to bring */
     out->is_folder = S_ISDIR(info.st_mode);
     out->exclude = sw_realloc_array(NULL, json_array_size(patterns) + 1, sizeof *out->exclude);
+    out->exclude[out->exclude_count++] = ".slipway/";     /* ours, should we work in there */
     for (size_t i = 0; i < json_array_size(patterns); i++)
         if (json_is_string(json_array_get(patterns, i)))
             out->exclude[out->exclude_count++] = json_string_value(json_array_get(patterns, i));
@@ -180,12 +181,6 @@ static void remove_manifest(struct runner *runner, const struct output *output)
 
 static volatile sig_atomic_t asked_to_end;
 
-static int go_on(void *context, const struct sw_copy_progress *progress)
-{
-    (void)context, (void)progress;
-    return 0;
-}
-
 /* A file that vanished or was renamed between the look and the copy is no failure while the command
  * runs: the next round sees what became of it. */
 static int copy(struct runner *runner, const struct output *output, bool last,
@@ -194,12 +189,10 @@ static int copy(struct runner *runner, const struct output *output, bool last,
     const struct sw_copy_rules rules = {
         .recursive = output->is_folder, .exclude = output->exclude,
         .exclude_count = output->exclude_count, .settle_ms = last ? 0 : SETTLE_MS,
-        .deadline_ms = deadline_ms, .progress = go_on };
+        .deadline_ms = deadline_ms };
     struct sw_copy_report report = { 0 };
-    int result = sw_mover_copy(runner->mover, output->path, output->to, &rules, &report, err);
+    int result = runner_carry(runner, RUNNER_OUT, output->path, output->to, &rules, &report, err);
 
-    runner->tally->files_out += report.files;
-    runner->tally->bytes_out += report.bytes;
     if (report.files || last)
         runner_say("output %s: %lld files, %lld bytes brought to %s%s", output->path,
                    (long long)report.files, (long long)report.bytes, output->to,

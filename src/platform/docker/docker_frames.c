@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/report.h"
+
 enum { HEAD = 8, FRAME_MAX = 1024 * 1024 };
 
 static bool is_head(const unsigned char *head)
@@ -84,7 +86,7 @@ int64_t docker_time_ms(const char *text)
 bool docker_is_report(const struct docker_message *message, const char *id)
 {
     char start[128];
-    int length = snprintf(start, sizeof start, DOCKER_REPORT_START "{\"version\":1,\"job_id\":\"%s\"",
+    int length = snprintf(start, sizeof start, SW_REPORT_START "{\"version\":1,\"job_id\":\"%s\"",
                           id);
 
     return message->stream == 2 && message->length > (size_t)length &&

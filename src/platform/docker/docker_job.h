@@ -33,7 +33,6 @@
 #define DOCKER_RESULTS   "/results"                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
-#define DOCKER_REPORT_START "slipway: report "      /* of the last line of a log */
 #define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was canceled and had to be killed */
 
 #define LABEL_ID      "slipway.id"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/report.h"
 
 enum { TAIL_BYTES = 65536 };
 
@@ -22,10 +23,10 @@ struct tail {
 
 static void read_report(struct tail *tail, const struct docker_message *message)
 {
-    size_t start = strlen(DOCKER_REPORT_START);
+    size_t start = strlen(SW_REPORT_START);
 
     json_decref(tail->report);
-    tail->report = sw_json_parse(message->bytes + start, message->length - start, "report", NULL);
+    tail->report = sw_report_parse(message->bytes + start, message->length - start);
 }
 
 static int keep(void *context, const struct docker_message *message)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/report.h"
 #include "core/state.h"
 #include "platform/docker/docker_submit.h"
 
@@ -168,8 +169,7 @@ static json_t *facts_of(const struct docker_story *story)
         json_object_set_new(facts, "oom_kills", json_integer(1));
     if (story->end.failed_peer >= 0)
         json_object_set_new(facts, "failed_peer", json_integer(story->end.failed_peer));
-    if (json_object_get(story->report, "ms"))
-        json_object_set(facts, "runner_ms", json_object_get(story->report, "ms"));
+    sw_report_facts(story->report, facts);
     return facts;
 }
 
@@ -299,6 +299,7 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     seen->presence = SW_PRESENT;
     if (docker_judge_crew(api, crew, seen, &facts, err) < 0)
         return -1;
+    seen->runner = json_incref(json_object_get(facts, "runner"));
     if (seen->state == SW_ERROR)
         docker_remember(link, seen->job.id, seen->job.attempt, sw_json_object(
             SW_INT("failed", seen->failed_replica), SW_INT("exit_code", seen->exit_code),

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/report.h"
 #include "core/state.h"
 #include "platform/local/local_tree.h"
 
@@ -42,6 +43,7 @@ static void say(struct sw_sighting *seen, const json_t *record)
     if (pid > 0)
         snprintf(seen->remote_id, sizeof seen->remote_id, "%lld", (long long)pid);
     seen->live = json_incref(json_object_get(record, "live"));
+    seen->runner = sw_report_clean(json_object_get(json_object_get(record, "facts"), "runner"));
     local_host_name(seen->node);
 }
 
@@ -128,6 +130,17 @@ static void look_at_the_abandoned(struct sw_sighting *seen, const char *folder)
         seen->presence = SW_ABSENT;       /* a folder at most: nothing was ever started */
 }
 
+/* Until the supervisor knows more: what rank 0's runner says while it works. */
+static void read_heartbeat(struct sw_sighting *seen, const char *folder)
+{
+    sw_auto(json) json_t *beat = NULL;
+
+    if (seen->runner || sw_state_is_final(seen->state))
+        return;
+    beat = local_record_read(folder, "work/.slipway/heartbeat-0.json");
+    seen->runner = sw_report_clean(beat);
+}
+
 static void look(struct sw_link *link, struct sw_sighting *seen)
 {
     sw_autofree char *folder = local_attempt_folder(link, seen->job.id, seen->job.attempt);
@@ -144,6 +157,7 @@ static void look(struct sw_link *link, struct sw_sighting *seen)
         say(seen, record);
     else
         look_at_the_abandoned(seen, folder);
+    read_heartbeat(seen, folder);
     seen->last_output_ms =
         local_last_output_ms(folder, (int)json_array_size(json_object_get(record, "replicas")));
 }

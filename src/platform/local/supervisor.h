@@ -157,6 +157,8 @@ void sup_live_end(struct sup *sup);
 /* supervisor_facts.c: what else was seen. */
 void sup_facts_begin(struct sup *sup);
 void sup_facts_gather(struct sup *sup);
+/* What the runner said of a phase or a rank joins the fact "runner" (core/report.h). */
+void sup_facts_report(struct sup *sup, const json_t *report);
 
 /* supervisor_xid.c: "xid" among the facts. */
 void sup_find_xids(const struct sup *sup);

@@ -11,6 +11,8 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "core/report.h"
+
 enum { FULL_BELOW_BYTES = 1024 * 1024 };
 
 /* ---- disks ---------------------------------------------------------------------------------- */
@@ -39,6 +41,21 @@ static void look_at_disks(const struct sup *sup)
     }
     if (sup->end.signal == SIGBUS && is_full("/dev/shm"))
         json_object_set_new(sup->facts, "shm_full", json_true());
+}
+
+/* ---- the runner's own words ------------------------------------------------------------------ */
+
+void sup_facts_report(struct sup *sup, const json_t *report)
+{
+    sw_auto(json) json_t *clean = sw_report_clean(report);
+    json_t *sum = json_object_get(sup->facts, "runner");
+
+    if (!clean)
+        return;
+    json_object_del(clean, "phase");          /* it was one of several */
+    if (!sum)
+        json_object_set_new(sup->facts, "runner", sum = json_object());
+    sw_report_add(sum, clean);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

@@ -224,13 +224,14 @@ static void end_everything(struct sup *sup)
     }
 }
 
-/* What the runner said when it failed; an owned text. */
-static char *helper_message(const struct sup *sup, const char *mode)
+/* What the runner said of its phase; an owned text, for its failure. */
+static char *helper_message(struct sup *sup, const char *mode)
 {
     sw_autofree char *name = sw_format("report-%s.json", mode);
     sw_auto(json) json_t *report = local_record_read(sup->folder, name);
     const char *message = sw_json_str(report, "message");
 
+    sup_facts_report(sup, report);
     return sw_strdup(message ? message : "the runner failed");
 }
 
@@ -243,10 +244,11 @@ static void prepare(struct sup *sup)
     }
     while (sup->helper && !sup->end.decided)
         sup_turn(sup, 0);
-    if (!sup->helper && sup->helper_status != 0) {
+    if (!sup->helper) {
         sw_autofree char *message = helper_message(sup, "prepare");
 
-        sup_decide(sup, SW_ERROR, "prepare", 74, "%s", message);
+        if (sup->helper_status != 0)
+            sup_decide(sup, SW_ERROR, "prepare", 74, "%s", message);
     }
 }
 
@@ -285,10 +287,11 @@ static void collect(struct sup *sup)
         sup_decide(sup, SW_CANCELED, "canceled", 130, "%s", "");
         end_everything(sup);
         outputs_failed(sup, "there was no time to copy them");
-    } else if (sup->helper_status != 0) {
+    } else {
         sw_autofree char *message = helper_message(sup, "collect");
 
-        outputs_failed(sup, message);
+        if (sup->helper_status != 0)
+            outputs_failed(sup, message);
     }
 }
 

@@ -33,9 +33,15 @@ void sup_live_end(struct sup *sup)
 {
     if (sup->live.meter)
         sw_gpu_meter_facts(sup->live.meter, sup->facts);
-    if (sup->live.gpu_peak_bytes > 0)
+    if (sup->live.gpu_peak_bytes > 0) {
+        sw_auto(json) json_t *report = sw_json_object(SW_SUB("gpu", sw_json_object(
+            SW_INT("count", sup->lease ? sup->lease->count : 0),
+            SW_INT("memory_peak_bytes", sup->live.gpu_peak_bytes))));
+
         json_object_set_new(sup->facts, "peak_gpu_memory_bytes",
                             json_integer(sup->live.gpu_peak_bytes));
+        sup_facts_report(sup, report);
+    }
     sw_gpu_meter_close(sw_take(sup->live.meter));
     json_decref(sw_take(sup->live.shown));
 }

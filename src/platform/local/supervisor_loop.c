@@ -98,6 +98,7 @@ static void replica_ended(struct sup *sup, int rank, int status, const struct ru
     sw_autofree char *name = sw_format("report-%d.json", rank);
     sw_auto(json) json_t *report = local_record_read(sup->folder, name);
 
+    sup_facts_report(sup, report);
     replica->ended = true;
     replica->ended_ms = sw_now_ms();
     replica->peak_bytes = (int64_t)usage->ru_maxrss * 1024;

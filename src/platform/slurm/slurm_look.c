@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/report.h"
 #include "core/state.h"
 
 enum { TAIL_BYTES = 16384, NODE_ROOM = 128 };
@@ -137,6 +138,7 @@ int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
                    struct sw_error *err)
 {
     struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    sw_auto(json) json_t *report = NULL;
 
     if (slurm_poll(link, &seen, 1, err) < 0)
         return -1;
@@ -150,6 +152,9 @@ int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
     out->failed_replica = seen.failed_replica;
     out->facts = facts_of(job, &seen);
     out->log_tail = tails(link, job, seen.failed_replica);
+    report = out->log_tail ? sw_report_in_log(out->log_tail, strlen(out->log_tail), job->id,
+                                              seen.failed_replica) : NULL;
+    sw_report_facts(report, out->facts);
     return 0;
 }
 

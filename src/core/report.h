@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report.h - what the runner says about itself, as others read it.
+ *
+ * The runner leaves a small JSON document: in a file, as a heartbeat while it works, and as the last line
+ * of a container's log. All of them pass through here before anything is believed, since a log is written
+ * by the user's program too and a file may be half of itself. What comes out is clean: only the keys
+ * below, each of its type, numbers not negative, texts short and printable.
+ *
+ *     {"job_id", "rank", "phase", "at", "exit_code", "signal", "message", "stopped", "canceled", "timed_out",
+ *      "failed_peer", "in": {"files", "bytes"}, "out": {"files", "bytes"},
+ *      "ms": {"prepare", "command", "collect"}, "gpu": {"count", "memory_bytes", "memory_peak_bytes"}}
+ *
+ * Every key may be absent. Pure.
+ */
+#ifndef SW_CORE_REPORT_H
+#define SW_CORE_REPORT_H
+
+#include <stddef.h>
+
+#include "base/json.h"
+
+#define SW_REPORT_START "slipway: report "      /* of its line in a log */
+#define SW_REPORT_MAX 16384                     /* bytes; a longer one is none */
+
+/* Owned; NULL: that is no report. */
+json_t *sw_report_parse(const char *text, size_t length);
+json_t *sw_report_clean(const json_t *given);
+
+/* The last report of this job and rank (-1: of any) in a piece of a log; a line that is cut at either end is
+ * none. Owned; NULL: there is none. */
+json_t *sw_report_in_log(const char *log, size_t length, const char *job_id, int rank);
+
+/* How much of a log is left when the report at its very end is taken away. */
+size_t sw_report_begin(const char *log, size_t length);
+
+/* Into the facts of struct sw_evidence: "runner", and "peak_gpu_memory_bytes" where nobody knew it. The
+ * report may be NULL. */
+void sw_report_facts(const json_t *report, json_t *facts);
+
+/* Reports of single phases become one: what `more` says and `sum` does not, or has as 0, is taken over. */
+void sw_report_add(json_t *sum, const json_t *more);
+
+#endif

@@ -32,15 +32,17 @@ static const struct field {
 
 static json_t *clean_text(const json_t *value)
 {
-    size_t length = json_string_length(value);
-    const char *text = json_string_value(value);
-    sw_autofree char *printable = NULL;
+    sw_autofree char *text = sw_text_printable(json_string_value(value),
+                                               json_string_length(value));
+    size_t length = strlen(text);
 
     if (length > TEXT_MOST)
         for (length = TEXT_MOST; length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80;)
             length--;
-    printable = sw_text_printable(text, length);
-    return sw_json_text(printable);
+    text[length] = '\0';
+    for (char *at = text; (at = strpbrk(at, "\n\r\t"));)
+        *at = ' ';
+    return sw_json_text(text);
 }
 
 /* NULL: it is not what it should be. */

@@ -6,8 +6,8 @@
 //
 // Every block of 64 KiB begins with its number and is zero behind it. GET makes the bytes up, in any
 // range; an upload in parts is read, compared with what the object must be, and thrown away. Complete
-// succeeds only when the parts, in order, are the whole object. It speaks just the S3 that a copy of one
-// large object needs.
+// succeeds only when the parts, in order, are the whole object. A manifest.json is taken and forgotten. It
+// speaks just the S3 that a copy of one large object needs.
 package main
 
 import (
@@ -152,6 +152,9 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == "PUT" && number > 0:
 		b.put(w, r, number)
+	case r.Method == "PUT" && strings.HasSuffix(r.URL.Path, "/manifest.json"):
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("ETag", etag)
 	case r.Method == "POST" && query.Has("uploads"):
 		w.Header().Set("x-amz-checksum-algorithm", r.Header.Get("x-amz-checksum-algorithm"))
 		io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")

@@ -196,7 +196,7 @@ static int take_over(const struct slice *slice, const struct sw_job *job, struct
     return result;
 }
 
-static json_t *verdict_of(const struct slice *slice, const struct sw_sighting *seen)
+static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
 {
     const struct sw_platform *platform = slice->question->platform;
     struct sw_evidence evidence = { 0 };
@@ -216,6 +216,8 @@ static json_t *verdict_of(const struct slice *slice, const struct sw_sighting *s
     evidence.signal = seen->signal;
     evidence.failed_replica = seen->failed_replica;
     verdict = sw_diagnose_with(&evidence, slice->rules);
+    if (!seen->runner)
+        seen->runner = json_incref(json_object_get(evidence.facts, "runner"));
     sw_evidence_done(&evidence);
     return verdict;
 }
@@ -334,6 +336,8 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
             monitor_read_progress(slice->store, platform, slice->link, &view->job, seen);
+        else if (seen->runner && sw_state_is_final(seen->state))
+            monitor_keep_report(slice->store, &view->job, seen);
     }
     return 0;
 }

@@ -39,6 +39,9 @@ void monitor_let_go(struct sw_store *store, const char *id);
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
                            struct sw_link *link, const struct sw_job *job,
                            const struct sw_sighting *seen);
+/* Only what its runner reported last; nobody asked for more. */
+void monitor_keep_report(struct sw_store *store, const struct sw_job *job,
+                         const struct sw_sighting *seen);
 
 /* guard.c: a job that stands still, on platforms that do not watch for it themselves. */
 void monitor_guard(struct sw_store *store, const struct sw_platform *platform,

@@ -173,3 +173,13 @@ void monitor_read_progress(struct sw_store *store, const struct sw_platform *pla
     json_decref(r.report);
     free(r.line);
 }
+
+void monitor_keep_report(struct sw_store *store, const struct sw_job *job,
+                         const struct sw_sighting *seen)
+{
+    sw_auto(json) json_t *document = job->progress ? json_copy(job->progress) : json_object();
+
+    json_object_set(document, "runner", seen->runner);
+    if (!json_equal(document, job->progress))
+        sw_store_progress(store, job->id, job->attempt, document, NULL, NULL);
+}

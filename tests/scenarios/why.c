@@ -141,6 +141,44 @@ static void a_job_that_needs_too_much_memory_is_told(void **state)
                 &(struct expected){ "memory", "ERR_PROGRAM", "memory:", NULL });
 }
 
+/* tests/sim's NVML: the first GPU has 1 MiB in use, always. */
+static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *seen = path_in(here, "seen");
+    struct sw_request *made = request_shell(
+        here, "until [ -e '%s' ]; do sleep 0.1; done\n"
+        "echo 'RuntimeError: CUDA out of memory'; exit 1", seen);
+    int64_t until = sw_monotonic_ms() + 60000;
+    const char *job;
+    char *out = NULL;
+
+    if (the_berth->missing(QUEUE)) {
+        print_message("%s\n", the_berth->missing(QUEUE));
+        sw_request_free(made);
+        skip();
+    }
+    set(made, "gpus", "1");
+    job = send_request(here, made);
+    for (bool looked = false; !looked && sw_monotonic_ms() < until; sw_sleep_ms(100)) {
+        sw_auto(json) json_t *now = status(here, job);
+
+        looked = json_array_size(json_object_get(json_object_get(now, "live"), "gpus")) == 1;
+    }
+    write_text(seen, "");
+    expect_told(here, job, &(struct expected){ "memory", "ERR_PROGRAM", "batch",
+                                               "its fullest GPU reached 1 MiB" });
+    assert_int_equal(slipway(here, &out, "status", job, "-o", "json", NULL), 0);
+    {
+        sw_auto(json) json_t *card = answer(out);
+        const json_t *runner = json_object_get(card, "runner"), *gpu = json_object_get(runner, "gpu");
+
+        assert_int_equal(number_of(gpu, "count"), 1);
+        assert_int_equal(number_of(gpu, "memory_peak_bytes"), 1 << 20);
+        assert_int_equal(number_of(runner, "exit_code"), 1);
+    }
+}
+
 static void a_job_past_its_time_is_told(void **state)
 {
     struct stay *here = *state;
@@ -191,6 +229,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_full_disk_is_told, begin, end_without_the_disk),
         CLAIM(a_program_that_crashes_is_told),
         CLAIM(a_job_that_needs_too_much_memory_is_told),
+        CLAIM(the_most_gpu_memory_is_told_by_why_and_status),
         CLAIM(a_job_past_its_time_is_told),
         CLAIM(what_nobody_explains_is_unknown_and_says_so),
         CLAIM(a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure),

@@ -7,6 +7,7 @@
 
 struct carried {
     struct runner *runner;
+    const struct sw_copy_rules *rules;        /* the caller's */
     enum runner_way way;
     int64_t *bytes, before;
 };
@@ -21,18 +22,27 @@ static int count(void *context, const struct sw_copy_progress *progress)
     return 0;
 }
 
+static int moved(void *context, enum sw_moved_how how, const char *relative,
+                 const struct sw_object *object, const struct sw_error *why)
+{
+    const struct carried *carried = context;
+
+    return carried->rules->moved(carried->rules->context, how, relative, object, why);
+}
+
 int runner_carry(struct runner *runner, enum runner_way way, const char *from, const char *to,
                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
                  struct sw_error *err)
 {
     struct runner_tally *tally = runner->tally;
-    struct carried carried = { runner, way, way == RUNNER_IN ? &tally->bytes_in : &tally->bytes_out,
-                               0 };
+    struct carried carried = {
+        runner, rules, way, way == RUNNER_IN ? &tally->bytes_in : &tally->bytes_out, 0 };
     struct sw_copy_rules counted = *rules;
     int result;
 
     carried.before = *carried.bytes;
     counted.progress = count;
+    counted.moved = rules->moved ? moved : NULL;
     counted.context = &carried;
     result = sw_mover_copy(runner->mover, from, to, &counted, report, err);
     *carried.bytes = carried.before + report->bytes;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_progress.h"
 
@@ -136,6 +137,27 @@ static void add_progress(struct sw_buf *out, const json_t *job)
     add_line(out, "gpu use", gpu);
 }
 
+/* "3 files in, 1.2 GiB; 2 files out, 3 MiB" */
+static void add_data(struct sw_buf *out, const json_t *job)
+{
+    static const char *const ways[] = { "in", "out" };
+    const json_t *runner = json_object_get(job, "runner");
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    for (size_t i = 0; i < SW_COUNT(ways); i++) {
+        const json_t *moved = json_object_get(runner, ways[i]);
+        int64_t files = sw_json_int(moved, "files", 0), bytes = sw_json_int(moved, "bytes", 0);
+        char size[32];
+
+        if (files <= 0 && bytes <= 0)
+            continue;
+        sw_size_format(bytes, size);
+        sw_buf_addf(&text, "%s%lld file%s %s, %s", text.length ? "; " : "", (long long)files,
+                    files == 1 ? "" : "s", ways[i], size);
+    }
+    add_line(out, "data", sw_buf_text(&text));
+}
+
 /* "attempt 2, not before 05:20:54 UTC" */
 static void add_retry(struct sw_buf *out, const json_t *job)
 {
@@ -177,6 +199,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     cli_duration(sw_json_int(job, "duration_ms", -1), text);
     add_line(out, "took", text);
     add_progress(out, job);
+    add_data(out, job);
     add_retry(out, job);
     add_labels(out, job);
     add_line(out, "node", sw_json_str(job, "node"));

@@ -336,7 +336,7 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
             monitor_read_progress(slice->store, platform, slice->link, &view->job, seen);
-        else if (seen->runner && sw_state_is_final(seen->state))
+        else if (seen->runner && (slice->question->progress || sw_state_is_final(seen->state)))
             monitor_keep_report(slice->store, &view->job, seen);
     }
     return 0;

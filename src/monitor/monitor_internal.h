@@ -39,7 +39,7 @@ void monitor_let_go(struct sw_store *store, const char *id);
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
                            struct sw_link *link, const struct sw_job *job,
                            const struct sw_sighting *seen);
-/* Only what its runner reported last; nobody asked for more. */
+/* Only what its runner reported last: there is no log yet, or nobody asked for it. */
 void monitor_keep_report(struct sw_store *store, const struct sw_job *job,
                          const struct sw_sighting *seen);
 

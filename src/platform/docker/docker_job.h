@@ -112,6 +112,8 @@ int docker_label_number(const json_t *container, const char *name, int missing);
  * engine does not have it. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
                     json_t **report);
+/* When its log last grew; 0: never, or not known. */
+int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */
 char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
 struct docker_streams *docker_streams_open(void);
@@ -192,6 +194,7 @@ bool docker_user_lookup(const char *passwd, const char *user, struct docker_owne
 struct docker_end {                  /* how one container ended, from inspect and our report */
     int exit_code;
     int signal;
+    bool reported;                   /* its runner said how it ended */
     bool oom, stopped, timed_out, canceled;
     int failed_peer;                 /* -1: none */
     const char *message;             /* the runner's own words; NULL */

@@ -111,6 +111,8 @@ void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
         seen->signal = end->signal;
         say(seen, SW_ERROR, "restart",
             "its container was stopped from outside: the engine went down, or somebody did it");
+    } else if (end->exit_code == 255 && !end->reported) {
+        say(seen, SW_ERROR, "restart", "the engine died under it and lost its container");
     } else if (end->signal) {
         judge_signal(end, seen);
     } else {

@@ -44,7 +44,7 @@ int docker_exit_code(const char *status)
     return end > open + 1 && *end == ')' && code >= 0 && code <= 255 ? (int)code : SW_NO_EXIT_CODE;
 }
 
-/* ---- how it ended ------------------------------------------------------------------------------ */
+/* ---- how it ended ---------------------------------------------------------------------------- */
 
 static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                 const char *message)

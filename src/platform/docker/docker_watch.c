@@ -14,7 +14,7 @@
 #include "core/state.h"
 #include "platform/docker/docker_submit.h"
 
-/* ---- which containers belong to which job -------------------------------------------------------- */
+/* ---- which containers belong to which job ---------------------------------------------------- */
 
 static char *key_of(const char *id, int attempt)
 {
@@ -86,7 +86,7 @@ bool docker_is_over(const char *state)
     return docker_state(state, NULL) == SW_COMPLETE;
 }
 
-/* ---- an end ---------------------------------------------------------------------------------------- */
+/* ---- an end ---------------------------------------------------------------------------------- */
 
 static bool has_file(struct docker_api *api, const char *container, const char *path)
 {
@@ -140,7 +140,7 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     return 0;
 }
 
-/* ---- several ranks ----------------------------------------------------------------------------------- */
+/* ---- several ranks --------------------------------------------------------------------------- */
 
 /* The first that failed: not one that ended because of another; of those the earliest. */
 static bool failed_before(const struct docker_story *a, const struct docker_story *b)
@@ -225,7 +225,7 @@ static bool any_failed(const struct docker_crew *crew)
     return false;
 }
 
-/* ---- one job ------------------------------------------------------------------------------------------- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                 const char *message)

@@ -100,9 +100,7 @@ static void tell(const struct runner *runner, const struct runner_result *result
     sw_autofree char *path = runner_state_path(runner, name);
 
     sw_file_write(path, pretty, strlen(pretty), 0644, NULL);
-    if (!runner->report_path || sw_file_write(runner->report_path, pretty, strlen(pretty), 0644,
-                                              NULL) < 0)
-        runner_say("report %s", line);
+    runner_say("report %s", line);
 }
 
 static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
@@ -148,6 +146,9 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
             outcome = -1;
     }
     tell(runner, result, &why);
+    /* Told to end, and it did so in good order: the report says that; to others it is not done. */
+    if (result->stopped && result->exit_code == 0)
+        result->exit_code = 128 + SIGTERM;
     if (outcome < 0 && err)
         *err = why;
     return outcome;

@@ -134,7 +134,6 @@ static int go(const struct call *call, struct runner_result *result, struct sw_e
     if (!runner)
         return -1;
     runner->letter_folder = runner_folder_of(call->payload);
-    runner->report_path = call->report;
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
     if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,
@@ -151,13 +150,15 @@ int runner_main(int argc, char **argv)
 
     if (read_call(argc, argv, &call) < 0)
         return usage();
+    if (call.mode->go == runner_live)
+        runner_block_signals();          /* as the first process we would miss them */
     if (go(&call, &result, &err) < 0) {
         runner_say("%s", err.message);
         if (err.hint[0])
             runner_say("%s", err.hint);
     }
-    /* Success is told by the exit code alone; the report costs nothing then. `all` wrote its own. */
-    if (result.exit_code != 0 && call.mode->go != runner_live)
+    /* Success is told by the exit code alone; the report costs nothing then. */
+    if (result.exit_code != 0)
         write_report(call.report, &result, &err);
     if (call.cleanup)
         sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */

@@ -32,6 +32,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
         SW_SUB("signal", result ? json_integer(result->signal) : NULL),
         SW_STR_OPT("message", err && err->code ? err->message : NULL),
         SW_SUB("stopped", result && result->stopped ? json_true() : NULL),
+        SW_SUB("canceled", result && result->canceled ? json_true() : NULL),
         SW_SUB("timed_out", result && result->timed_out ? json_true() : NULL),
         SW_SUB("failed_peer", result && result->failed_peer >= 0
                                   ? json_integer(result->failed_peer) : NULL),

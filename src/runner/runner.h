@@ -65,7 +65,6 @@ struct runner {
     struct sw_payload *payload;
     struct runner_place place;
     char *letter_folder;          /* where the payload lies; relative names in it start there */
-    const char *report_path;      /* the report goes there, and not into the log; NULL: both */
     struct runner_tally *tally;
     struct sw_mover *mover;       /* opened when first needed */
 
@@ -156,6 +155,7 @@ struct runner_result {
     bool stopped;                 /* by TERM or INT from outside, or for a reason below */
     int64_t stop_at_ms;           /* monotonic: when the grace after that is over */
     int64_t deadline_ms;          /* monotonic: when its time is up; 0: never */
+    bool canceled;                /* by QUIT from outside */
     bool timed_out;               /* its time was up: exit code 124 */
     bool stop_wanted;             /* set by a tick: end it now */
     int failed_peer;              /* rank that failed first, and we end because of it; -1: none */

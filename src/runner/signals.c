@@ -4,7 +4,8 @@
  *
  * We may be the first process of a container, where nobody else reaps and where TERM comes to us
  * alone: so whatever comes is passed on, after TERM or INT the grace runs, and then KILL does what
- * TERM could not. All orphans are reaped on the way.
+ * TERM could not. QUIT is how a cancel of ours says what it is: the command hears TERM, and the
+ * report tells it from a machine that goes down. All orphans are reaped on the way.
  */
 #include "runner/runner.h"
 
@@ -15,7 +16,7 @@
 
 #include "base/clock.h"
 
-static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGHUP };
+static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
 
 static void all_noticed(sigset_t *set)
 {
@@ -95,7 +96,13 @@ int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result
     while (!reap(child, &status)) {
         int signal = runner_next_signal(wait_for(result, kill_at));
 
-        if (signal && signal != SIGCHLD) {
+        if (signal == SIGQUIT) {
+            result->canceled = true;
+            if (!kill_at) {
+                kill(target, SIGTERM);
+                kill_at = begin_to_end(result, grace_ms);
+            }
+        } else if (signal && signal != SIGCHLD) {
             kill(target, signal);
             if (!kill_at && (signal == SIGTERM || signal == SIGINT))
                 kill_at = begin_to_end(result, grace_ms);

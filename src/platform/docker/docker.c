@@ -65,12 +65,13 @@ static const struct sw_credential docker_credentials[] = {
 
 /* ---- clients, lent one at a time --------------------------------------------------------------- */
 
-enum { POOL_MOST = 4 };
+enum { POOL_MOST = 4, ENDS_MOST = 2048 };
 
 struct docker_pool {
     pthread_mutex_t lock;
     struct docker_api *idle[POOL_MOST];
     size_t count;
+    json_t *ends;                    /* "id/attempt" -> how it ended */
 };
 
 static struct docker_pool *pool_new(void)
@@ -78,6 +79,7 @@ static struct docker_pool *pool_new(void)
     struct docker_pool *pool = sw_new(struct docker_pool);
 
     pthread_mutex_init(&pool->lock, NULL);
+    pool->ends = json_object();
     return pool;
 }
 
@@ -88,7 +90,31 @@ static void pool_free(struct docker_pool *pool)
     for (size_t i = 0; i < pool->count; i++)
         docker_api_close(pool->idle[i]);
     pthread_mutex_destroy(&pool->lock);
+    json_decref(pool->ends);
     free(pool);
+}
+
+void docker_remember(struct sw_link *link, const char *id, int attempt, json_t *end)
+{
+    sw_autofree char *key = sw_format("%s/%d", id, attempt);
+
+    pthread_mutex_lock(&link->pool->lock);
+    if (json_object_size(link->pool->ends) > ENDS_MOST)
+        json_object_clear(link->pool->ends);          /* nobody asked */
+    json_object_set_new(link->pool->ends, key, end);
+    pthread_mutex_unlock(&link->pool->lock);
+}
+
+json_t *docker_recall(struct sw_link *link, const char *id, int attempt)
+{
+    sw_autofree char *key = sw_format("%s/%d", id, attempt);
+    json_t *end;
+
+    pthread_mutex_lock(&link->pool->lock);
+    end = json_incref(json_object_get(link->pool->ends, key));
+    json_object_del(link->pool->ends, key);
+    pthread_mutex_unlock(&link->pool->lock);
+    return end;
 }
 
 int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err)

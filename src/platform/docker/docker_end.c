@@ -12,11 +12,11 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { STOP_SLACK_S = 5, STOP_MOST_S = 24 * 3600, PASSES_MOST = 10 };
+enum { STOP_SLACK_MS = 5000, LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
 
 /* ---- cancel -------------------------------------------------------------------------------------- */
 
-/* For whoever looks from another machine: it was meant to end. */
+/* It is killed, so its runner cannot say so itself: it was meant to end. */
 static void leave_mark(struct docker_api *api, const char *container)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
@@ -26,19 +26,60 @@ static void leave_mark(struct docker_api *api, const char *container)
     docker_put(api, container, DOCKER_HOME, tar.data, tar.length, NULL);
 }
 
-static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
-                struct sw_error *err)
+/* Wait until it is over, a few seconds at most. 1: it is, 0: not yet, -1 + err. */
+static int wait_over(struct docker_api *api, const char *container, struct sw_error *err)
 {
-    int64_t wait_s = (grace_ms + 999) / 1000 + STOP_SLACK_S;
-    sw_autofree char *verb = sw_format("/stop?t=%lld", (long long)(wait_s < STOP_MOST_S
-                                                                       ? wait_s : STOP_MOST_S));
+    sw_autofree char *path = docker_path("/containers/", container, "/wait?condition=not-running");
     struct sw_error why = { 0 };
 
-    if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND)
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
+                                               .stall_ms = LOOK_AGAIN_MS }, NULL, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND)
+        return 1;
+    if (why.code == SW_E_TIMEOUT)
         return 0;
     if (err)
         *err = why;
     return -1;
+}
+
+/* 0, also when it is over already; -1 + err. */
+static int send_signal(struct docker_api *api, const char *container, const char *signal,
+                       struct sw_error *err)
+{
+    sw_autofree char *verb = sw_format("/kill?signal=%s", signal);
+    struct sw_error why = { 0 };
+
+    if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND ||
+        why.code == SW_E_CONFLICT)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* QUIT is said again and again: a container that begins just now may have missed it. What does not
+ * end within its grace is killed. */
+static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
+                struct sw_error *err)
+{
+    int64_t deadline = sw_monotonic_ms() + grace_ms + STOP_SLACK_MS;
+    int over = 0;
+
+    while (over == 0 && sw_monotonic_ms() < deadline) {
+        if (send_signal(api, container, "QUIT", err) < 0)
+            return -1;
+        over = wait_over(api, container, err);
+    }
+    if (over == 0) {
+        leave_mark(api, container);
+        if (send_signal(api, container, "KILL", err) < 0)
+            return -1;
+        over = wait_over(api, container, err);
+    }
+    if (over == 0)
+        sw_fail(err, SW_E_UNREACHABLE, "the engine does not end a container");
+    return over > 0 ? 0 : -1;
 }
 
 /* One that was never started is taken away: then nobody can start it any more. */
@@ -69,6 +110,11 @@ static bool is_of(const json_t *container, int attempt)
     return docker_label_number(container, LABEL_ATTEMPT, 1) == attempt;
 }
 
+static bool has_begun(const char *state)
+{
+    return !sw_text_same(state, "created") && !docker_is_over(state);
+}
+
 /* How many there were to end; -1 + err. */
 static int end_all(struct docker_api *api, const struct sw_jobref *job, struct sw_error *err)
 {
@@ -82,12 +128,9 @@ static int end_all(struct docker_api *api, const struct sw_jobref *job, struct s
         return -1;
     /* All ranks hear it at once; then each is waited for. */
     json_array_foreach(list, i, container)
-        if (is_of(container, job->attempt) &&
-            sw_text_same(sw_json_str(container, "State"), "running")) {
-            leave_mark(api, sw_json_str(container, "Id"));
-            if (json_array_size(list) > 1)
-                docker_tell(api, sw_json_str(container, "Id"), "/kill?signal=TERM", NULL);
-        }
+        if (json_array_size(list) > 1 && is_of(container, job->attempt) &&
+            has_begun(sw_json_str(container, "State")))
+            send_signal(api, sw_json_str(container, "Id"), "QUIT", NULL);
     json_array_foreach(list, i, container) {
         if (!is_of(container, job->attempt))
             continue;

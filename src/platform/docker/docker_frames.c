@@ -8,6 +8,7 @@
  */
 #include "platform/docker/docker_job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { HEAD = 8, FRAME_MAX = 1024 * 1024 };
@@ -78,6 +79,16 @@ int64_t docker_time_ms(const char *text)
     int64_t at_ns = 0;
 
     return text && read_time(text, strlen(text), &at_ns) ? at_ns / 1000000 : 0;
+}
+
+bool docker_is_report(const struct docker_message *message, const char *id)
+{
+    char start[128];
+    int length = snprintf(start, sizeof start, DOCKER_REPORT_START "{\"version\":1,\"job_id\":\"%s\"",
+                          id);
+
+    return message->stream == 2 && message->length > (size_t)length &&
+           memcmp(message->bytes, start, (size_t)length) == 0;
 }
 
 static int hand_over(struct docker_frames *frames, const char *frame, size_t length)

@@ -32,9 +32,9 @@
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
 #define DOCKER_RESULTS   "/results"                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
-#define DOCKER_REPORT    DOCKER_HOME "/report.json"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
-#define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was asked to end */
+#define DOCKER_REPORT_START "slipway: report "      /* of the last line of a log */
+#define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was canceled and had to be killed */
 
 #define LABEL_ID      "slipway.id"
 #define LABEL_ATTEMPT "slipway.attempt"
@@ -74,6 +74,11 @@ struct docker_lent {
     struct sw_link *link;
     struct docker_api *api;
 };
+/* What a poll found out about a job's end, for whoever asks about it next: {"failed","facts",...}.
+ * Remember takes the document; recall gives it away, or NULL. */
+void docker_remember(struct sw_link *link, const char *id, int attempt, json_t *end);
+json_t *docker_recall(struct sw_link *link, const char *id, int attempt);
+
 int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err);
 void docker_give_back(struct docker_lent *lent);
 static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
@@ -103,8 +108,12 @@ int docker_label_number(const json_t *container, const char *name, int missing);
 
 /* ---- docker_spool.c: logs that are being followed ------------------------------------------------ */
 
-/* The last lines of a rank's log in valid UTF-8; owned; NULL: there are none. */
-char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+/* The last lines of a container's log, and the report of its runner (both owned; may be NULL). -1: the
+ * engine does not have it. */
+int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
+                    json_t **report);
+/* The last lines that are in the spool; owned; NULL: none. */
+char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
 struct docker_streams *docker_streams_open(void);
 void docker_streams_close(struct docker_streams *streams);
 
@@ -215,6 +224,9 @@ struct docker_frames {
     bool stamped;                    /* each message begins with its time */
     struct sw_buf held;              /* an unfinished frame */
 };
+/* Is this the line that a job's runner leaves at the end of its log? It is not the command's, and is
+ * not shown. */
+bool docker_is_report(const struct docker_message *message, const char *id);
 /* 0, -1: not such a stream, or a frame of more than 1 MiB; 1: take() ended it. */
 int docker_frames_feed(struct docker_frames *frames, const char *bytes, size_t length);
 void docker_frames_done(struct docker_frames *frames);

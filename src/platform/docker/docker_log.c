@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,6 +33,7 @@ struct stream {
     char *folder;                    /* which spool */
     int replica;
     char name[DOCKER_NAME_SIZE];     /* which container */
+    char job[SW_ID_SIZE];
     struct docker_api *api;
     struct docker_spool spool;
     struct docker_frames frames;
@@ -80,8 +82,11 @@ void docker_streams_close(struct docker_streams *streams)
 static int take_message(void *context, const struct docker_message *message)
 {
     struct stream *stream = context;
+    struct docker_message shown = *message;
 
-    docker_spool_add(&stream->spool, stream->next++, message);
+    if (docker_is_report(message, stream->job))
+        shown.length = 0;                    /* it counts, and is not shown */
+    docker_spool_add(&stream->spool, stream->next++, &shown);
     return 0;
 }
 
@@ -167,6 +172,23 @@ static int catch_up(struct stream *stream, struct sw_error *err)
     return 0;
 }
 
+static int look_whether_over(struct stream *stream, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+
+    if (!found && why.code != SW_E_NOT_FOUND) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    if (found && !docker_is_over(sw_json_str(json_object_get(found, "State"), "Status")))
+        return 0;
+    docker_drop(stream->api, stream);
+    stream->follows = stream->caught_up = false;
+    return catch_up(stream, err);
+}
+
 /* It ended with the container, or was cut: in both cases the next read catches up anew. */
 static void on_follow_over(void *context, const struct docker_answer *answer)
 {
@@ -177,31 +199,41 @@ static void on_follow_over(void *context, const struct docker_answer *answer)
     stream->caught_up = false;
 }
 
+static int begin_to_follow(struct stream *stream, struct sw_error *err)
+{
+    sw_autofree char *path = logs_path(stream, true, err);
+
+    if (!path || docker_send(stream->api, &(struct docker_call){
+            .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
+            on_follow_over, stream, err) < 0)
+        return -1;
+    stream->follows = true;
+    return 0;
+}
+
+static int64_t size_now(const struct stream *stream)
+{
+    struct stat info;
+
+    return fstat(stream->spool.log, &info) == 0 ? info.st_size : 0;
+}
+
+/* Silence may mean that there is nothing, or that it is on its way. While the container runs that is
+ * the same to the reader; when it is over, "nothing more" must be true: the rest is fetched. */
 static int follow_on(struct stream *stream, struct sw_error *err)
 {
-    struct stat before, after;
-    int64_t begun;
+    int64_t begun = size_now(stream), before, now = begun;
 
-    if (!stream->follows) {
-        sw_autofree char *path = logs_path(stream, true, err);
-
-        if (!path || docker_send(stream->api, &(struct docker_call){
-                .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
-                on_follow_over, stream, err) < 0)
-            return -1;
-        stream->follows = true;
-    }
-    if (fstat(stream->spool.log, &before) < 0)
-        return 0;
-    begun = before.st_size;
+    if (!stream->follows && begin_to_follow(stream, err) < 0)
+        return -1;
     do {
-        before = (struct stat){ 0 };
-        fstat(stream->spool.log, &before);
+        before = now;
         docker_work(stream->api, A_MOMENT_MS, NULL);
-        if (fstat(stream->spool.log, &after) < 0)
-            break;
-    } while (stream->follows && after.st_size > before.st_size && after.st_size - begun < AT_ONCE);
-    return 0;
+        now = size_now(stream);
+    } while (stream->follows && now > before && now - begun < AT_ONCE);
+    if (now > begun)
+        return 0;
+    return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
 }
 
 /* ---- which stream ---------------------------------------------------------------------------------- */
@@ -220,6 +252,7 @@ static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *j
 
     stream->folder = folder;
     stream->replica = replica;
+    snprintf(stream->job, sizeof stream->job, "%s", job->id);
     docker_name(stream->name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica);
     if (docker_spool_open(&stream->spool, folder, replica, err) < 0 ||
@@ -318,10 +351,10 @@ int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int repli
     return result;
 }
 
-char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
+/* What is left of it here, when the engine has forgotten the container. */
+char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
 {
     sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
-    const char *from = bytes, *newline;
     int64_t size = 0, at;
     ssize_t n;
 
@@ -329,13 +362,10 @@ char *docker_log_tail(struct sw_link *link, const struct sw_jobref *job, int rep
         return NULL;
     at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
     n = docker_read_log(link, job, replica, at, bytes, TAIL_BYTES, NULL);
-    if (n <= 0)
-        return NULL;
-    newline = at > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-    if (newline)
-        from = newline + 1;                  /* half a line would only mislead */
-    return sw_text_utf8(from, (size_t)(n - (from - bytes)));
+    return n > 0 ? sw_text_utf8(bytes, (size_t)n) : NULL;
 }
+
+/* ---- times ---------------------------------------------------------------------------------------------- */
 
 int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
                     int64_t *at_ms, int64_t *until, struct sw_error *err)

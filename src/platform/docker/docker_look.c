@@ -84,53 +84,52 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
 
 /* ---- evidence --------------------------------------------------------------------------------------- */
 
-static void add_facts(json_t *facts, const struct docker_story *story, const struct sw_jobref *job)
+/* What a poll told a moment ago, or found out anew; owned; NULL + err. */
+static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
-    const json_t *report = story->report;
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *known = docker_recall(link, job->id, job->attempt), *list = NULL;
+    sw_auto(json) json_t *facts = NULL;
+    struct sw_sighting seen = { .job = *job, .failed_replica = -1 };
+    struct docker_crew crew;
 
-    if (story->end.oom)
-        json_object_set_new(facts, "oom_kills", json_integer(1));
-    if (story->end.failed_peer >= 0)
-        json_object_set_new(facts, "failed_peer", json_integer(story->end.failed_peer));
-    if (report && json_object_get(report, "ms"))
-        json_object_set(facts, "runner_ms", json_object_get(report, "ms"));
-    json_object_set_new(facts, "gpus_requested",
-                        json_integer(sw_json_int(job->plan, "gpus", 0)));
+    if (known)
+        return sw_take(known);
+    if (docker_borrow(link, &lent, err) < 0 ||
+        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+        return NULL;
+    if (crew.nodes == 0 || crew.over < crew.nodes)
+        return json_object();
+    if (docker_judge_crew(lent.api, &crew, &seen, &facts, err) < 0)
+        return NULL;
+    return sw_json_object(SW_INT("state", seen.state), SW_INT("failed", seen.failed_replica),
+                          SW_INT("exit_code", seen.exit_code), SW_INT("signal", seen.signal),
+                          SW_STR("reason", seen.reason), SW_STR("message", seen.message),
+                          SW_SUB_COPY("facts", facts));
 }
 
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL;
-    struct sw_sighting seen = { .job = *job, .failed_replica = -1 };
-    struct docker_crew crew;
-    int rank;
+    sw_auto(json) json_t *end = end_of(link, job, err);
+    const char *reason = sw_json_str(end, "reason"), *message = sw_json_str(end, "message");
+    const char *tail;
 
-    if (docker_borrow(link, &lent, err) < 0 ||
-        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+    if (!end)
         return -1;
-    out->exit_code = SW_NO_EXIT_CODE;
-    out->failed_replica = -1;
-    out->facts = json_object();
-    if (crew.nodes == 0 || crew.over < crew.nodes)
-        return 0;
-    if (docker_judge_crew(lent.api, &crew, &seen, err) < 0)
-        return -1;
-    rank = seen.failed_replica > 0 ? seen.failed_replica : 0;
-    if (crew.ranks[rank]) {
-        sw_auto(docker_story) struct docker_story story = { 0 };
-
-        if (docker_story_read(lent.api, sw_json_str(crew.ranks[rank], "Id"), &story, NULL) == 0)
-            add_facts(out->facts, &story, job);
-    }
-    out->state = seen.state;
-    out->exit_code = seen.exit_code;
-    out->signal = seen.signal;
-    out->failed_replica = seen.failed_replica;
-    memcpy(out->reason, seen.reason, sizeof out->reason);
-    memcpy(out->message, seen.message, sizeof out->message);
-    out->log_tail = docker_log_tail(link, job, rank);
+    out->state = (enum sw_state)sw_json_int(end, "state", SW_ERROR);
+    out->exit_code = (int)sw_json_int(end, "exit_code", SW_NO_EXIT_CODE);
+    out->signal = (int)sw_json_int(end, "signal", 0);
+    out->failed_replica = (int)sw_json_int(end, "failed", -1);
+    snprintf(out->reason, sizeof out->reason, "%s", reason ? reason : "");
+    snprintf(out->message, sizeof out->message, "%s", message ? message : "");
+    out->facts = json_object_get(end, "facts") ? json_incref(json_object_get(end, "facts"))
+                                               : json_object();
+    json_object_set_new(out->facts, "gpus_requested",
+                        json_integer(sw_json_int(job->plan, "gpus", 0)));
+    tail = sw_json_str(out->facts, "log_tail");
+    out->log_tail = tail ? sw_strdup(tail) : docker_spool_tail(link, job, out->failed_replica);
+    json_object_del(out->facts, "log_tail");
     return 0;
 }
 

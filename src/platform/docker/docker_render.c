@@ -294,7 +294,7 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
 
 static json_t *runner_words(const struct sw_plan *plan)
 {
-    json_t *words = json_pack("[s, s, s]", "all", "--report", DOCKER_REPORT);
+    json_t *words = json_pack("[s]", "all");
 
     if (json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0) {
         json_array_append_new(words, json_string("--take-secrets"));

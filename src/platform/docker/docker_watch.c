@@ -88,14 +88,6 @@ bool docker_is_over(const char *state)
 
 /* ---- an end ---------------------------------------------------------------------------------------- */
 
-static json_t *read_report(struct docker_api *api, const char *container)
-{
-    size_t size = 0;
-    sw_autofree char *text = docker_file(api, container, DOCKER_REPORT, &size, NULL);
-
-    return text ? sw_json_parse(text, size, "report", NULL) : NULL;
-}
-
 static bool has_file(struct docker_api *api, const char *container, const char *path)
 {
     sw_autofree char *text = docker_file(api, container, path, NULL, NULL);
@@ -107,6 +99,7 @@ void docker_story_done(struct docker_story *story)
 {
     json_decref(story->inspected);
     json_decref(story->report);
+    free(story->tail);
     *story = (struct docker_story){ 0 };
 }
 
@@ -127,21 +120,21 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     };
     out->started_ms = docker_time_ms(sw_json_str(state, "StartedAt"));
     out->ended_ms = docker_time_ms(sw_json_str(state, "FinishedAt"));
-    if (end->exit_code == 0) {           /* one that was told to end may do so in good order */
-        end->canceled = has_file(api, container, DOCKER_CANCELED);
+    if (end->exit_code == 0)
         return 0;
-    }
-    out->report = read_report(api, container);
+    docker_ask_tail(api, container, docker_label(out->inspected, LABEL_ID), &out->tail,
+                    &out->report);
     if (out->report) {
         end->signal = (int)sw_json_int(out->report, "signal", 0);
         end->stopped = sw_json_bool(out->report, "stopped", false);
+        end->canceled = sw_json_bool(out->report, "canceled", false);
         end->timed_out = sw_json_bool(out->report, "timed_out", false);
         end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
         end->message = sw_json_str(out->report, "message");
     } else if (end->exit_code > 128 && end->exit_code < 160) {
         end->signal = end->exit_code - 128;       /* the runner itself was killed */
     }
-    if (!out->report || end->stopped)
+    if (!out->report)
         end->canceled = has_file(api, container, DOCKER_CANCELED);
     return 0;
 }
@@ -167,8 +160,21 @@ static void note_times(struct sw_sighting *seen, const struct docker_story *stor
         seen->ended_ms = story->ended_ms;
 }
 
+static json_t *facts_of(const struct docker_story *story)
+{
+    json_t *facts = json_object();
+
+    if (story->end.oom)
+        json_object_set_new(facts, "oom_kills", json_integer(1));
+    if (story->end.failed_peer >= 0)
+        json_object_set_new(facts, "failed_peer", json_integer(story->end.failed_peer));
+    if (json_object_get(story->report, "ms"))
+        json_object_set(facts, "runner_ms", json_object_get(story->report, "ms"));
+    return facts;
+}
+
 int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, struct sw_error *err)
+                      struct sw_sighting *seen, json_t **facts, struct sw_error *err)
 {
     sw_auto(docker_story) struct docker_story worst = { 0 };
     int failed = -1;
@@ -192,6 +198,9 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
     if (seen->state == SW_ERROR && crew->nodes == 1)
         seen->failed_replica = 0;
+    *facts = facts_of(&worst);
+    if (worst.tail)
+        json_object_set_new(*facts, "log_tail", sw_json_text(worst.tail));
     return 0;
 }
 
@@ -282,8 +291,24 @@ static void note_container(const struct docker_crew *crew, struct sw_sighting *s
         snprintf(seen->remote_id, sizeof seen->remote_id, "%s", id);
 }
 
-static int judge_job(struct docker_api *api, const json_t *containers, struct sw_sighting *seen,
-                     struct sw_error *err)
+static int judge_over(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_sighting *seen, struct sw_error *err)
+{
+    sw_auto(json) json_t *facts = NULL;
+
+    seen->presence = SW_PRESENT;
+    if (docker_judge_crew(api, crew, seen, &facts, err) < 0)
+        return -1;
+    if (seen->state == SW_ERROR)
+        docker_remember(link, seen->job.id, seen->job.attempt, sw_json_object(
+            SW_INT("failed", seen->failed_replica), SW_INT("exit_code", seen->exit_code),
+            SW_INT("signal", seen->signal), SW_STR("reason", seen->reason),
+            SW_STR("message", seen->message), SW_SUB_COPY("facts", facts)));
+    return 0;
+}
+
+static int judge_job(struct sw_link *link, struct docker_api *api, const json_t *containers,
+                     struct sw_sighting *seen, struct sw_error *err)
 {
     struct docker_crew crew;
     const char *note = NULL;
@@ -300,10 +325,8 @@ static int judge_job(struct docker_api *api, const json_t *containers, struct sw
     note_container(&crew, seen);
     if (sw_text_empty(seen->job.remote_id) && (crew.created || crew.missing))
         return undo_half(api, &crew, seen, err);
-    if (crew.over == crew.nodes) {
-        seen->presence = SW_PRESENT;
-        return docker_judge_crew(api, &crew, seen, err);
-    }
+    if (crew.over == crew.nodes)
+        return judge_over(link, api, &crew, seen, err);
     if (crew.over && any_failed(&crew)) {
         say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
         end_the_others(api, &crew);
@@ -348,7 +371,7 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
         sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);
         struct sw_error why = { 0 };
 
-        if (judge_job(lent.api, json_object_get(index, key), &jobs[i], &why) == 0) {
+        if (judge_job(link, lent.api, json_object_get(index, key), &jobs[i], &why) == 0) {
             some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
             continue;
         }

@@ -24,12 +24,14 @@ char *docker_bound_results(const struct sw_link *link, const json_t *inspected, 
 
 struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
+    char *tail;                      /* of its log, when it failed; owned; may be NULL */
     struct docker_end end;           /* its texts live in these */
     int64_t started_ms, ended_ms;
 };
-/* All are over: what that means for the job, and which rank failed first. */
+/* All are over: what that means for the job, which rank failed first, and facts about it (owned),
+ * the end of its log among them as "log_tail". */
 int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, struct sw_error *err);
+                      struct sw_sighting *seen, json_t **facts, struct sw_error *err);
 int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
                       struct sw_error *err);
 void docker_story_done(struct docker_story *story);

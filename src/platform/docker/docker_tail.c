@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_tail.c - the end of a container's log alone, and what its runner said last.
+ *
+ * Without the spool: a verdict needs the last lines, not a hundred megabytes; and to ask for them is
+ * the cheapest of all questions.
+ */
+#include "platform/docker/docker_job.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { TAIL_BYTES = 65536 };
+
+struct tail {
+    const char *id;
+    struct sw_buf lines;
+    json_t *report;
+    struct docker_frames frames;
+};
+
+static void read_report(struct tail *tail, const struct docker_message *message)
+{
+    size_t start = strlen(DOCKER_REPORT_START);
+
+    json_decref(tail->report);
+    tail->report = sw_json_parse(message->bytes + start, message->length - start, "report", NULL);
+}
+
+static int keep(void *context, const struct docker_message *message)
+{
+    struct tail *tail = context;
+    struct sw_buf *lines = &tail->lines;
+
+    if (docker_is_report(message, tail->id)) {
+        read_report(tail, message);
+        return 0;
+    }
+    sw_buf_add_bytes(lines, message->bytes, message->length);
+    if (lines->length > 2 * TAIL_BYTES) {
+        memmove(lines->data, lines->data + lines->length - TAIL_BYTES, TAIL_BYTES);
+        lines->length = TAIL_BYTES;
+    }
+    return 0;
+}
+
+static int feed(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
+{
+    struct tail *tail = context;
+
+    (void)so_far;
+    return docker_frames_feed(&tail->frames, bytes, length);
+}
+
+/* Half a line at the beginning would only mislead. */
+static char *as_text(const struct sw_buf *lines)
+{
+    size_t length = lines->length < TAIL_BYTES ? lines->length : TAIL_BYTES;
+    const char *from = lines->data + lines->length - length;
+    const char *newline = length == TAIL_BYTES ? memchr(from, '\n', length) : NULL;
+
+    if (newline) {
+        length -= (size_t)(newline + 1 - from);
+        from = newline + 1;
+    }
+    return sw_text_utf8(from, length);
+}
+
+int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
+                    json_t **report)
+{
+    sw_autofree char *path = docker_path("/containers/", container,
+                                         "/logs?stdout=1&stderr=1&tail=1000");
+    struct tail kept = { .id = id, .lines = SW_BUF_INIT, .frames = { .take = keep } };
+    int result;
+
+    kept.frames.context = &kept;
+    result = docker_ask(api, &(struct docker_call){ .path = path, .sink = feed,
+                                                    .sink_context = &kept }, NULL, NULL);
+    if (result == 0) {
+        *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
+        *report = sw_take(kept.report);
+    }
+    json_decref(kept.report);
+    sw_buf_done(&kept.lines);
+    docker_frames_done(&kept.frames);
+    return result;
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_docker_words.c - the engine's words in ours: states, ends, log frames, small archives, GPUs.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/state.h"
+#include "platform/docker/docker_job.h"
+
+static void every_word_for_a_state_has_one_of_ours(void **state)
+{
+    static const struct { const char *said; enum sw_state state; } rows[] = {
+        { "created", SW_PENDING }, { "running", SW_RUNNING }, { "restarting", SW_RUNNING },
+        { "paused", SW_PAUSED }, { "removing", SW_UNKNOWN }, { "exited", SW_COMPLETE },
+        { "dead", SW_COMPLETE }, { "never heard of", SW_UNKNOWN }, { "", SW_UNKNOWN },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++)
+        assert_int_equal(docker_state(rows[i].said, NULL), rows[i].state);
+    assert_int_equal(docker_state(NULL, NULL), SW_UNKNOWN);
+}
+
+static void ends_are_told_apart(void **state)
+{
+    static const struct {
+        struct docker_end end;
+        enum sw_state state;
+        const char *reason;
+        int signal;
+    } rows[] = {
+        { { .exit_code = 0, .failed_peer = -1 }, SW_COMPLETE, "exit", 0 },
+        { { .exit_code = 3, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .exit_code = 137, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .exit_code = 137, .signal = 9, .failed_peer = -1 }, SW_ERROR, "signal", 9 },
+        { { .exit_code = 139, .signal = 11, .failed_peer = -1 }, SW_ERROR, "signal", 11 },
+        { { .exit_code = 137, .signal = 9, .oom = true, .failed_peer = -1 }, SW_ERROR, "memory", 9 },
+        { { .exit_code = 0, .oom = true, .failed_peer = -1 }, SW_COMPLETE, "exit", 0 },
+        { { .exit_code = 124, .timed_out = true, .stopped = true, .failed_peer = -1 }, SW_ERROR,
+          "time", 0 },
+        { { .exit_code = 124, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1 }, SW_ERROR, "restart",
+          15 },
+        { { .exit_code = 143, .signal = 15, .failed_peer = -1 }, SW_ERROR, "signal", 15 },
+        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = 2 }, SW_ERROR, "signal",
+          15 },
+        { { .exit_code = 143, .stopped = true, .canceled = true, .failed_peer = -1 }, SW_CANCELED,
+          "canceled", 0 },
+        { { .exit_code = 128, .error = "no such device", .failed_peer = -1 }, SW_ERROR, "start", 0 },
+        { { .exit_code = 125, .failed_peer = -1 }, SW_ERROR, "start", 0 },
+        { { .exit_code = 127, .message = "cannot start 'x'", .failed_peer = -1 }, SW_ERROR, "exit",
+          0 },
+        { { .exit_code = 74, .message = "no such input", .failed_peer = -1 }, SW_ERROR, "prepare",
+          0 },
+        { { .exit_code = 74, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        struct sw_sighting seen = { 0 };
+
+        docker_judge_end(&rows[i].end, &seen);
+        assert_int_equal(seen.state, rows[i].state);
+        assert_string_equal(seen.reason, rows[i].reason);
+        assert_int_equal(seen.signal, rows[i].signal);
+        assert_int_equal(seen.exit_code, rows[i].end.exit_code);
+    }
+}
+
+static void an_exit_code_is_read_from_a_list(void **state)
+{
+    (void)state;
+    assert_int_equal(docker_exit_code("Exited (137) 5 seconds ago"), 137);
+    assert_int_equal(docker_exit_code("Exited (0) About an hour ago"), 0);
+    assert_int_equal(docker_exit_code("Up 2 minutes (healthy)"), SW_NO_EXIT_CODE);
+    assert_int_equal(docker_exit_code("Exited (x) ago"), SW_NO_EXIT_CODE);
+    assert_int_equal(docker_exit_code("Exited (99999)"), SW_NO_EXIT_CODE);
+    assert_int_equal(docker_exit_code(NULL), SW_NO_EXIT_CODE);
+}
+
+static void times_of_the_engine_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(docker_time_ms("1970-01-01T00:00:00Z"), 0);
+    assert_int_equal(docker_time_ms("2026-11-15T08:17:25.958187122Z"), 1794730645958);
+    assert_int_equal(docker_time_ms("2024-02-29T23:59:59.9Z"), 1709251199900);
+    assert_int_equal(docker_time_ms("0001-01-01T00:00:00Z"), 0);
+    assert_int_equal(docker_time_ms("yesterday"), 0);
+    assert_int_equal(docker_time_ms(NULL), 0);
+}
+
+/* ---- frames -------------------------------------------------------------------------------------- */
+
+static int gather(void *context, const struct docker_message *message)
+{
+    sw_buf_addf(context, "%d:%lld:", message->stream, (long long)message->at_ns);
+    sw_buf_add_bytes(context, message->bytes, message->length);
+    sw_buf_add_char(context, '|');
+    return 0;
+}
+
+#define STAMP "2026-11-15T08:17:25.000000001Z "
+static const char frames_bytes[] =
+    "\1\0\0\0\0\0\0\x22" STAMP "ab\n"
+    "\2\0\0\0\0\0\0\x20" STAMP "x"
+    "\1\0\0\0\0\0\0\2" "no";
+static const char frames_meaning[] =
+    "1:1794730645000000001:ab\n|2:1794730645000000001:x|1:0:no|";
+
+static void frames_may_be_cut_anywhere(void **state)
+{
+    (void)state;
+    for (size_t cut = 0; cut < sizeof frames_bytes; cut++) {
+        sw_auto(sw_buf) struct sw_buf seen = SW_BUF_INIT;
+        struct docker_frames frames = { .take = gather, .context = &seen, .stamped = true };
+
+        assert_int_equal(docker_frames_feed(&frames, frames_bytes, cut), 0);
+        assert_int_equal(docker_frames_feed(&frames, frames_bytes + cut,
+                                            sizeof frames_bytes - 1 - cut), 0);
+        assert_string_equal(sw_buf_text(&seen), frames_meaning);
+        docker_frames_done(&frames);
+    }
+}
+
+static void what_is_no_frame_is_refused(void **state)
+{
+    struct docker_frames frames = { .take = gather };
+
+    (void)state;
+    assert_int_equal(docker_frames_feed(&frames, "plain text", 10), -1);
+    docker_frames_done(&frames);
+    assert_int_equal(docker_frames_feed(&frames, "\1\0\0\0\xff\xff\xff\xff", 8), -1);
+    docker_frames_done(&frames);
+}
+
+static void the_report_of_a_runner_is_known_by_its_job(void **state)
+{
+    static const char line[] = "slipway: report {\"version\":1,\"job_id\":\"a-b\",\"rank\":0}\n";
+    struct docker_message message = { .stream = 2, .bytes = line, .length = sizeof line - 1 };
+
+    (void)state;
+    assert_true(docker_is_report(&message, "a-b"));
+    assert_false(docker_is_report(&message, "a-c"));
+    message.stream = 1;
+    assert_false(docker_is_report(&message, "a-b"));
+}
+
+/* ---- archives ------------------------------------------------------------------------------------ */
+
+static void a_file_that_goes_in_comes_out(void **state)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+    const struct docker_owner owner = { 1000, 100 };
+    sw_autofree char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    docker_tar_add(&tar, "folder/", 0755, owner, NULL, 0);
+    docker_tar_add(&tar, "folder/file", 0600, owner, "content", 7);
+    docker_tar_end(&tar);
+    assert_int_equal(tar.length % 512, 0);
+    assert_memory_equal(tar.data + 512 + 108, "0001750\0" "0000144", 15);
+    text = docker_tar_first(tar.data, tar.length, &size);
+    assert_string_equal(text, "content");
+    assert_int_equal(size, 7);
+    assert_null(docker_tar_first(tar.data, 1024, NULL));
+    assert_null(docker_tar_first("", 0, NULL));
+}
+
+static void a_user_is_numbers_or_a_name_of_the_image(void **state)
+{
+    static const char passwd[] = "root:x:0:0::/root:/bin/sh\nuser:x:1000:100::/:\nbad:x:y:z\n";
+    struct docker_owner owner;
+
+    (void)state;
+    assert_true(docker_user_numbers("1000:100", &owner));
+    assert_int_equal(owner.uid, 1000);
+    assert_int_equal(owner.gid, 100);
+    assert_true(docker_user_numbers("1000:staff", &owner));
+    assert_false(docker_user_numbers("user", &owner));
+    assert_false(docker_user_numbers("", &owner));
+    assert_true(docker_user_lookup(passwd, "user:wheel", &owner));
+    assert_int_equal(owner.uid, 1000);
+    assert_int_equal(owner.gid, 100);
+    assert_false(docker_user_lookup(passwd, "use", &owner));
+    assert_false(docker_user_lookup(passwd, "bad", &owner));
+}
+
+/* ---- GPUs ---------------------------------------------------------------------------------------- */
+
+static json_t *container(const char *id, const char *state, const char *wants, const char *holds,
+                         int created)
+{
+    json_t *labels = json_pack("{s:s, s:s, s:s}", LABEL_ID, id, LABEL_RANK, "0", LABEL_WANTS, wants);
+
+    if (holds)
+        json_object_set_new(labels, LABEL_HOLDS, json_string(holds));
+    return json_pack("{s:s, s:i, s:o}", "State", state, "Created", created, "Labels", labels);
+}
+
+static void expect_ids(json_t *ids, const char *wanted)
+{
+    sw_autofree char *text = docker_gpu_join(ids);
+
+    assert_string_equal(text ? text : "", wanted);
+    json_decref(ids);
+}
+
+static void what_containers_hold_is_not_free(void **state)
+{
+    sw_auto(json) json_t *all = json_pack("[s, s, s]", "a", "b", "ab");
+    sw_auto(json) json_t *list = json_array();
+
+    (void)state;
+    expect_ids(docker_gpu_free(list, all, false), "a,b,ab");
+    json_array_append_new(list, container("j1", "running", "1", "a", 1));
+    json_array_append_new(list, container("j2", "exited", "1", "b", 1));
+    expect_ids(docker_gpu_free(list, all, false), "b,ab");
+    json_array_append_new(list, container("j3", "created", "1", "b", 1));
+    expect_ids(docker_gpu_free(list, all, false), "ab");
+    expect_ids(docker_gpu_free(list, all, true), "b,ab");
+    json_array_append_new(list, container("j4", "paused", "1", "any", 1));
+    expect_ids(docker_gpu_free(list, all, true), "");
+}
+
+static void who_came_first_is_first(void **state)
+{
+    sw_auto(json) json_t *list = json_array();
+
+    (void)state;
+    json_array_append_new(list, container("late", "created", "1", NULL, 9));
+    json_array_append_new(list, container("early", "created", "2", NULL, 3));
+    json_array_append_new(list, container("holder", "created", "2", "a", 1));
+    json_array_append_new(list, container("over", "exited", "2", NULL, 1));
+    expect_ids(docker_gpu_waiting(list), "early,late");
+}
+
+static void gpus_are_given_rank_by_rank(void **state)
+{
+    sw_auto(json) json_t *left = json_pack("[s, s, s, s]", "a", "b", "c", "d");
+    sw_auto(json) json_t *any = json_pack("[s]", "any");
+    sw_auto(json) json_t *two = docker_gpu_choose(left, 2, 2);
+    sw_auto(json) json_t *whole = docker_gpu_choose(any, 1, 4);
+
+    (void)state;
+    expect_ids(json_incref(json_array_get(two, 1)), "c,d");
+    expect_ids(json_incref(json_array_get(whole, 0)), "any");
+    assert_null(docker_gpu_choose(left, 3, 2));
+    assert_null(docker_gpu_choose(any, 2, 1));
+}
+
+static void a_number_and_a_uuid_mean_the_same_device(void **state)
+{
+    sw_auto(json) json_t *found = json_pack("[s, s]", "GPU-x", "GPU-y");
+    sw_auto(json) json_t *none = json_array();
+    sw_auto(json) json_t *by_number = json_pack("{s:[s, s]}", "gpu_ids", "1", "GPU-x");
+    sw_auto(json) json_t *told = json_pack("{s:[s]}", "gpu_devices", "7");
+
+    (void)state;
+    expect_ids(docker_gpu_candidates(NULL, found), "GPU-x,GPU-y");
+    expect_ids(docker_gpu_candidates(by_number, found), "GPU-y,GPU-x");
+    expect_ids(docker_gpu_candidates(told, found), "7");
+    expect_ids(docker_gpu_candidates(NULL, none), "any");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_word_for_a_state_has_one_of_ours),
+        cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(an_exit_code_is_read_from_a_list),
+        cmocka_unit_test(times_of_the_engine_are_read),
+        cmocka_unit_test(frames_may_be_cut_anywhere),
+        cmocka_unit_test(what_is_no_frame_is_refused),
+        cmocka_unit_test(the_report_of_a_runner_is_known_by_its_job),
+        cmocka_unit_test(a_file_that_goes_in_comes_out),
+        cmocka_unit_test(a_user_is_numbers_or_a_name_of_the_image),
+        cmocka_unit_test(what_containers_hold_is_not_free),
+        cmocka_unit_test(who_came_first_is_first),
+        cmocka_unit_test(gpus_are_given_rank_by_rank),
+        cmocka_unit_test(a_number_and_a_uuid_mean_the_same_device),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -20,7 +20,9 @@
 
 /* ---- members ------------------------------------------------------------------------------- */
 
-enum sw_archive_kind { SW_ARCHIVE_FILE, SW_ARCHIVE_FOLDER, SW_ARCHIVE_LINK, SW_ARCHIVE_HARD_LINK, SW_ARCHIVE_OTHER };
+enum sw_archive_kind {
+    SW_ARCHIVE_FILE, SW_ARCHIVE_FOLDER, SW_ARCHIVE_LINK, SW_ARCHIVE_HARD_LINK, SW_ARCHIVE_OTHER,
+};
 
 struct sw_archive_member {
     const char *name;               /* as the archive has it: not yet checked */

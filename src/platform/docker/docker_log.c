@@ -77,7 +77,7 @@ void docker_streams_close(struct docker_streams *streams)
     free(streams);
 }
 
-/* ---- from the engine to the spool ---------------------------------------------------------------- */
+/* ---- from the engine to the spool ------------------------------------------------------------ */
 
 static int take_message(void *context, const struct docker_message *message)
 {
@@ -236,7 +236,7 @@ static int follow_on(struct stream *stream, struct sw_error *err)
     return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
 }
 
-/* ---- which stream ---------------------------------------------------------------------------------- */
+/* ---- which stream ---------------------------------------------------------------------------- */
 
 static char *spool_folder(const struct sw_link *link, const struct sw_jobref *job)
 {
@@ -307,7 +307,7 @@ static int extend(struct sw_link *link, struct stream *stream, int64_t offset, s
     return follow_on(stream, err);
 }
 
-/* ---- the platform's functions ------------------------------------------------------------------------ */
+/* ---- the platform's functions ---------------------------------------------------------------- */
 
 static ssize_t read_spool(struct stream *stream, int64_t offset, char *bytes, size_t size,
                           struct sw_error *err)
@@ -365,7 +365,7 @@ char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int r
     return n > 0 ? sw_text_utf8(bytes, (size_t)n) : NULL;
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
                     int64_t *at_ms, int64_t *until, struct sw_error *err)

@@ -104,8 +104,9 @@ static void calls_one_after_the_other_share_a_connection(void **state)
     text = sw_file_read(file, 4096, NULL, NULL);
     assert_non_null(text);
     counted = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
-    assert_in_range(sw_json_int(counted, "processes", 99), 1, 2);     /* not one for each call */
-    assert_int_equal(sw_json_int(counted, "connections", -1), 0);
+    /* The login, and one command over there for all calls. */
+    assert_in_range(sw_json_int(counted, "processes", 99), 1, 2);
+    assert_in_range(sw_json_int(counted, "connections", 99), 0, 1);
 }
 
 static int keep(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/sighting.h"
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_retry.h"
 #include "platform/slurm/slurm_text.h"
 
@@ -27,7 +28,7 @@ static char *script(const char *retry, const char *checkpoint, const char *middl
         .comment = "slipway:a:1", .runner = getenv("SLIPWAY_RUNNER"), .retry = said,
         .checkpoint = from, .first = 1, .gpus = 8 };
 
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);
     sw_buf_addf(&out, "sw_handed() { echo $1 >> $HERE/handed; }\n"
                       "sw_begin\n! sw_used_up || exit 75\n"

@@ -89,6 +89,9 @@ struct slurm_shape {
     int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
 };
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
+/* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
+int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
+int slurm_replicas_of(const struct sw_jobref *job);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);

@@ -264,6 +264,14 @@ int sw_ssh_connect(struct sw_ssh *ssh, struct sw_error *err)
     return at_some_host(ssh, ssh_shell_need, sw_monotonic_ms() + patience, err);
 }
 
+int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err)
+{
+    if (index >= ssh->host_count)
+        return sw_fail(err, SW_E_USAGE, "there is no login host number %zu", index);
+    use_host(ssh, index);
+    return ssh_shell_need(ssh, sw_monotonic_ms() + 2 * ssh->connect_ms, err);
+}
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static bool may_try_again(const struct sw_ssh_call *call, const struct sw_ssh_reply *reply,

@@ -51,6 +51,8 @@ SW_DEFINE_AUTO(sw_ssh, struct sw_ssh *, sw_ssh_close)
  * SW_E_UNREACHABLE: nobody answered; SW_E_CREDENTIAL: one answered and wants another key, a
  * password, a second factor; SW_E_REFUSED: its host key is unknown or changed. */
 int sw_ssh_connect(struct sw_ssh *ssh, struct sw_error *err);
+/* The same for this very host and no other, which is then the one in use. */
+int sw_ssh_connect_to(struct sw_ssh *ssh, size_t index, struct sw_error *err);
 /* End the shared master connections, also under the feet of other processes. */
 void sw_ssh_disconnect(struct sw_ssh *ssh);
 

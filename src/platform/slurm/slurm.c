@@ -126,6 +126,11 @@ const char *slurm_prefix(const struct sw_link *link, const json_t *details)
     return said ? said : "tao-job-";
 }
 
+bool slurm_is_array(const struct sw_jobref *job)
+{
+    return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
+}
+
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {
@@ -147,6 +152,7 @@ const struct sw_platform sw_platform_slurm = {
     .close = slurm_close,
     .render = slurm_render,
     .preflight = slurm_preflight,
+    .checks = slurm_checks,
     .submit = slurm_submit,
     .poll = slurm_poll,
     .read_log = slurm_read_log,
@@ -156,5 +162,8 @@ const struct sw_platform sw_platform_slurm = {
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
     .results_dir = slurm_results_dir,
+    .check_path = slurm_check_path,
+    .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .inventory = slurm_inventory,
 };

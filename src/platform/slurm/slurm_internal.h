@@ -14,6 +14,8 @@
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
+ *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
+ *     slurm_checks.c, slurm_inventory.c                                               ask
  *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c           act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
@@ -87,6 +89,9 @@ struct slurm_shape {
     int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
 };
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
+/* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
+int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
+int slurm_replicas_of(const struct sw_jobref *job);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
@@ -169,7 +174,10 @@ struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
     const char *comment;
     const json_t *exit;            /* our own last word; NULL: none */
+    const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
+    int task;
     bool canceled;                 /* we were asked to cancel it */
+    bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
 /* false: nothing in the answers is about this job. */
@@ -203,6 +211,7 @@ int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
+bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 
@@ -224,6 +233,11 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+/* slurm_checks.c, slurm_inventory.c */
+json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);
+int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
+json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
 

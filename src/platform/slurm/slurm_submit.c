@@ -245,6 +245,7 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
         SW_STR("job_name", job->names->job_name), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs), SW_STR("results_dir", job->names->results),
         SW_STR_OPT("image", job->plan->image), SW_INT("nodes", job->shape->nodes),
+        SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));
     sw_autofree char *text = sw_json_dump(meta);
     sw_autofree char *beside = sw_format("%s.new", job->names->meta);
@@ -356,7 +357,9 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
         SW_STR("base_dir", job->names->base), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
-        SW_INT("nodes", job->shape->nodes), SW_STR("hostname", sw_ssh_host(link->ssh)));
+        SW_INT("nodes", job->shape->nodes),
+        SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
+        SW_STR("hostname", sw_ssh_host(link->ssh)));
     receipt->results_dir = sw_strdup(job->names->results);
 }
 

@@ -19,10 +19,16 @@ static const char *const retry[] = {
     NULL
 };
 
+static const char *const checks[] = {
+#include "platform/slurm/slurm_checks.sh.inc"
+    NULL
+};
+
 static const char *const *const texts[] = {
     [SLURM_TEXT_IMAGE] = image,
     [SLURM_TEXT_CREDENTIALS] = credentials,
     [SLURM_TEXT_RETRY] = retry,
+    [SLURM_TEXT_CHECKS] = checks,
 };
 
 void slurm_text_add(struct sw_buf *out, enum slurm_text which)

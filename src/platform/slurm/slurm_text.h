@@ -14,6 +14,7 @@ enum slurm_text {
     SLURM_TEXT_IMAGE,
     SLURM_TEXT_CREDENTIALS,
     SLURM_TEXT_RETRY,
+    SLURM_TEXT_CHECKS,
 };
 
 void slurm_text_add(struct sw_buf *out, enum slurm_text which);

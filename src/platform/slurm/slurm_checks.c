@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_checks.c - everything a job needs on the cluster, looked at one by one: each login host, Slurm
+ * itself, partition, account, container, folder.
+ *
+ * A small file in the base folder is what the hosts and one compute node must all see; it is
+ * removed at the end. Nothing else is changed.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/text.h"
+#include "platform/slurm/slurm_credentials.h"
+#include "platform/slurm/slurm_site.h"
+
+enum { HOSTS_MOST = 32 };
+
+static char *probe_path(const char *base)
+{
+    unsigned char random[8] = { 0 };
+    char hex[17];
+
+    if (getrandom(random, sizeof random, 0) < 0)
+        return sw_format("%s/.slipway-check", base);
+    sw_hex(random, sizeof random, hex);
+    return sw_format("%s/.slipway-check-%s", base, hex);
+}
+
+/* ---- each host --------------------------------------------------------------------------------- */
+
+static bool reach_host(struct sw_link *link, size_t index, json_t *rows)
+{
+    sw_autofree char *check = sw_format("ssh %s", sw_ssh_host_at(link->ssh, index));
+    struct sw_error why = { 0 };
+    int64_t began = sw_monotonic_ms();
+    sw_autofree char *message = NULL;
+    int result;
+
+    pthread_mutex_lock(&link->lock);
+    result = sw_ssh_connect_to(link->ssh, index, &why);
+    pthread_mutex_unlock(&link->lock);
+    if (result < 0) {
+        slurm_finding(rows, check, false, why.message, why.hint);
+        return false;
+    }
+    message = sw_format("answers in %lld ms", (long long)(sw_monotonic_ms() - began));
+    slurm_finding(rows, check, true, message, NULL);
+    return true;
+}
+
+static int ask_host(struct sw_link *link, size_t index, const char *script,
+                    struct sw_ssh_reply *reply, struct sw_error *err)
+{
+    sw_ssh_prefer(link->ssh, sw_ssh_host_at(link->ssh, index));
+    return slurm_ask(link, script, NULL, 0, true, reply, err);
+}
+
+static void same_folder(struct sw_link *link, size_t index, const char *probe, json_t *rows)
+{
+    sw_autofree char *check = sw_format("shared folder on %s", sw_ssh_host_at(link->ssh, index));
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct sw_error why = { 0 };
+    const char *name = strrchr(probe, '/') + 1;
+
+    sw_buf_add(&script, "cat ");
+    sw_buf_add_quoted(&script, probe);
+    if (ask_host(link, index, sw_buf_text(&script), &reply, &why) < 0)
+        slurm_finding(rows, check, false, why.message, why.hint);
+    else if (sw_text_starts(sw_buf_text(&reply.output), name))
+        slurm_finding(rows, check, true, "the same as on the first host", NULL);
+    else
+        slurm_finding(rows, check, false, "this host does not see what the first one wrote",
+                      "choose a folder of the shared file system with slurm.base_dir");
+}
+
+static void forget_probe(struct sw_link *link, size_t index, const char *probe)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    sw_buf_add(&script, "rm -f ");
+    sw_buf_add_quoted(&script, probe);
+    ask_host(link, index, sw_buf_text(&script), &reply, NULL);
+}
+
+/* ---- the cluster ------------------------------------------------------------------------------- */
+
+static bool names_secret(const struct sw_plan *plan, const char *name)
+{
+    size_t i;
+    json_t *one;
+
+    if (name)
+        json_array_foreach(plan->secrets, i, one)
+            if (sw_text_same(json_string_value(one), name))
+                return true;
+    return false;
+}
+
+static bool wants_container(const struct sw_plan *plan)
+{
+    const char *how = plan ? sw_json_str(plan->options, "container") : NULL;
+
+    return plan && plan->image && !sw_text_same(how, "none") && !sw_text_same(how, "oci");
+}
+
+/* The image's registry; `wish` learns whether the job brings its password. */
+static void add_registry(struct sw_buf *script, const struct sw_plan *plan, struct slurm_wish *wish)
+{
+    sw_auto(slurm_image) struct slurm_image image = { 0 };
+    struct slurm_registry unknown;
+    const struct slurm_registry *registry;
+
+    if (!wants_container(plan) || slurm_image_parse(plan->image, &image, NULL) < 0)
+        return;
+    registry = slurm_registry_of(&image, &unknown);
+    if (!registry)
+        return;
+    wish->secret_named = names_secret(plan, registry->variable);
+    sw_buf_add(script, "{\n");
+    slurm_credentials_check(script, registry);
+    sw_buf_add(script, "} | sed 's/^/credential /'\n");
+}
+
+static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *plan,
+                       const char *base, const char *probe, json_t *rows, struct sw_error *err)
+{
+    const json_t *options = plan ? plan->options : link->options;
+    sw_autofree char *partition = slurm_joined(options, "partition");
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct slurm_shape shape = { 0 };
+    struct slurm_wish wish = { 0 };
+
+    if (plan && slurm_shape_of(plan, &shape, NULL) == 0)
+        wish.minutes = shape.limit_minutes;
+    sw_buf_add(&script, SLURM_ENVIRONMENT);
+    slurm_set(&script, "base", base);
+    slurm_set(&script, "probe", probe);
+    slurm_set(&script, "partition", partition);
+    slurm_set(&script, "account", sw_json_str(options, "account"));
+    slurm_set(&script, "image", wants_container(plan) ? "1" : "0");
+    slurm_text_add(&script, SLURM_TEXT_CHECKS);
+    add_registry(&script, plan, &wish);
+    if (ask_host(link, host, sw_buf_text(&script), &reply, err) < 0)
+        return -1;
+    slurm_findings(rows, &wish, sw_buf_text(&reply.output));
+    return 0;
+}
+
+json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+{
+    const char *base = slurm_base(link, plan ? plan->options : NULL, err);
+    size_t hosts = sw_ssh_host_count(link->ssh), first = HOSTS_MOST;
+    sw_auto(json) json_t *rows = json_array();
+    sw_autofree char *probe = NULL;
+    bool reached[HOSTS_MOST] = { false };
+
+    if (!base)
+        return NULL;
+    for (size_t i = 0; i < hosts && i < HOSTS_MOST; i++) {
+        reached[i] = reach_host(link, i, rows);
+        if (reached[i] && first == HOSTS_MOST)
+            first = i;
+    }
+    if (first == HOSTS_MOST)
+        return sw_take(rows);
+    probe = probe_path(base);
+    if (ask_cluster(link, first, plan, base, probe, rows, err) < 0)
+        return NULL;
+    for (size_t i = first + 1; i < hosts && i < HOSTS_MOST; i++)
+        if (reached[i])
+            same_folder(link, i, probe, rows);
+    forget_probe(link, first, probe);
+    return sw_take(rows);
+}

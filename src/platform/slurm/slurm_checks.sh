@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# slurm_checks.sh - is everything there that a job of ours needs? Looked at from a login host.
+#
+# Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted). One
+# line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
+
+sw_answer() { printf '%s|%s|%s\n' "$1" "$2" "$(printf '%s' "$3" | tr '\n|' ' /')"; }
+
+sw_check_slurm() {
+    if ! said=$(sbatch --version 2>&1); then
+        sw_answer slurm no "$said"
+        return 1
+    fi
+    sw_answer slurm yes "$said"
+    said=$(scontrol ping 2>&1)
+    case $said in
+    *' is UP'*) sw_answer controller yes "$said" ;;
+    *) sw_answer controller no "$said"; return 1 ;;
+    esac
+    if said=$(sacct -nX -S now 2>&1); then
+        sw_answer accounting yes 'sacct answers'
+    else
+        sw_answer accounting skip "$said"
+    fi
+}
+
+sw_check_partition() {
+    rows=$(sinfo -h -o '%P|%a|%l|%D') || return
+    names=$(printf '%s\n' "$rows" | sed 's/|.*//' | sort -u | tr '\n' ' ')
+    for wanted in $(printf '%s' "${partition:-*}" | tr ',' ' '); do
+        [ "$wanted" != '*' ] || wanted=$(printf '%s\n' "$rows" | sed -n 's/^\([^|]*\)\*|.*/\1/p' | head -n 1)
+        [ -n "$wanted" ] || { sw_answer partition no "none is named, and there is no default: $names"; continue; }
+        row=$(printf '%s\n' "$rows" | while IFS='|' read -r name state limit nodes; do
+            [ "${name%\*}" != "$wanted" ] || { echo "$state $limit $nodes"; break; }
+        done)
+        case $row in
+        '') sw_answer partition no "there is no $wanted, but: $names" ;;
+        up*) sw_answer partition yes "$wanted is $row nodes"
+             row=${row#* }; printf 'limit|%s|%s\n' "$wanted" "${row%% *}" ;;
+        *) sw_answer partition no "$wanted is ${row%% *}" ;;
+        esac
+    done
+}
+
+sw_check_account() {
+    if ! rows=$(sacctmgr -nP show assoc where user="$(id -un)" format=account 2>&1); then
+        sw_answer account skip 'nobody keeps accounts here'
+        return
+    fi
+    rows=$(printf '%s\n' "$rows" | sort -u | tr '\n' ' ')
+    case " $rows" in
+    ' '*[!\ ]*) ;;
+    *) sw_answer account no "$(id -un) has no account on this cluster"; return ;;
+    esac
+    case " $rows" in
+    *" $account "*) sw_answer account yes "$account" ;;
+    *) [ -z "$account" ] && sw_answer account yes "${rows%% *}" || \
+       sw_answer account no "$(id -un) may not use $account, but: $rows" ;;
+    esac
+}
+
+sw_check_pyxis() {
+    if srun --help 2>&1 | grep -q -e --container-image; then
+        sw_answer pyxis yes 'srun knows --container-image'
+    else
+        sw_answer pyxis no 'srun does not know --container-image'
+    fi
+}
+
+sw_check_base() {
+    if ! (umask 022; mkdir -p "$base") 2>/dev/null; then
+        sw_answer base no "$base cannot be made"
+        return 1
+    fi
+    if ! said=$( (umask 077; printf '%s\n' "${probe##*/}" >"$probe") 2>&1); then
+        sw_answer base no "$base cannot be written: $said"
+        return 1
+    fi
+    sw_answer base yes "$base"
+    printf 'space|%s|%s\n' "$(df -Pk "$base" | awk 'NR == 2 { print $4 }')" \
+        "$(df -P "$base" | awk 'NR == 2 { print $6 }')"
+}
+
+# A compute node reads the file that we just wrote: the only proof that the folder is shared.
+sw_check_node() {
+    said=$(srun -Q --immediate=10 -N1 -n1 -t1 -J slipway-check ${partition:+-p "$partition"} \
+        ${account:+-A "$account"} sh -c 'echo "${SLURMD_NODENAME:-$(uname -n)}"; cat "$1"' sh "$probe" 2>&1)
+    node=$(printf '%s\n' "$said" | head -n 1)
+    case $said in
+    *"${probe##*/}") sw_answer node yes "$node sees it" ;;
+    *'No such file'*) sw_answer node no "$node does not see $base" ;;
+    *) sw_answer node skip "$said" ;;
+    esac
+}
+
+if sw_check_slurm; then
+    sw_check_partition
+    sw_check_account
+    [ "$image" != 1 ] || sw_check_pyxis
+    sw_check_base && sw_check_node
+else
+    sw_check_base
+fi

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_site.h - what a cluster says about itself: its fitness for a job, its partitions and nodes.
+ *
+ * Pure: texts in, documents out. slurm_checks.c and slurm_inventory.c ask.
+ */
+#ifndef SW_PLATFORM_SLURM_SITE_H
+#define SW_PLATFORM_SLURM_SITE_H
+
+#include "base/json.h"
+
+/* What slurm_checks.sh answered, as findings {"check","ok","message","fix"} added to `rows`.
+ * `minutes`: how long the job wants to run; 0: not known. `secret_named`: the job brings the
+ * password of its image's registry. */
+struct slurm_wish {
+    int64_t minutes;
+    bool secret_named;
+};
+void slurm_findings(json_t *rows, const struct slurm_wish *wish, const char *answers);
+void slurm_finding(json_t *rows, const char *check, bool ok, const char *message, const char *fix);
+
+/* How many GPUs "gpu:a100:8(S:0-1),nic:1" names; `types` (may be NULL) counts them by type. */
+int64_t slurm_gres_gpus(const char *gres, json_t *types);
+
+/* `scontrol -o show partition` and `scontrol -d -o show node` as {"partitions": [...],
+ * "gpus_total", "gpus_free", ...}. */
+json_t *slurm_site(const char *partitions, const char *nodes);
+
+#endif

@@ -189,16 +189,6 @@ void slurm_attempts_done(struct slurm_attempts *attempts)
     *attempts = (struct slurm_attempts){ 0 };
 }
 
-const char *slurm_attempts_current(const struct slurm_attempts *attempts)
-{
-    const struct slurm_attempt *last =
-        attempts->count > 0 ? &attempts->items[attempts->count - 1] : NULL;
-
-    if (!last)
-        return NULL;
-    return *last->next ? last->next : last->slurm_job_id;
-}
-
 void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size)
 {
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };

@@ -186,16 +186,13 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
-struct slurm_limit {               /* what a partition allows */
-    char name[64];
-    int64_t minutes;               /* -1: no limit */
-};
-
 struct sw_link {
     struct sw_ssh *ssh;
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
+    int64_t allowed_minutes;
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -6,6 +6,7 @@
  *     J|index|number      which Slurm job it is, by our own record
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
+ *     R|index|runs        how often it was started, when that is more than once
  *     C|index             a cancel was asked for
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
@@ -34,6 +35,10 @@ static const char look_text[] =
     "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
     "            echo \"T|$index|${task##*-}|$record\"; }\n"
     "    done\n"
+    "    if [ -s \"$state/runs\" ]; then\n"
+    "        runs=0; while read -r rest; do runs=$((runs + 1)); done <\"$state/runs\"\n"
+    "        [ \"$runs\" -lt 2 ] || echo \"R|$index|$runs\"\n"
+    "    fi\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
     "    [ \"$log\" = - ] || files=\"$files $log\"\n"
     "    if [ \"$number\" != 0 ]; then numbers=\"$numbers,$number\"; continue; fi\n"
@@ -79,6 +84,7 @@ struct memory {                    /* what is known about each job besides the r
     json_t **exits;
     json_t **task_exits;
     int *tasks;                    /* which task that is */
+    int *runs;                     /* 0: at most one */
     bool *canceled, *busy;
     int64_t *grown_ms;
     struct slurm_live *live;
@@ -95,6 +101,7 @@ static void memory_init(struct memory *memory, size_t count)
         .exits = sw_alloc((count + 1) * sizeof *memory->exits),
         .task_exits = sw_alloc((count + 1) * sizeof *memory->task_exits),
         .tasks = sw_alloc((count + 1) * sizeof *memory->tasks),
+        .runs = sw_alloc((count + 1) * sizeof *memory->runs),
         .canceled = sw_alloc(count + 1), .busy = sw_alloc(count + 1),
         .grown_ms = sw_alloc((count + 1) * sizeof *memory->grown_ms), .count = count,
     };
@@ -110,6 +117,7 @@ static void memory_auto(struct memory *memory)
     free(memory->exits);
     free(memory->task_exits);
     free(memory->tasks);
+    free(memory->runs);
     free(memory->canceled);
     free(memory->busy);
     free(memory->grown_ms);
@@ -203,12 +211,23 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
             memory->busy[index] = true;
         else if (letter == 'T')
             note_task(memory, index, rest);
+        else if (letter == 'R')
+            memory->runs[index] = atoi(rest);
         else if (letter == 'E' && !memory->exits[index])
             memory->exits[index] = sw_json_parse(rest, strlen(rest), "exit record", NULL);
     }
 }
 
 /* ---- one job ------------------------------------------------------------------------------------ */
+
+/* The job tried again by itself, or Slurm started it again: one attempt of ours, several runs. */
+static void say_runs(struct sw_sighting *seen, int runs)
+{
+    size_t used = strlen(seen->message);
+
+    snprintf(seen->message + used, sizeof seen->message - used,
+             seen->state == SW_PENDING ? "%sit ran %d times" : "%srun %d", used ? "; " : "", runs);
+}
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
@@ -224,6 +243,8 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
+        if (memory->runs[i] > 1)
+            say_runs(seen, memory->runs[i]);
         return;
     }
     if (memory->canceled[i] && !known.slurm_id) {

@@ -212,6 +212,10 @@ bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 
+/* A pattern of the shell: words of squeue after which nothing of the job is left. */
+#define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
+                   "BOOT_FAIL | PREEMPTED"
+
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
 int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);

@@ -143,7 +143,8 @@ static const char find_text[] =
     "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
 
 static const char send_text[] =
-    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
+    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
+    "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"

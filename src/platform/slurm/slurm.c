@@ -73,6 +73,7 @@ static void slurm_close(struct sw_link *link)
     pthread_mutex_destroy(&link->lock);
     json_decref(link->options);
     free(link->state_dir);
+    free(link->allowed_in);
     free(link);
 }
 

@@ -186,16 +186,13 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
-struct slurm_limit {               /* what a partition allows */
-    char name[64];
-    int64_t minutes;               /* -1: no limit */
-};
-
 struct sw_link {
     struct sw_ssh *ssh;
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
+    int64_t allowed_minutes;
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
@@ -216,6 +213,10 @@ const char *slurm_prefix(const struct sw_link *link, const json_t *details);
 bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
+
+/* A pattern of the shell: words of squeue after which nothing of the job is left. */
+#define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
+                   "BOOT_FAIL | PREEMPTED"
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 

@@ -57,7 +57,7 @@ static const char look_text[] =
     "while IFS='|' read -r letter id word rest; do\n"
     "    id=${id%%[_+]*}\n"
     "    case $word in\n"
-    "    COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED)\n"
+    "    " SLURM_OVER ")\n"
     "        over=\"$over$id \" ;;\n"
     "    *) live=\"$live$id \" ;;\n"
     "    esac\n"

@@ -268,8 +268,8 @@ static void slurm_s_own_restarts_are_counted(void **state)
     assert_non_null(strstr(err, "all 2 retries are used up"));
 }
 
-#define DUE_TO(why) "code=143 reason=term; echo 'slurmstepd: error: *** JOB 100 ON n1 CANCELLED AT x DUE TO " \
-                    why " ***' >> $HERE/main.err"
+#define DUE_TO(why) "code=143 reason=term; echo 'slurmstepd: error: *** JOB 100 ON n1 CANCELLED AT x DUE " \
+                    "TO " why " ***' >> $HERE/main.err"
 
 static void one_that_was_ended_comes_back_only_if_slurm_says_why(void **state)
 {
@@ -354,6 +354,7 @@ static void the_client_says_which_attempt_it_is(void **state)
         "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"exit_code\":1,\"class\":\"ERR_INFRA\","
         "\"cause\":\"gpu\",\"rule\":\"gpu-lost\",\"node\":\"n2\",\"action\":\"successor\",\"next\":\"6\"}\n";
     static const char over[] = "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"action\":\"none\"}\n";
+    static const char again[] = "{\"attempt\":2,\"at\":30,\"event\":\"begin\",\"slurm_job_id\":\"5\"}\n";
     char message[256] = "it is in the queue", first[256] = "", tight[24] = "it is in the queue";
 
     (void)state;
@@ -362,6 +363,8 @@ static void the_client_says_which_attempt_it_is(void **state)
     slurm_attempts_tell(over, strlen(over), first, sizeof first);
     slurm_attempts_tell(NULL, 0, first, sizeof first);
     assert_string_equal(first, "");
+    slurm_attempts_tell(again, strlen(again), first, sizeof first);
+    assert_string_equal(first, "attempt 2; attempt 1 could not say its end");
     slurm_attempts_tell(ended, strlen(ended), tight, sizeof tight);
     assert_int_equal(strlen(tight), sizeof tight - 1);
 }

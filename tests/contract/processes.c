@@ -43,7 +43,22 @@ static bool is_zombie(const char *pid)
     return !end || state == 'Z' || state == 'X';
 }
 
-/* The client's own connection to a login host: it carries the client's environment. */
+static int parent_of(const char *pid)
+{
+    char path[64];
+    sw_autofree char *text = NULL;
+    const char *end;
+    int parent = 0;
+
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    text = sw_file_read(path, 65536, NULL, NULL);
+    end = text ? strrchr(text, ')') : NULL;
+    if (end)
+        sscanf(end + 1, " %*c %d", &parent);
+    return parent;
+}
+
+/* The client's own connection to a login host or shell: it carries the client's environment. */
 static bool is_connection(const char *pid)
 {
     char path[64];
@@ -51,7 +66,7 @@ static bool is_connection(const char *pid)
 
     snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
     text = sw_file_read(path, 4096, NULL, NULL);
-    return text && strcmp(text, "ssh\n") == 0;
+    return parent_of(pid) == getpid() || (text && strcmp(text, "ssh\n") == 0);
 }
 
 int processes_of(const char *dir, const char *id, char *first, size_t size)

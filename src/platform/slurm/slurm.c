@@ -73,6 +73,7 @@ static void slurm_close(struct sw_link *link)
     pthread_mutex_destroy(&link->lock);
     json_decref(link->options);
     free(link->state_dir);
+    free(link->allowed_in);
     free(link);
 }
 
@@ -124,6 +125,11 @@ const char *slurm_prefix(const struct sw_link *link, const json_t *details)
     const char *said = own ? own : sw_json_str(link->options, "job_name_prefix");
 
     return said ? said : "tao-job-";
+}
+
+bool slurm_is_array(const struct sw_jobref *job)
+{
+    return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
 }
 
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,

@@ -89,6 +89,9 @@ struct slurm_shape {
     int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
 };
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
+/* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
+int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
+int slurm_replicas_of(const struct sw_jobref *job);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
@@ -171,7 +174,10 @@ struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
     const char *comment;
     const json_t *exit;            /* our own last word; NULL: none */
+    const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
+    int task;
     bool canceled;                 /* we were asked to cancel it */
+    bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
 /* false: nothing in the answers is about this job. */
@@ -180,16 +186,13 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
-struct slurm_limit {               /* what a partition allows */
-    char name[64];
-    int64_t minutes;               /* -1: no limit */
-};
-
 struct sw_link {
     struct sw_ssh *ssh;
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
+    int64_t allowed_minutes;
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
@@ -205,6 +208,7 @@ int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
+bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 

@@ -294,7 +294,7 @@ static const char life_text[] =
     "\nslipway_why=\n"
     "slipway_stop() {\n"
     "    [ -n \"$slipway_why\" ] || slipway_why=$1\n"
-    "    scancel --signal=TERM \"$SLURM_JOB_ID.0\" 2>/dev/null ||\n"
+    "    scancel --signal=TERM \"$SLURM_JOB_ID\" 2>/dev/null ||\n"
     "        kill -TERM \"$slipway_step\" 2>/dev/null\n"
     "}\n"
     "trap 'slipway_stop time' USR1\n"

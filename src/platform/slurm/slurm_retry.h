@@ -37,7 +37,7 @@ struct slurm_retry {
     int gpus;
 };
 
-/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. SLURM_TEXT_ONCE has to
+/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. sw_text_once() has to
  * stand before it. */
 int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
 

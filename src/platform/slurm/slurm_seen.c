@@ -18,6 +18,8 @@
 #include "base/text.h"
 #include "core/state.h"
 
+enum { PATIENCE_MS = 15000 };
+
 struct tally {
     size_t count[SW_CANCELED + 1];   /* parts by state */
     const char *said;                /* the word of the part that decides */
@@ -27,6 +29,7 @@ struct tally {
     int code, signal;                /* of the first part that failed */
     int failed_task;                 /* -1: none */
     int64_t job;
+    bool accounted;                  /* sacct knows an end */
 };
 
 static void copy(char *out, size_t size, const char *text)
@@ -129,6 +132,7 @@ static void add_past(struct tally *tally, const struct slurm_answers *answers, s
     const char *note;
     enum sw_state state = slurm_state(row->state, &note);
 
+    tally->accounted |= sw_state_is_final(state);
     if (state == SW_ERROR)
         add_failure(tally, row);
     if (squeue_has(answers, &row->id))              /* it knows the present */
@@ -212,7 +216,8 @@ static void say_end(struct sw_sighting *out, const struct tally *tally)
     const char *reason = slurm_end_reason(tally->said);
 
     out->signal = tally->signal;
-    out->exit_code = tally->signal ? 128 + tally->signal : tally->code;
+    out->exit_code = tally->signal ? 128 + tally->signal
+                     : tally->code || strcmp(reason, "exit") ? tally->code : SW_NO_EXIT_CODE;
     if (!strcmp(reason, "exit") && tally->signal)
         reason = "signal";
     copy(out->reason, sizeof out->reason, reason);
@@ -222,8 +227,10 @@ static void say_end(struct sw_sighting *out, const struct tally *tally)
         copy(out->message, sizeof out->message, tally->note);
     else if (tally->signal)
         snprintf(out->message, sizeof out->message, "ended by signal %d", tally->signal);
-    else
+    else if (tally->code)
         snprintf(out->message, sizeof out->message, "exit code %d", tally->code);
+    else
+        copy(out->message, sizeof out->message, "it failed, and nobody knows its exit code");
 }
 
 static void from_tally(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
@@ -287,6 +294,25 @@ static void set_canceled(struct sw_sighting *out)
     out->message[0] = '\0';
 }
 
+/* Accounting comes some seconds later, and would know how it failed. */
+static bool is_too_early(const struct tally *tally, const struct slurm_known *known,
+                         const struct sw_sighting *out)
+{
+    return out->state == SW_ERROR && known->accounting && !tally->accounted && !known->exit &&
+           !known->task_exit && tally->end_ms && known->now_ms - tally->end_ms < PATIENCE_MS;
+}
+
+/* Of an array: the record of the first task that failed. */
+static void from_task(struct sw_sighting *out, const struct slurm_known *known)
+{
+    int64_t started = out->started_ms, ended = out->ended_ms;
+
+    from_record(out, known->task_exit);
+    out->started_ms = started;
+    out->ended_ms = ended;
+    out->failed_replica = known->task;
+}
+
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
                 struct sw_sighting *out)
 {
@@ -302,6 +328,15 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
                         (out->state == SW_ERROR && (sw_text_starts(tally.said, "FAILED") ||
                                                     sw_text_starts(tally.said, "COMPLETED")))))
         from_record(out, known->exit);
+    else if (any && is_too_early(&tally, known, out)) {
+        out->state = SW_RUNNING;
+        out->exit_code = SW_NO_EXIT_CODE;
+        out->ended_ms = 0;
+        copy(out->reason, sizeof out->reason, "");
+        copy(out->message, sizeof out->message, "its end is being written down");
+    } else if (out->state == SW_ERROR && known->task_exit) {
+        from_task(out, known);
+    }
     if (known->canceled && sw_state_is_final(out->state) && out->state != SW_COMPLETE)
         set_canceled(out);
     if (!any && !out->remote_id[0] && known->slurm_id)

@@ -5,11 +5,13 @@
  * The script reads which jobs on its standard input and answers in lines, a letter first:
  *     J|index|number      which Slurm job it is, by our own record
  *     E|index|record      our script's last word
+ *     T|index|n|record    that of task n of an array
+ *     R|index|runs        how often it was started, when that is more than once
  *     C|index             a cancel was asked for
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
  *     Q|..., A|...        rows of squeue and sacct
- *     N|                  accounting could not be asked
+ *     N|                  accounting could not be asked; O|: there is none
  * Everything in it but squeue and sacct is done by the shell itself, so that five hundred jobs cost
  * about what one costs. Slurm not answering says nothing about jobs: then nothing changes.
  */
@@ -24,10 +26,18 @@
 
 static const char look_text[] =
     "numbers= blind= done=' ' files=\n"
-    "while read -r index number state log; do\n"
+    "while read -r index number state log array; do\n"
     "    if [ -s \"$state/job\" ]; then read -r number <\"$state/job\"; echo \"J|$index|$number\"; fi\n"
     "    if [ -f \"$state/exit\" ]; then\n"
     "        read -r record <\"$state/exit\"; echo \"E|$index|$record\"; done=\"$done$number \"\n"
+    "    fi\n"
+    "    [ \"$array\" = 0 ] || for file in \"$state\"/task-*/exit; do\n"
+    "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
+    "            echo \"T|$index|${task##*-}|$record\"; }\n"
+    "    done\n"
+    "    if [ -s \"$state/runs\" ]; then\n"
+    "        runs=0; while read -r rest; do runs=$((runs + 1)); done <\"$state/runs\"\n"
+    "        [ \"$runs\" -lt 2 ] || echo \"R|$index|$runs\"\n"
     "    fi\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
     "    [ \"$log\" = - ] || files=\"$files $log\"\n"
@@ -64,7 +74,7 @@ static const char look_text[] =
     "past=${past#,}; past=${past#,}\n"
     "[ -n \"$past\" ] || exit 0\n"
     "rows=$(sacct -n -P -j \"$past\" --format=" SLURM_SACCT_FORMAT " 2>&1) || {\n"
-    "    case $rows in *disabled*) ;; *) echo 'N|' ;; esac\n"
+    "    case $rows in *disabled*) echo 'O|' ;; *) echo 'N|' ;; esac\n"
     "    rows=\n"
     "}\n"
     "[ -z \"$rows\" ] || printf '%s\\n' \"$rows\" | sed 's/^/A|/'\n";
@@ -72,12 +82,15 @@ static const char look_text[] =
 struct memory {                    /* what is known about each job besides the rows; by index */
     int64_t *numbers;
     json_t **exits;
+    json_t **task_exits;
+    int *tasks;                    /* which task that is */
+    int *runs;                     /* 0: at most one */
     bool *canceled, *busy;
     int64_t *grown_ms;
     struct slurm_live *live;
     struct slurm_past *past;
     size_t live_count, past_count, live_room, past_room;
-    bool no_accounting;
+    bool no_accounting, accounting_off;
     size_t count;
 };
 
@@ -86,6 +99,9 @@ static void memory_init(struct memory *memory, size_t count)
     *memory = (struct memory){
         .numbers = sw_alloc((count + 1) * sizeof *memory->numbers),
         .exits = sw_alloc((count + 1) * sizeof *memory->exits),
+        .task_exits = sw_alloc((count + 1) * sizeof *memory->task_exits),
+        .tasks = sw_alloc((count + 1) * sizeof *memory->tasks),
+        .runs = sw_alloc((count + 1) * sizeof *memory->runs),
         .canceled = sw_alloc(count + 1), .busy = sw_alloc(count + 1),
         .grown_ms = sw_alloc((count + 1) * sizeof *memory->grown_ms), .count = count,
     };
@@ -93,10 +109,15 @@ static void memory_init(struct memory *memory, size_t count)
 
 static void memory_auto(struct memory *memory)
 {
-    for (size_t i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++) {
         json_decref(memory->exits[i]);
+        json_decref(memory->task_exits[i]);
+    }
     free(memory->numbers);
     free(memory->exits);
+    free(memory->task_exits);
+    free(memory->tasks);
+    free(memory->runs);
     free(memory->canceled);
     free(memory->busy);
     free(memory->grown_ms);
@@ -146,6 +167,22 @@ static void note_growth(struct memory *memory, char *text, const char *const *lo
             memory->grown_ms[i] = slurm_when(text);
 }
 
+/* "N|record": kept when it failed and no task before it did. */
+static void note_task(struct memory *memory, size_t index, const char *rest)
+{
+    char *end = NULL;
+    long task = strtol(rest, &end, 10);
+    sw_auto(json) json_t *record = *end == '|' ? sw_json_parse(end + 1, strlen(end + 1),
+                                                               "exit record", NULL) : NULL;
+
+    if (!record || sw_json_int(record, "exit_code", 0) == 0 || task < 0 || task > INT32_MAX ||
+        (memory->task_exits[index] && memory->tasks[index] <= (int)task))
+        return;
+    json_decref(memory->task_exits[index]);
+    memory->task_exits[index] = sw_take(record);
+    memory->tasks[index] = (int)task;
+}
+
 static void remember(struct memory *memory, char *line, const char *const *logs)
 {
     char letter = line[0];
@@ -161,6 +198,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
         add_past(memory, line);
     } else if (letter == 'N') {
         memory->no_accounting = true;
+    } else if (letter == 'O') {
+        memory->accounting_off = true;
     } else if (letter == 'M') {
         note_growth(memory, line, logs);
     } else if ((rest = indexed(line, memory->count, &index))) {
@@ -170,12 +209,25 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
             memory->canceled[index] = true;
         else if (letter == 'L')
             memory->busy[index] = true;
+        else if (letter == 'T')
+            note_task(memory, index, rest);
+        else if (letter == 'R')
+            memory->runs[index] = atoi(rest);
         else if (letter == 'E' && !memory->exits[index])
             memory->exits[index] = sw_json_parse(rest, strlen(rest), "exit record", NULL);
     }
 }
 
 /* ---- one job ------------------------------------------------------------------------------------ */
+
+/* The job tried again by itself, or Slurm started it again: one attempt of ours, several runs. */
+static void say_runs(struct sw_sighting *seen, int runs)
+{
+    size_t used = strlen(seen->message);
+
+    snprintf(seen->message + used, sizeof seen->message - used,
+             seen->state == SW_PENDING ? "%sit ran %d times" : "%srun %d", used ? "; " : "", runs);
+}
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
@@ -184,10 +236,15 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
                                            memory->past_count };
     const struct slurm_known known = { .slurm_id = memory->numbers[i], .comment = comment,
                                        .exit = memory->exits[i], .canceled = memory->canceled[i],
-                                       .now_ms = now_ms };
+                                       .task_exit = memory->task_exits[i],
+                                       .task = memory->tasks[i], .now_ms = now_ms,
+                                       .accounting = !memory->no_accounting &&
+                                                     !memory->accounting_off };
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
+        if (memory->runs[i] > 1)
+            say_runs(seen, memory->runs[i]);
         return;
     }
     if (memory->canceled[i] && !known.slurm_id) {
@@ -218,8 +275,8 @@ static int ask_for(struct sw_link *link, struct sw_sighting *jobs, size_t count,
             return -1;
         memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
         logs[i] = is_guarded(&jobs[i].job) ? sw_format("%s/main.out", names.logs) : NULL;
-        sw_buf_addf(lines, "%zu %lld %s %s\n", i, (long long)memory->numbers[i], names.state,
-                    logs[i] ? logs[i] : "-");
+        sw_buf_addf(lines, "%zu %lld %s %s %d\n", i, (long long)memory->numbers[i], names.state,
+                    logs[i] ? logs[i] : "-", slurm_is_array(&jobs[i].job));
     }
     return 0;
 }

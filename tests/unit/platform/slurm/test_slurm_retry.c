@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/sighting.h"
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_retry.h"
 #include "platform/slurm/slurm_text.h"
 
@@ -27,7 +28,7 @@ static char *script(const char *retry, const char *checkpoint, const char *middl
         .comment = "slipway:a:1", .runner = getenv("SLIPWAY_RUNNER"), .retry = said,
         .checkpoint = from, .first = 1, .gpus = 8 };
 
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);
     sw_buf_addf(&out, "sw_handed() { echo $1 >> $HERE/handed; }\n"
                       "sw_begin\n! sw_used_up || exit 75\n"
@@ -164,6 +165,8 @@ static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
         { GPU_LOST "; node=n7", "--exclude=n7" },
         { GPU_LOST "; echo 'srun: error: n3: task 1: Exited with exit code 1' >> $HERE/main.err",
           "--exclude=n3" },
+        { "code=143 node=n1; printf 'srun: error: n1: task 0: Killed\\nsrun: error: Node failure on n5\\n' "
+          ">> $HERE/main.err", "--exclude=n3,n5,n7" },
     };
     struct stage *stage = *state;
 
@@ -174,7 +177,7 @@ static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
         sw_autofree char *id = sw_format("%zu", 200 + i);
 
         setenv("SLURM_JOB_ID", id, 1);
-        stage_run(stage, stage_shells[i], "job", text);
+        stage_run(stage, stage_shells[i % 2], "job", text);
         calls = stage_read(stage, "sbatch.calls");
         if (!strstr(calls, rows[i].says))
             fail_msg("not '%s' but %s", rows[i].says, calls);
@@ -266,23 +269,35 @@ static void slurm_s_own_restarts_are_counted(void **state)
     assert_non_null(strstr(err, "all 2 retries are used up"));
 }
 
-static void a_canceled_job_stays_so_and_a_preempted_one_comes_back(void **state)
+#define DUE_TO(why) "code=143 reason=term; echo 'slurmstepd: error: *** JOB 100 ON n1 CANCELLED AT x DUE TO " \
+                    why " ***' >> $HERE/main.err"
+
+static void one_that_was_ended_comes_back_only_if_slurm_says_why(void **state)
 {
-    static const struct { const char *state; bool again; } rows[] = {
-        { "JobId=100 JobState=CANCELLED Reason=None Restarts=0 BatchFlag=1\n", false },
-        { "JobId=100 JobState=PREEMPTED Reason=None Restarts=0 BatchFlag=1\n", true },
-        { "JobId=100 JobState=PREEMPTED Reason=None Restarts=1 BatchFlag=1\n", false },
-        { "JobId=100 JobState=COMPLETING Reason=None Restarts=0 BatchFlag=1\n", false },
-        { "", false },
+    static const struct { const char *middle, *job, *retry; bool again; size_t submits; } rows[] = {
+        { "code=143 reason=term", "Restarts=0", NULL, false, 0 },
+        { "code=143 reason=term; echo 'GPU has fallen off the bus' >> $HERE/main.out", "Restarts=0", NULL,
+          false, 0 },
+        { DUE_TO("PREEMPTION"), "Restarts=0", NULL, true, 1 },
+        { DUE_TO("PREEMPTION"), "Restarts=1", NULL, true, 0 },          /* Slurm does it by itself */
+        { DUE_TO("NODE FAILURE"), "Restarts=1", NULL, true, 0 },
+        { DUE_TO("NODE FAILURE"), "Restarts=0", NULL, true, 1 },
+        { DUE_TO("TIME LIMIT"), "Restarts=0", NULL, false, 0 },
+        { DUE_TO("TIME LIMIT"), "Restarts=0", "{\"on\":[\"time\"]}", true, 1 },
+        { "code=0 reason=term", "Restarts=0", NULL, false, 0 },
     };
 
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         struct stage *stage = *state;
-        sw_autofree char *text = script(NULL, NULL, "code=143 reason=term");
+        sw_autofree char *text = script(rows[i].retry, NULL, rows[i].middle);
+        sw_autofree char *job = sw_format("JobId=100 JobState=COMPLETING Requeue=1 %s BatchFlag=1\n",
+                                          rows[i].job);
 
-        stage_write(stage, "job", rows[i].state);
+        stage_write(stage, "job", job);
         stage_run(stage, stage_shells[i % 2], "job", text);
         expect_word(stage, rows[i].again ? "again" : "end");
+        if (stage_lines(stage, "sbatch.calls") != rows[i].submits)
+            fail_msg("row %zu submitted %zu", i, stage_lines(stage, "sbatch.calls"));
         stage_clear(state);
         prepare(state);
     }
@@ -362,7 +377,7 @@ int main(void)
         STAGED(there_is_one_successor_even_when_sbatch_dies_after_it_was_heard),
         STAGED(the_tenth_retry_is_the_last_and_waits_grow),
         STAGED(slurm_s_own_restarts_are_counted),
-        STAGED(a_canceled_job_stays_so_and_a_preempted_one_comes_back),
+        STAGED(one_that_was_ended_comes_back_only_if_slurm_says_why),
         STAGED(a_mark_of_the_client_ends_it),
         STAGED(without_a_judge_nothing_is_tried_again),
         cmocka_unit_test(a_torn_record_is_read_as_far_as_it_goes),

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# try_containers.py - images, mounts and repositories on a real cluster, with stand-ins for Pyxis and enroot.
+#
+#   tests/slurm/cluster -- python3 tests/slurm/try_containers.py SLIPWAY [CASE...]
+import os
+import subprocess
+import sys
+
+from bed_client import BASE, Client, control, main, until
+
+ROOT = os.environ.get("SLIPWAY_BED", "")
+
+
+def imports():
+    try:
+        with open(f"{ROOT}/registry/.imports", encoding="utf-8") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def ten_jobs_that_ask_together_import_once(client):
+    control("add-image", "nvcr.io", "team/app:1")
+    control("slow-imports", "3")
+    before = len(imports())
+    jobs = [client.submit("cat /etc/image; echo on $SLURMD_NODENAME", image="nvcr.io/team/app:1", cpus=8)
+            for _ in range(10)]
+    for job in jobs:
+        client.wait(job)
+    control("slow-imports", "0")
+    assert [client.status(job)["status"] for job in jobs] == ["Complete"] * 10
+    assert all("team/app:1" in client.log(job) for job in jobs)
+    assert len(imports()) - before == 1, imports()
+    with open(f"{BASE}/nvcr.io_team_app_1.sqsh", "rb") as file:
+        assert file.read(4) == b"hsqs"
+    nodes = {run["nodes"] for job in jobs for run in client.attempts(job) if run["event"] == "begin"}
+    assert len(nodes) > 1, nodes                         # not only one node's word
+
+
+def a_job_canceled_while_it_converts_leaves_the_turn_to_the_next(client):
+    control("add-image", "nvcr.io", "team/turn:1")
+    control("slow-imports", "4")
+    first = client.submit("true", image="nvcr.io/team/turn:1")
+    until("the import", lambda: [line for line in imports() if "team/turn" in line])
+    second = client.submit("cat /etc/image", image="nvcr.io/team/turn:1")
+    client.running_on(second)
+    client.slipway("cancel", first)
+    client.wait(second)
+    control("slow-imports", "0")
+    assert "team/turn:1" in client.log(second), client.log(second)
+    assert len([line for line in imports() if "team/turn" in line]) == 2
+    assert not [name for name in os.listdir(BASE) if ".part." in name]
+
+
+def a_private_registry_wants_the_line_in_credentials(client):
+    control("add-image", "private.example", "team/app:1")
+    control("want-login", "private.example", "ann", "canary-password")
+    job = client.submit("true", image="private.example/team/app:1", retry={"max": 0}, slurm={"require_sqsh": True})
+    client.wait(job)
+    assert "401 Unauthorized" in client.log(job), client.log(job)
+    client.as_user("sh", "-c", "umask 077; mkdir -p ~/.config/enroot; echo 'machine private.example login ann "
+                               "password canary-password' >> ~/.config/enroot/.credentials")
+    job = client.submit("cat /etc/image", image="private.example/team/app:1")
+    client.wait(job)
+    assert "team/app:1" in client.log(job), client.log(job)
+
+
+def an_image_that_does_not_exist_is_told(client):
+    job = client.submit("true", image="nvcr.io/team/nosuch:1", retry={"max": 0}, slurm={"require_sqsh": True})
+    client.wait(job)
+    status = client.status(job)
+    assert status["status"] == "Error" and status["exit_code"] == 78, status
+    assert "404 Not Found" in client.log(job), client.log(job)
+    assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 1
+
+
+def a_squashfs_file_of_one_s_own_is_used_as_it_is(client):
+    control("make-sqsh", f"{ROOT}/lustre/own.sqsh")
+    before = len(imports())
+    job = client.submit("cat /etc/image", image=f"{ROOT}/lustre/own.sqsh")
+    client.wait(job)
+    assert "own.sqsh" in client.log(job) and len(imports()) == before
+
+
+def container_none_runs_on_the_node(client):
+    job = client.submit("cat /etc/image 2>/dev/null || echo on the host", image="nvcr.io/team/app:1",
+                        slurm={"container": "none"})
+    client.wait(job)
+    assert "on the host" in client.log(job), client.log(job)
+
+
+def repository():
+    """A bare repository that the user may read: main has two commits, the tag v1 is the first."""
+    where = f"{ROOT}/lustre/code.git"
+    if not os.path.exists(where):
+        subprocess.run(["as-ann", "sh", "-ec", f"""
+            export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+            git init -q -b main made; cd made
+            echo one > file; git add file; git commit -qm one; git tag v1
+            echo two > file; git commit -qam two; git clone -q --bare . {BASE}/code.git"""], check=True)
+        os.rename(f"{BASE}/code.git", where)
+    return "file://" + where
+
+
+def a_repository_is_mounted_at_one_commit(client):
+    url = repository()
+    control("add-image", "nvcr.io", "team/app:1")
+    job = client.submit("cat /opt/code/file; echo x > /opt/code/new 2>/dev/null && echo written || echo read-only; "
+                        "ls /data", image="nvcr.io/team/app:1",
+                        mounts=[f"git+{url}@v1:/opt/code", f"{ROOT}/lustre:/data:ro"])
+    client.wait(job)
+    log = client.log(job)
+    assert client.status(job)["status"] == "Complete", client.status(job)
+    assert "one" in log and "read-only" in log and "code.git" in log, log
+    again = client.submit("cat /opt/code/file", image="nvcr.io/team/app:1", mounts=[f"git+{url}@v1:/opt/code"])
+    client.wait(again)
+    clones = [name for name in os.listdir(f"{BASE}/.cache/git") if not name.endswith(".lock")]
+    assert len(clones) == 1, clones
+
+
+def what_cannot_be_mounted_stops_the_submit(client):
+    url = repository()
+    for mount, says in ((f"git+{url}@nosuch:/opt/code", "no branch or tag 'nosuch'"),
+                        ("git+file:///nosuch.git@main:/opt/code", "cannot read the repository"),
+                        ("/nosuch/folder:/data", "no such path")):
+        done = client.slipway("run", "-d", client.job_file("true", image="nvcr.io/team/app:1", mounts=[mount]),
+                              check=False)
+        assert done.returncode != 0 and says in done.stderr, done.stderr
+    done = client.slipway("run", "-d", client.job_file("true", mounts=["/tmp:/data"]), check=False)
+    assert "without a container" in done.stderr, done.stderr
+    assert client.as_user("squeue", "-h").strip() == ""
+
+
+def the_plan_shows_the_mounts(client):
+    done = client.slipway("plan", client.job_file("true", image="nvcr.io/team/app:1",
+                                                  mounts=["git+https://git.example.org/a/b@main:/opt/b"]))
+    assert "https://git.example.org/a/b at main, cloned once into" in done.stdout, done.stdout
+
+
+CASES = [ten_jobs_that_ask_together_import_once,
+         a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
+         a_private_registry_wants_the_line_in_credentials, an_image_that_does_not_exist_is_told,
+         a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
+         a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
+         the_plan_shows_the_mounts]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, Client))

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# try_jobs.py - jobs on a real cluster: what is submitted runs once, and what is told about it is true.
+#
+#   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
+import json
+import os
+import sys
+import threading
+
+from bed_client import BASE, Client, control, main, until
+
+
+def seen(client, job, status):
+    """Until the job is so, for a client that looks again and again."""
+    return until(f"{job} {status}", lambda: (lambda s: s if s["status"] == status else None)(client.status(job)))
+
+
+def refused(client, *words, **more):
+    done = client.slipway("run", "-d", client.job_file(*words, **more), check=False)
+    assert done.returncode != 0, done.stdout
+    return done.stderr
+
+
+# ---- ranks
+
+TALK = """import os, socket
+address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+if os.environ["NODE_RANK"] == "0":
+    server = socket.create_server(address)
+    other, _ = server.accept()
+    print("rank 0 heard", other.recv(100).decode(), os.environ["WORLD_SIZE"], os.environ["WORKER_ADDRS"])
+else:
+    for _ in range(100):
+        try:
+            socket.create_connection(address).sendall(("rank " + os.environ["NODE_RANK"]).encode())
+            break
+        except OSError:
+            import time; time.sleep(0.1)
+"""
+
+
+def two_nodes_find_each_other(client):
+    path = f"{BASE}/talk.py"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(TALK)
+    job = client.submit(f"python3 {path}", nodes=2)
+    seen(client, job, "Complete")
+    assert "rank 0 heard rank 1 2 n" in client.log(job), client.log(job)
+
+
+def frameworks_do_not_believe_that_slurm_started_them(client):
+    job = client.submit("echo \"[$SLURM_NTASKS$SLURM_PROCID$SLURM_LOCALID$RANK] $SLURM_JOB_NAME $SLURM_NODEID\"",
+                        nodes=2)
+    seen(client, job, "Complete")
+    assert "[] bash 0" in client.log(job), client.log(job)
+
+
+# ---- things that break
+
+def a_controller_that_restarts_changes_no_job(client):
+    job = client.submit("sleep 8")
+    seen(client, job, "Running")
+    control("stop-controller")
+    try:
+        away = client.slipway("status", job, "-o", "json", check=False)
+        assert "Running" in away.stdout, away.stdout + away.stderr
+    finally:
+        control("start-controller")
+    assert seen(client, job, "Complete")["exit_code"] == 0
+
+
+def a_login_lost_after_sbatch_gives_one_job(client):
+    control("fault", "lose-after")
+    done = client.slipway("run", "-d", "--id", "lost-after", client.job_file("sleep 1"), check=False)
+    assert done.returncode == 69, (done.returncode, done.stderr)
+    client.slipway("run", "-d", "--id", "lost-after", client.job_file("sleep 1"))
+    seen(client, "lost-after", "Complete")
+    client.had_ids("lost-after", 1)
+
+
+def a_login_lost_before_sbatch_gives_one_job_in_the_end(client):
+    control("fault", "lose-before")
+    client.slipway("run", "-d", "--id", "lost-before", client.job_file("sleep 1"), check=False)
+    # Until it is known that nothing was started, the first submit counts; then the same id starts it.
+    until("one job of that id", lambda: client.slipway("run", "-d", "--id", "lost-before", client.job_file("sleep 1"),
+                                                       check=False).returncode == 0 and
+          client.status("lost-before")["status"] == "Complete")
+    client.had_ids("lost-before", 1)
+
+
+def two_machines_that_submit_one_id_get_one_job(client):
+    others = [Client(client.program) for _ in range(4)]
+    threads = [threading.Thread(target=other.slipway, args=("run", "-d", "--id", "same-id",
+                                                            other.job_file("sleep 1")),
+                                kwargs={"check": False}) for other in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seen(others[0], "same-id", "Complete")
+    client.had_ids("same-id", 1)
+    for other in others:
+        other.close()
+
+
+def the_next_login_host_is_tried(client):
+    control("cut", "login1")
+    try:
+        job = client.submit("echo here")
+        seen(client, job, "Complete")
+    finally:
+        control("mend", "login1")
+
+
+# ---- what Slurm does by itself
+
+def a_cancel_by_hand_is_canceled(client):
+    job = client.submit("sleep 300")
+    seen(client, job, "Running")
+    client.as_user("scancel", client.slurm_id(job))
+    seen(client, job, "Canceled")
+
+
+def a_pending_job_canceled_by_hand_is_canceled(client):
+    job = client.submit("sleep 300", slurm={"begin": "now+1hour"})
+    assert client.status(job)["status"] == "Pending" and "start" in client.status(job)["message"], client.status(job)
+    client.as_user("scancel", client.slurm_id(job))
+    seen(client, job, "Canceled")
+
+
+def an_array_is_over_when_all_its_tasks_are(client):
+    job = client.submit("echo \"task $SLURM_ARRAY_TASK_ID\"; [ $SLURM_ARRAY_TASK_ID != 2 ] || exit 3",
+                        slurm={"array": "0-3"}, retry={"max": 0})
+    told = seen(client, job, "Error")
+    assert told["exit_code"] == 3, told
+    assert "task 1\n" in client.slipway("logs", job, "--rank", "1").stdout
+
+
+def an_array_can_be_canceled(client):
+    job = client.submit("sleep 300", slurm={"array": "0-5%2"})
+    seen(client, job, "Running")
+    client.slipway("cancel", job)
+    assert client.status(job)["status"] == "Canceled"
+    assert not client.in_queue(job)
+
+
+def a_dependency_is_waited_for(client):
+    first = client.submit("sleep 3")
+    second = client.submit("echo second", slurm={"dependency": f"afterok:{client.slurm_id(first)}"})
+    told = client.status(second)
+    assert told["status"] == "Pending" and told["reason"] == "dependency", told
+    seen(client, second, "Complete")
+    assert client.status(first)["status"] == "Complete"
+
+
+def a_dependency_that_fails_ends_the_job(client):
+    first = client.submit("sleep 2; exit 3", retry={"max": 0})
+    second = client.submit("echo second", slurm={"dependency": f"afterok:{client.slurm_id(first)}"})
+    seen(client, second, "Canceled")
+
+
+def a_failed_step_is_never_complete(client):
+    # A batch script of somebody else that hides the failure of its step, as the Python SDK's does.
+    job = client.submit("true", slurm={"begin": "now+1hour"})
+    number = client.as_user("sbatch", "--parsable", "--wrap", "srun false; exit 0", "-o", "/dev/null").strip()
+    client.as_user("scancel", client.slurm_id(job))
+    with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
+        file.write(number + "\n")
+    until("its end", lambda: number not in client.as_user("squeue", "-h", "-o", "%A"))
+    until("accounting", lambda: "FAILED" in client.as_user("sacct", "-n", "-j", number, "--format=State"))
+    assert seen(client, job, "Error")["exit_code"] == 1
+
+
+def a_status_file_that_says_failure_is_believed(client):
+    job = client.submit("echo '{\"status\": \"FAILURE\"}' > {results_dir}/status.json", retry={"max": 0})
+    assert seen(client, job, "Error")["reason"] == "status"
+
+
+# ---- refused before anything is queued
+
+def what_cannot_run_is_refused_with_the_reason(client):
+    long = refused(client, "true", time="2h", slurm={"partition": ["short"]})
+    assert "short 10:00" in long and "limit" in long, long
+    assert "4 hours" in refused(client, "true", time="5h", slurm={"partition": ["polar", "grizzly"]})
+    gone = refused(client, "true", inputs={"/data": f"{BASE}/no-such-input"})
+    assert "no-such-input" in gone, gone
+    assert "does not see" in refused(client, "true", inputs={"/data": "file:///etc/passwd"})
+    assert "does not see" in refused(client, "true", inputs={"/data": "here.json"})
+    assert "nosuch" in refused(client, "true", slurm={"partition": ["nosuch"]})
+
+
+def an_input_is_not_looked_for_when_told_so(client):
+    job = client.submit("true", inputs={"/data/x": f"{BASE}/no-such-input"}, slurm={"check": False})
+    assert seen(client, job, "Error")["exit_code"] == 74
+
+
+# ---- other clients
+
+def a_job_is_adopted_by_its_id_alone(client):
+    job = client.submit("sleep 2; exit 3", retry={"max": 0})
+    other = Client(client.program)
+    other.slipway("adopt", job, "-p", "slurm")
+    assert seen(other, job, "Error")["exit_code"] == 3
+    other.close()
+
+
+def five_hundred_jobs_are_refreshed_in_one_call(client):
+    count = int(os.environ.get("SLIPWAY_MANY", "500"))
+    path = client.job_file("true", slurm={"begin": "now+1hour"})
+    batches = [range(start, count, 4) for start in range(4)]
+
+    def submit(numbers):
+        for number in numbers:
+            client.slipway("run", "-d", "--id", f"many-{number}", path)
+
+    threads = [threading.Thread(target=submit, args=(numbers,)) for numbers in batches]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counters = os.path.join(client.home, "counters")
+    client.environment["SLIPWAY_SSH_COUNTERS"] = counters
+    told = json.loads(client.slipway("ps", "-o", "json", "--limit", str(count), check=False).stdout)
+    del client.environment["SLIPWAY_SSH_COUNTERS"]
+    assert len([job for job in told["jobs"] if job["status"] == "Pending"]) == count, len(told["jobs"])
+    with open(counters, encoding="utf-8") as file:
+        trips = [json.loads(line) for line in file.read().splitlines()]
+    print("refresh of", count, "jobs:", trips)
+    assert sum(trip["round_trips"] for trip in trips) <= 2, trips           # hello, and one question
+    client.as_user("scancel", "-u", "ann")
+
+
+CASES = [value for name, value in list(globals().items())
+         if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("seen", "refused")]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, Client))

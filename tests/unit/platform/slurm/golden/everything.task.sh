@@ -1,0 +1,40 @@
+#!/bin/sh
+# Job dino-abcd2345: what each task runs. Made by slipway.
+slipway_runner=/lustre/ann/runner/slipway-runner-x86_64-0123
+slipway_letter=/lustre/ann/entrypoints/job_dino-abcd2345.json
+slipway_secrets=/lustre/ann/env/dino-abcd2345.secrets
+slipway_rank=$SLURM_PROCID
+NODE_RANK=${SLURM_NODEID:?this runs in a task of Slurm}
+export NODE_RANK
+slipway_name=$slipway_rank
+[ "$slipway_rank" != 0 ] || slipway_name=main
+exec >>"$slipway_logs/$slipway_name${slipway_task:+.$slipway_task}.out" 2>&1
+slipway_report=$slipway_own/rank-$slipway_rank.json
+TAO_RESULTS_ROOT=/lustre/ann/results/dino-abcd2345/task-$slipway_task
+mkdir -p "$TAO_RESULTS_ROOT/dino-abcd2345"
+export TAO_RESULTS_ROOT
+export SLIPWAY_TASK="$SLURM_JOB_ID.$slipway_rank"
+slipway_sweep() {
+    for slipway_file in $(grep -lszxF "SLIPWAY_TASK=$SLIPWAY_TASK" /proc/[0-9]*/environ 2>&-); do
+        slipway_file=${slipway_file#/proc/}
+        kill -KILL "${slipway_file%/environ}" 2>&-
+    done
+}
+slipway_child=
+trap '[ -z "$slipway_child" ] || kill -TERM "$slipway_child" 2>&-' TERM INT
+trap '[ -z "$slipway_child" ] || kill -USR1 "$slipway_child" 2>&-' USR1
+if [ -f "$slipway_secrets" ]; then
+    "$slipway_runner" all --report "$slipway_report" --secrets-fd 3 "$slipway_letter" 3<"$slipway_secrets" &
+else
+    "$slipway_runner" all --report "$slipway_report" "$slipway_letter" &
+fi
+slipway_child=$!
+while :; do
+    wait "$slipway_child"
+    slipway_code=$?
+    kill -0 "$slipway_child" 2>&- || break
+done
+slipway_sweep
+[ "$slipway_code" = 0 ] || ln -s "$slipway_rank" "$slipway_own/first" 2>&-
+echo "$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}" >"$slipway_own/rank-$slipway_rank"
+exit "$slipway_code"

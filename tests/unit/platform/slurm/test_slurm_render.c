@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * test_slurm_render.c - plans become batch scripts; golden files hold them, reviewed like code.
+ */
+#include "shell.h"
+
+#include <stdlib.h>
+
+#include "platform/slurm/slurm_internal.h"
+
+/* A plan from the JSON that the store would keep. */
+static struct sw_plan *plan_of(const char *more, const char *options)
+{
+    sw_auto(json) json_t *plan = json_loads(
+        "{\"job_id\":\"dino-abcd2345\",\"name\":\"dino\",\"platform\":\"slurm\",\"nodes\":1,"
+        "\"gpus\":0,\"command\":\"train -e {config_path}\",\"env\":{},\"secrets\":[],"
+        "\"inputs\":[],\"outputs\":[],\"labels\":{},\"grace_ms\":10000}", 0, NULL);
+    sw_auto(json) json_t *parts = json_loads(more, 0, NULL), *block = json_loads(options, 0, NULL);
+    struct sw_error err = { 0 };
+    struct sw_plan *made;
+
+    assert_non_null(parts);
+    assert_non_null(block);
+    json_object_update(plan, parts);
+    json_object_set(plan, "options", block);
+    made = sw_plan_from_json(plan, &err);
+    if (!made)
+        fail_msg("plan: %s", err.message);
+    return made;
+}
+
+static int render(const char *more, const char *options, struct sw_buf *batch, struct sw_buf *task,
+                  struct sw_error *err)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(more, options);
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    struct slurm_shape shape;
+    struct slurm_job job;
+
+    if (slurm_shape_of(plan, &shape, err) < 0)
+        return -1;
+    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
+                              .runner = "/lustre/ann/runner/slipway-runner-x86_64-0123" };
+    if (slurm_batch(batch, &job, err) < 0)
+        return -1;
+    slurm_entrypoint(task, &job);
+    return 0;
+}
+
+#define DEFAULTS "\"time_hours\":4,\"requeue\":true,\"use_timeout\":true,\"max_gpus_per_node\":8," \
+                 "\"max_cpus_per_task\":128,\"signal_ahead\":\"2m\""
+
+static void batch_scripts_are_as_they_were_reviewed(void **state)
+{
+    static const struct {
+        const char *name, *more, *options;
+    } rows[] = {
+        { "one-node", "{\"gpus\":4}", "{" DEFAULTS ",\"container\":\"none\"}" },
+        { "two-nodes", "{\"gpus\":16,\"launcher\":1,\"time_ms\":7200000}",
+          "{" DEFAULTS ",\"partition\":[\"polar\",\"grizzly\"],\"account\":\"edgeai\"}" },
+        { "everything",
+          "{\"nodes\":3,\"gpus\":2,\"gpu_type\":\"a100\",\"cpus\":8,\"memory_bytes\":68719476736,"
+          "\"time_ms\":5000,\"launcher\":2,\"avoid\":[\"n7\"]}",
+          "{" DEFAULTS ",\"qos\":\"high\",\"reservation\":\"r1\",\"constraint\":\"a100&ib\","
+          "\"nodelist\":[\"n1\",\"n2\"],\"exclude\":[\"n9\"],\"exclusive\":true,"
+          "\"array\":\"0-3%2\",\"dependency\":\"afterok:12\",\"begin\":\"now+1hour\","
+          "\"licenses\":\"matlab:1\",\"nice\":5,\"comment\":\"it's mine\",\"mail_user\":\"a@b.c\","
+          "\"mail_type\":[\"END\",\"FAIL\"],\"requeue\":false,\"gpu_request\":\"gpus-per-node\","
+          "\"sbatch_args\":[\"--segment=4\"],\"srun_args\":[\"--label\"],\"setup\":[\"module load x\"],"
+          "\"mpi\":\"pmi2\"}" },
+        { "cosmos", "{\"nodes\":3,\"gpus\":8}",
+          "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":1,\"rollout_nodes\":2,"
+          "\"controller_port\":8082}}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
+        sw_autofree char *batch_name = sw_format("%s.sbatch", rows[i].name);
+        sw_autofree char *task_name = sw_format("%s.task.sh", rows[i].name);
+        struct sw_error err = { 0 };
+
+        if (render(rows[i].more, rows[i].options, &batch, &task, &err) < 0)
+            fail_msg("%s: %s", rows[i].name, err.message);
+        expect_golden(batch_name, sw_buf_text(&batch));
+        expect_golden(task_name, sw_buf_text(&task));
+    }
+}
+
+static void expect_line(const char *more, const char *options, const char *line, bool there)
+{
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
+    struct sw_error err = { 0 };
+
+    if (render(more, options, &batch, &task, &err) < 0)
+        fail_msg("%s", err.message);
+    if ((strstr(sw_buf_text(&batch), line) != NULL) != there)
+        fail_msg("'%s' is %s", line, there ? "missing" : "there");
+}
+
+static void resources_follow_the_contract(void **state)
+{
+    static const struct {
+        const char *more, *options, *line;
+        bool there;
+    } rows[] = {
+        { "{\"gpus\":0}", "{" DEFAULTS "}", "--gres", false },
+        { "{\"gpus\":0}", "{" DEFAULTS "}", "--cpus-per-task", false },
+        { "{\"gpus\":4}", "{" DEFAULTS "}", "#SBATCH --cpus-per-task=64\n", true },
+        { "{\"gpus\":4,\"nodes\":2}", "{" DEFAULTS "}", "#SBATCH --cpus-per-task=16\n", true },
+        { "{\"gpus\":7}", "{" DEFAULTS "}", "--exclusive", false },
+        { "{\"gpus\":8}", "{" DEFAULTS "}", "#SBATCH --exclusive\n", true },
+        { "{\"gpus\":16}", "{" DEFAULTS "}", "#SBATCH --nodes=2\n", true },
+        { "{\"gpus\":16}", "{" DEFAULTS "}", "#SBATCH --gres=gpu:8\n", true },
+        { "{\"gpus\":16}", "{" DEFAULTS "}", "#SBATCH --ntasks=2\n", true },
+        { "{}", "{" DEFAULTS "}", "#SBATCH --time=04:00:00\n", true },
+        { "{}", "{" DEFAULTS ",\"timeout_hours\":3.8}", "slipway_limit=13680\n", true },
+        { "{\"time_ms\":1000}", "{" DEFAULTS "}", "slipway_limit=1\n", true },
+        { "{\"memory_bytes\":1}", "{" DEFAULTS "}", "#SBATCH --mem=1M\n", true },
+        { "{}", "{" DEFAULTS ",\"mem\":\"0\"}", "#SBATCH --mem=0\n", true },
+        { "{}", "{" DEFAULTS ",\"dependency\":\"afterok:1\"}", "--kill-on-invalid-dep=yes\n", true },
+        { "{}", "{" DEFAULTS "}", "#SBATCH --signal=B:USR1@120\n", true },
+        { "{}", "{" DEFAULTS "}", "#SBATCH --open-mode=append\n", true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++)
+        expect_line(rows[i].more, rows[i].options, rows[i].line, rows[i].there);
+}
+
+static void a_value_that_a_batch_script_cannot_carry_is_refused(void **state)
+{
+    static const char *const options[] = {
+        "{" DEFAULTS ",\"account\":\"a b\"}", "{" DEFAULTS ",\"qos\":\"a#b\"}",
+        "{" DEFAULTS ",\"constraint\":\"a\\nb\"}", "{" DEFAULTS ",\"comment\":\"say \\\"x\\\"\"}",
+        "{" DEFAULTS ",\"sbatch_args\":[\"--wrap='x'\"]}", "{\"time_hours\":0}",
+        "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":2,\"rollout_nodes\":2}}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(options); i++) {
+        sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
+        struct sw_error err = { 0 };
+
+        if (render("{}", options[i], &batch, &task, &err) == 0)
+            fail_msg("%s was accepted", options[i]);
+        assert_int_equal(err.code, SW_E_SPEC);
+    }
+}
+
+static void base_folders_are_checked(void **state)
+{
+    static const char *const good[] = { "/lustre", "/lustre/fs1/users/ann-b_c.d" };
+    static const char *const bad[] = { "", "/", "lustre", "/a/../b", "/a b", "/a$b", "/a%b", "/a'b" };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(good); i++)
+        assert_int_equal(slurm_base_check(good[i], NULL), 0);
+    for (size_t i = 0; i < SW_COUNT(bad); i++)
+        assert_int_equal(slurm_base_check(bad[i], NULL), -1);
+}
+
+static void scripts_are_accepted_by_the_shells_that_read_them(void **state)
+{
+    struct stage *stage = *state;
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
+    struct sw_error err = { 0 };
+
+    assert_int_equal(render("{\"gpus\":2,\"nodes\":2}", "{" DEFAULTS "}", &batch, &task, &err), 0);
+    stage_write(stage, "batch", sw_buf_text(&batch));
+    stage_write(stage, "task", sw_buf_text(&task));
+    assert_int_equal(stage_run(stage, "bash", "check", "bash -n $HERE/batch && bash -n $HERE/task"),
+                     0);
+    assert_int_equal(stage_run(stage, "dash", "check", "dash -n $HERE/task"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batch_scripts_are_as_they_were_reviewed),
+        cmocka_unit_test(resources_follow_the_contract),
+        cmocka_unit_test(a_value_that_a_batch_script_cannot_carry_is_refused),
+        cmocka_unit_test(base_folders_are_checked),
+        cmocka_unit_test_setup_teardown(scripts_are_accepted_by_the_shells_that_read_them, stage_set,
+                                        stage_clear),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

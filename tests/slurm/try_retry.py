@@ -128,6 +128,7 @@ def one_who_watches_sees_one_job_from_begin_to_end(client):
         retry={"wait": "1s"}))
     assert "attempt 1" in done.stdout and "attempt 2" in done.stdout, done.stdout
     assert len(client.slipway("ps", "--all", "-o", "name").stdout.split()) == 1
+    assert "attempt 2; attempt 1 ended: gpu" in done.stderr + client.slipway("status", "last").stdout, done.stderr
 
 
 def a_node_lost_from_under_several_is_followed_by_a_new_run(client):

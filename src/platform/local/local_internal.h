@@ -36,7 +36,6 @@
 enum {
     LOCAL_RECORD_MAX = 8 * 1024 * 1024,
     LOCAL_REPLICAS_MAX = 128,
-    
 };
 
 struct sw_link {

@@ -25,7 +25,8 @@ static const char ranks_text[] =
     "for file in \"$state\"/task-*/exit; do\n"
     "    [ -f \"$file\" ] || continue\n"
     "    task=${file%/exit}\n"
-    "    echo \"R ${task##*-} $(sed 's/.*\"exit_code\":\\([0-9]*\\).*\"nodes\":\"\\([^\"]*\\)\".*/\\1 \\2/' \"$file\")\"\n"
+    "    echo \"R ${task##*-} $(sed "
+    "'s/.*\"exit_code\":\\([0-9]*\\).*\"nodes\":\"\\([^\"]*\\)\".*/\\1 \\2/' \"$file\")\"\n"
     "done\n"
     "[ ! -s \"$state/runs\" ] || { tail -n 1 \"$state/runs\" | { read -r run number since nodes\n"
     "    scontrol show hostnames \"$nodes\" 2>/dev/null | sed 's/^/N /'; }; }\n";

@@ -198,3 +198,20 @@ const char *slurm_attempts_current(const struct slurm_attempts *attempts)
         return NULL;
     return *last->next ? last->next : last->slurm_job_id;
 }
+
+void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size)
+{
+    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+    const struct slurm_attempt *failed = NULL;
+    size_t used = strlen(message);
+
+    slurm_attempts_parse(text ? text : "", length, &attempts);
+    for (size_t i = 0; i < attempts.count; i++)
+        if (*attempts.items[i].action && strcmp(attempts.items[i].action, "none") != 0)
+            failed = &attempts.items[i];
+    if (failed)
+        snprintf(message + used, size - used, "%sattempt %d; attempt %d ended%s%s%s%s",
+                 used > 0 ? "; " : "", failed->number + 1, failed->number,
+                 *failed->cause ? ": " : "", failed->cause, *failed->node ? ", on " : "",
+                 failed->node);
+}

@@ -143,7 +143,8 @@ static const char find_text[] =
     "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
 
 static const char send_text[] =
-    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
+    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
+    "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
@@ -355,7 +356,7 @@ static const struct refusal {
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
-      "see the message; `slipway inventory -p slurm` shows partitions and limits" },
+      "see the message; `slipway doctor` shows partitions and limits" },
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 

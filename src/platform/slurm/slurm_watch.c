@@ -6,8 +6,8 @@
  *     J|index|number      which Slurm job it is, by our own record
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
- *     R|index|runs        how often it was started, when that is more than once
  *     C|index             a cancel was asked for
+ *     R|index|line        what its runs left, but for the first one's begin
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
  *     Q|..., A|...        rows of squeue and sacct
@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "platform/slurm/slurm_retry.h"
 
 static const char look_text[] =
     "numbers= blind= done=' ' files=\n"
@@ -35,11 +36,9 @@ static const char look_text[] =
     "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
     "            echo \"T|$index|${task##*-}|$record\"; }\n"
     "    done\n"
-    "    if [ -s \"$state/runs\" ]; then\n"
-    "        runs=0; while read -r rest; do runs=$((runs + 1)); done <\"$state/runs\"\n"
-    "        [ \"$runs\" -lt 2 ] || echo \"R|$index|$runs\"\n"
-    "    fi\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
+    "    [ ! -s \"$state/attempts\" ] || { read -r row; while read -r row; do "
+    "echo \"R|$index|$row\"; done; } <\"$state/attempts\"\n"
     "    [ \"$log\" = - ] || files=\"$files $log\"\n"
     "    if [ \"$number\" != 0 ]; then numbers=\"$numbers,$number\"; continue; fi\n"
     "    blind=1\n"
@@ -58,7 +57,7 @@ static const char look_text[] =
     "while IFS='|' read -r letter id word rest; do\n"
     "    id=${id%%[_+]*}\n"
     "    case $word in\n"
-    "    COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED)\n"
+    "    " SLURM_OVER ")\n"
     "        over=\"$over$id \" ;;\n"
     "    *) live=\"$live$id \" ;;\n"
     "    esac\n"
@@ -84,8 +83,8 @@ struct memory {                    /* what is known about each job besides the r
     json_t **exits;
     json_t **task_exits;
     int *tasks;                    /* which task that is */
-    int *runs;                     /* 0: at most one */
     bool *canceled, *busy;
+    struct sw_buf *runs;
     int64_t *grown_ms;
     struct slurm_live *live;
     struct slurm_past *past;
@@ -113,11 +112,13 @@ static void memory_auto(struct memory *memory)
         json_decref(memory->exits[i]);
         json_decref(memory->task_exits[i]);
     }
+    for (size_t i = 0; i < memory->count; i++)
+        sw_buf_done(&memory->runs[i]);
+    free(memory->runs);
     free(memory->numbers);
     free(memory->exits);
     free(memory->task_exits);
     free(memory->tasks);
-    free(memory->runs);
     free(memory->canceled);
     free(memory->busy);
     free(memory->grown_ms);
@@ -207,27 +208,18 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
             memory->numbers[index] = strtoll(rest, NULL, 10);
         else if (letter == 'C')
             memory->canceled[index] = true;
+        else if (letter == 'R')
+            sw_buf_addf(&memory->runs[index], "%s\n", rest);
         else if (letter == 'L')
             memory->busy[index] = true;
         else if (letter == 'T')
             note_task(memory, index, rest);
-        else if (letter == 'R')
-            memory->runs[index] = atoi(rest);
         else if (letter == 'E' && !memory->exits[index])
             memory->exits[index] = sw_json_parse(rest, strlen(rest), "exit record", NULL);
     }
 }
 
 /* ---- one job ------------------------------------------------------------------------------------ */
-
-/* The job tried again by itself, or Slurm started it again: one attempt of ours, several runs. */
-static void say_runs(struct sw_sighting *seen, int runs)
-{
-    size_t used = strlen(seen->message);
-
-    snprintf(seen->message + used, sizeof seen->message - used,
-             seen->state == SW_PENDING ? "%sit ran %d times" : "%srun %d", used ? "; " : "", runs);
-}
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
@@ -243,8 +235,8 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
-        if (memory->runs[i] > 1)
-            say_runs(seen, memory->runs[i]);
+        slurm_attempts_tell(memory->runs[i].data, memory->runs[i].length, seen->message,
+                            sizeof seen->message);
         return;
     }
     if (memory->canceled[i] && !known.slurm_id) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_sw_paths.c - container paths become places in the job's folder: whole names only,
+ * test_local_paths.c - container paths become places in the job's folder: whole names only,
  * longest first, quoted where the shell needs it.
  */
 #include <stdarg.h>

@@ -350,6 +350,24 @@ static void a_torn_record_is_read_as_far_as_it_goes(void **state)
     assert_string_equal(slurm_attempts_current(&attempts), "5");
 }
 
+static void the_client_says_which_attempt_it_is(void **state)
+{
+    static const char ended[] =
+        "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"exit_code\":1,\"class\":\"ERR_INFRA\","
+        "\"cause\":\"gpu\",\"rule\":\"gpu-lost\",\"node\":\"n2\",\"action\":\"successor\",\"next\":\"6\"}\n";
+    static const char over[] = "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"action\":\"none\"}\n";
+    char message[256] = "it is in the queue", first[256] = "", tight[24] = "it is in the queue";
+
+    (void)state;
+    slurm_attempts_tell(ended, strlen(ended), message, sizeof message);
+    assert_string_equal(message, "it is in the queue; attempt 2; attempt 1 ended: gpu, on n2");
+    slurm_attempts_tell(over, strlen(over), first, sizeof first);
+    slurm_attempts_tell(NULL, 0, first, sizeof first);
+    assert_string_equal(first, "");
+    slurm_attempts_tell(ended, strlen(ended), tight, sizeof tight);
+    assert_int_equal(strlen(tight), sizeof tight - 1);
+}
+
 static void the_text_is_as_reviewed(void **state)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -381,6 +399,7 @@ int main(void)
         STAGED(a_mark_of_the_client_ends_it),
         STAGED(without_a_judge_nothing_is_tried_again),
         cmocka_unit_test(a_torn_record_is_read_as_far_as_it_goes),
+        cmocka_unit_test(the_client_says_which_attempt_it_is),
         cmocka_unit_test(the_text_is_as_reviewed),
     };
 

@@ -121,11 +121,11 @@ static int read_question(int argc, char **argv, struct question *question)
 static char *node_after(const char *line, const char *before, const char *behind)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    const char *name = line + strlen(before);
+    const char *name = sw_text_starts(line, before) ? line + strlen(before) : "";
     size_t length = strspn(name, letters);
 
-    return sw_text_starts(line, before) && length > 0 && length < 128 &&
-                   sw_text_starts(name + length, behind) ? sw_strndup(name, length) : NULL;
+    return length > 0 && length < 128 && sw_text_starts(name + length, behind)
+        ? sw_strndup(name, length) : NULL;
 }
 
 static char *first_node(const char *log, const char *before, const char *behind)

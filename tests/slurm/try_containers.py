@@ -66,6 +66,23 @@ def a_private_registry_wants_the_line_in_credentials(client):
     assert "team/app:1" in client.log(job), client.log(job)
 
 
+def a_login_is_brought_to_the_cluster_when_asked(client):
+    control("add-image", "nvcr.io", "team/secret:1")
+    control("want-login", "nvcr.io", "$oauthtoken", "canary-key-4711")
+    try:
+        client.environment["NGC_KEY"] = "canary-key-4711"
+        job = client.submit("cat /etc/image", image="nvcr.io/team/secret:1", slurm={"registry_login": True})
+        client.wait(job)
+        assert "team/secret:1" in client.log(job), client.log(job)
+    finally:
+        os.remove(f"{ROOT}/registry/nvcr.io/.wants")
+    kept = f"{ROOT}/home/ann/.config/enroot/.credentials"
+    assert os.stat(kept).st_mode & 0o777 == 0o600
+    found = subprocess.run(["grep", "-rl", "canary-key-4711", BASE, client.home], stdout=subprocess.PIPE, text=True,
+                           check=False).stdout
+    assert found == "", found                            # nowhere but in that file
+
+
 def an_image_that_does_not_exist_is_told(client):
     job = client.submit("true", image="nvcr.io/team/nosuch:1", retry={"max": 0}, slurm={"require_sqsh": True})
     client.wait(job)
@@ -140,7 +157,7 @@ def the_plan_shows_the_mounts(client):
 
 CASES = [ten_jobs_that_ask_together_import_once,
          a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
-         a_private_registry_wants_the_line_in_credentials, an_image_that_does_not_exist_is_told,
+         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked, an_image_that_does_not_exist_is_told,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
          the_plan_shows_the_mounts]

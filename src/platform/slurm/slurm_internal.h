@@ -205,6 +205,8 @@ int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piec
 /* The same for what may take minutes; always repeatable. */
 int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
                         struct sw_error *err);
+/* slurm_login.c: with `registry_login`, the image's registry knows us there. */
+int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);

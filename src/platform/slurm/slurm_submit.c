@@ -467,7 +467,7 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     runner = sw_format("%s/runner/%s", base, cargo.runner_name);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
                               .runner = runner };
-    if (stage_mounts(link, &job, err) < 0)
+    if (slurm_registry_login(link, plan, err) < 0 || stage_mounts(link, &job, err) < 0)
         return -1;
     result = send_once(link, &job, &cargo, false, receipt, err);
     if (result == 1)

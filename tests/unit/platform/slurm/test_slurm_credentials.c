@@ -102,7 +102,8 @@ static void the_check_tells_missing_open_and_fine_apart(void **state)
 static void one_line_is_replaced_and_the_others_stay(void **state)
 {
     struct stage *stage = *state;
-    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", NULL), *enroot = stage_path(stage, "enroot");
+    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", NULL);
+    sw_autofree char *enroot = stage_path(stage, "enroot");
     sw_autofree char *file = stage_path(stage, "enroot/.credentials"), *other = NULL;
     struct stat info;
 

@@ -16,7 +16,7 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c           act
+ *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c   act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -241,6 +241,8 @@ json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw
 json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);
 int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
 json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err);
+json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const char *to,
+                    struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
 

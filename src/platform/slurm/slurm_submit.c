@@ -356,7 +356,7 @@ static const struct refusal {
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
-      "see the message; `slipway inventory -p slurm` shows partitions and limits" },
+      "see the message; `slipway doctor` shows partitions and limits" },
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 

@@ -205,12 +205,13 @@ char *slurm_image_file_name(const struct slurm_image *image)
     sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
     char hash[SW_DIGEST_HEX];
-    const char *text;
+    const char *text, *registry = image->registry;
 
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return NULL;
-    sw_buf_addf(&whole, "%s%s%s:%s", image->registry ? image->registry : "",
-                image->registry ? "/" : "", image->repository,
+    if (!registry && looks_like_a_host(image->repository))
+        registry = HUB;
+    sw_buf_addf(&whole, "%s%s%s:%s", registry ? registry : "", registry ? "/" : "", image->repository,
                 image->digest ? image->digest : image->tag);
     text = sw_buf_text(&whole);
     sw_sha256_hex(text, strlen(text), hash);

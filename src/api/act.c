@@ -144,11 +144,13 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
 {
     sw_autofree char *where = sw_results_dir(session, id, err);
     struct sw_copy_options options = { .size = sizeof options, .recursive = true };
+    sw_auto(api_job) struct api_job job = { 0 };
     char *copied;
 
-    if (!where)
+    if (!where || api_job_open(session, id, &job, err) < 0)
         return NULL;
-    copied = sw_copy(session, where, to, &options, NULL, NULL, err);
+    copied = job.platform->bring ? api_text(job.platform->bring(job.link, &job.ref, to, err))
+                                 : sw_copy(session, where, to, &options, NULL, NULL, err);
     if (!copied)
         sw_wrap(err, "cannot bring home the results of '%s'", id);
     return copied;

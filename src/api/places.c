@@ -223,15 +223,6 @@ static char *in_words(const json_t *inventory)
     return sw_buf_steal(&out);
 }
 
-/* One that no job was ever sent to may well be out of reach: nobody uses it. */
-static bool is_used(struct sw_session *session, const struct sw_platform *platform)
-{
-    const struct sw_job_filter filter = { .platform = platform->name };
-    int64_t count = 0;
-
-    return sw_store_count(session->store, &filter, &count, NULL) < 0 || count > 0;
-}
-
 static void check_platforms(struct sw_session *session, json_t *rows)
 {
     const struct sw_platform *platform;
@@ -244,7 +235,7 @@ static void check_platforms(struct sw_session *session, json_t *rows)
         sw_autofree char *seen = here ? in_words(here) : NULL;
         sw_autofree char *title = sw_format("platform %s", platform->name);
         bool good = link && (here || !platform->inventory);
-        bool idle = !good && why.code == SW_E_UNREACHABLE && !is_used(session, platform);
+        bool idle = !good && why.code == SW_E_UNREACHABLE && !api_is_used(session, platform);
 
         finding(rows, title, good || idle, !good ? why.message : seen ? seen : "ready", why.hint);
     }

@@ -27,8 +27,8 @@ const struct command *const cli_commands[] = {
     &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
     &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
-    &command_preflight, &command_doctor,    &command_report,  &command_completion, &command_version,
-    &command_help,
+    &command_preflight, &command_doctor,  &command_report,   &command_completion,
+    &command_version,   &command_help,
     NULL,
 };
 

@@ -2,12 +2,28 @@
 /*
  * preflight.c - `slipway preflight`: is the platform fit for this job, and if not, what fixes it.
  */
+#include "base/file.h"
 #include "cli/cli_checks.h"
+
+/* Neither a file nor a command: only the platform is asked about, and any command will do. */
+static struct cli_args with_some_command(const struct cli_args *given)
+{
+    static const char *const any[] = { "true", NULL };
+    struct cli_args args = *given;
+
+    if (!args.word_count && !args.rest && !cli_given_value(given, "file") &&
+        !sw_file_exists("job.yaml")) {
+        args.rest = any;
+        args.rest_count = 1;
+    }
+    return args;
+}
 
 static int preflight_run(struct cli *cli, const void *options, const struct cli_args *args,
                          struct sw_error *err)
 {
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    const struct cli_args asked = with_some_command(args);
+    sw_auto(sw_request) struct sw_request *request = cli_request(&asked, err);
     sw_auto(json) json_t *found = NULL;
 
     (void)options;
@@ -22,11 +38,11 @@ const struct command command_preflight = {
     .args = "[FILE] [-- COMMAND...]",
     .summary = "check that the platform is fit for a job",
     .description =
-        "You get a list of what the job needs from its platform (reach, versions, disk space, GPUs, "
-        "image, mounts) and for each thing that is missing the way to get it. Takes the same file, "
-        "flags and command as run. Nothing is sent or changed. Ends with 1 when something is "
-        "wrong.",
-    .example = "slipway preflight -p docker --image ubuntu:24.04 -- true",
+        "You get a list of what the job needs from its platform (reach, versions, disk space, "
+        "GPUs, image, mounts) and for each thing that is missing the way to get it. Takes the "
+        "same file, flags and command as run; with neither file nor command the platform alone "
+        "is looked at. Nothing is sent or changed. Ends with 1 when something is wrong.",
+    .example = "slipway preflight -p docker --image ubuntu:24.04",
     .shared = { cli_job_flags, cli_output_document },
     .max_args = 1,
     .takes_command = true,

@@ -21,7 +21,7 @@
 /* ---- members ------------------------------------------------------------------------------- */
 
 enum sw_archive_kind {
-    SW_ARCHIVE_FILE, SW_ARCHIVE_FOLDER, SW_ARCHIVE_LINK, SW_ARCHIVE_HARD_LINK, SW_ARCHIVE_OTHER
+    SW_ARCHIVE_FILE, SW_ARCHIVE_FOLDER, SW_ARCHIVE_LINK, SW_ARCHIVE_HARD_LINK, SW_ARCHIVE_OTHER,
 };
 
 struct sw_archive_member {

@@ -37,8 +37,8 @@ struct sw_http {
     char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
     struct trust *trust;               /* trust_mbedtls.c's own */
 
-    int listener;                      /* with options.serve; -1: none */
-    char listener_name[16];            /* in the abstract name space, which is not a file's */
+    int listener, listener_file;       /* with options.serve; -1: none */
+    char listener_name[32];            /* how we ourselves connect to it */
 
     int epoll_fd, wake_fd;
     int64_t timer_ms;                  /* when libcurl wants to be called; -1: not at all */

@@ -18,6 +18,7 @@
 #define CHUNK 65536
 #define ERRORS_LIMIT 32768
 #define OUTPUT_LIMIT ((size_t)4 << 20)
+#define SHORT_SCRIPT 1500        /* measured: so many reads of a byte cost what starting head does */
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -209,6 +210,18 @@ struct call {
     struct incoming output, errors;
 };
 
+/* The header line and the script, which ends with a newline. */
+static void add_head(struct sw_buf *head, const char *mark, const char *script,
+                     unsigned long long input)
+{
+    size_t length = strlen(script), lines = 1;
+
+    for (const char *at = script; (at = strchr(at, '\n')); at++)
+        lines++;
+    sw_buf_addf(head, "%s %zu %llu %zu\n%s\n", mark, length + 1, input,
+                length < SHORT_SCRIPT ? lines : 0, script);
+}
+
 static void prepare(struct call *call, const struct sw_ssh_call *wanted, struct sw_ssh_reply *reply)
 {
     struct incoming *streams[] = { &call->output, &call->errors };
@@ -219,8 +232,7 @@ static void prepare(struct call *call, const struct sw_ssh_call *wanted, struct 
     for (size_t i = 0; i < wanted->input_count; i++)
         input += wanted->input[i].length;
     call->out.call = wanted;
-    sw_buf_addf(&call->out.head, "%s %zu %llu\n%s", mark, strlen(wanted->script), input,
-                wanted->script);
+    add_head(&call->out.head, mark, wanted->script, input);
     for (size_t i = 0; i < SW_COUNT(streams); i++) {
         snprintf(streams[i]->begin, sizeof streams[i]->begin, "<%s\n", mark);
         snprintf(streams[i]->end, sizeof streams[i]->end, "\n>%s ", mark);

@@ -4,10 +4,12 @@
  *
  * The loop below is all that ever stands in ssh's argument list. It must survive any login
  * shell (bash, dash, csh, fish), so it is one line without quote, exclamation mark or newline.
- * For each call it reads "MARK SCRIPT_LENGTH INPUT_LENGTH", then the script with head -c (a shell
- * reads ahead, head does not), and runs it only when it came whole. Output lies between "<MARK"
- * and ">MARK code" lines on both streams; the mark is random and not visible to the script. What
- * a script leaves of its input is swallowed, so the next call starts at its own first byte.
+ * For each call it reads "MARK SCRIPT_LENGTH INPUT_LENGTH LINES", then the script: LINES lines of
+ * it by itself, which costs a system call for each byte and no process, or when that would be more
+ * (LINES is 0) with head -c. Neither reads ahead. It runs only when it came whole. Output lies
+ * between "<MARK" and ">MARK code" lines on both streams; the mark is random and not visible to the
+ * script. What a script leaves of its input is swallowed, so the next call starts at its own first
+ * byte.
  */
 #include "net/ssh_internal.h"
 
@@ -19,10 +21,13 @@
 #include "base/clock.h"
 #include "base/digest.h"
 
-#define HIDE_AND_RUN "(set -- \"${s%.}\"; unset s m n i r; eval \"shift; $1\")"
+#define HIDE_AND_RUN "(set -- \"${s%.}\"; unset s m n i l x e r; eval \"shift; $1\")"
 #define LOOP \
-    "while read -r m n i; do " \
-        "s=$(head -c \"$n\"; echo .); [ ${#s} -eq $((n+1)) ] || exit 1; " \
+    "e=$(printf \"\\n.\"); e=${e%.}; " \
+    "while read -r m n i l; do " \
+        "if [ $l -eq 0 ]; then s=$(head -c $n; echo .); else s=; " \
+        "while [ $l -gt 0 ]; do IFS= read -r x || exit 1; s=$s$x$e; l=$((l-1)); done; s=$s.; fi; " \
+        "[ ${#s} -eq $((n+1)) ] || exit 1; " \
         "printf \"<%s\\n\" $m; printf \"<%s\\n\" $m >&2; " \
         "if [ $i -eq 0 ]; then " HIDE_AND_RUN " </dev/null; " \
         "else head -c $i | { " HIDE_AND_RUN "; r=$?; cat >/dev/null; exit $r; }; fi; r=$?; " \

@@ -86,7 +86,7 @@ static char *last_line(const char *said)
 
     while (end > 0 && strchr("\r\n ", said[end - 1]))
         end--;
-    for (begin = end; begin > 0 && said[begin - 1] != '\n'; begin--)
+    for (begin = end; begin > 0 && !strchr("\r\n", said[begin - 1]); begin--)
         ;
     if (end - begin > 300)
         end = begin + 300;
@@ -103,7 +103,7 @@ static char *quoted_path(const char *said)
 
         if (!at || !(open = strpbrk(at, "\"'")) || !(close = strchr(open + 1, *open)))
             continue;
-        if (close - open > 1 && close - open < 300)
+        if (close - open > 1 && close - open < 300 && open + strcspn(open, "\r\n") > close)
             return sw_text_printable(open + 1, (size_t)(close - open - 1));
     }
     return NULL;

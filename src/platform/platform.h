@@ -98,6 +98,11 @@ struct sw_platform {
     /* Owned path or URI of the results; NULL + err. Optional: the receipt's is used. */
     char *(*results_dir)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
+    /* Copy the results into a folder here, where results_dir() is a path of another machine: JSON
+     * {"files","bytes","to"}. Optional: results_dir() is read from here. */
+    json_t *(*bring)(struct sw_link *link, const struct sw_jobref *job, const char *to,
+                     struct sw_error *err);
+
     int (*check_path)(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
     json_t *(*list_path)(struct sw_link *link, const char *path, struct sw_error *err);
 

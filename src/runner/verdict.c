@@ -118,34 +118,20 @@ static int read_question(int argc, char **argv, struct question *question)
 
 /* ---- which node failed first -------------------------------------------------------------- */
 
-/* srun names the node of the task that ended first: "srun: error: n2: task 1: Exited ...", or
- * "srun: error: Node failure on n2". Owned; NULL: nobody said, or it was several at once. */
-static char *node_in(const char *line)
+static char *node_after(const char *line, const char *before, const char *behind)
 {
-    static const char task[] = "srun: error: ", lost[] = "srun: error: Node failure on ";
-    const char *name;
-    size_t length;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *name = sw_text_starts(line, before) ? line + strlen(before) : "";
+    size_t length = strspn(name, letters);
 
-    if (sw_text_starts(line, lost)) {
-        name = line + strlen(lost);
-        length = strcspn(name, " \r\n");
-    } else if (sw_text_starts(line, task)) {
-        name = line + strlen(task);
-        length = strcspn(name, " :\r\n");
-        if (!sw_text_starts(name + length, ": task"))
-            return NULL;
-    } else {
-        return NULL;
-    }
-    return length > 0 && length < 128 && !memchr(name, '[', length) && !memchr(name, ',', length) &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") >= length
+    return length > 0 && length < 128 && sw_text_starts(name + length, behind)
         ? sw_strndup(name, length) : NULL;
 }
 
-char *runner_failed_node(const char *log)
+static char *first_node(const char *log, const char *before, const char *behind)
 {
     for (const char *line = log; *line;) {
-        char *node = node_in(line);
+        char *node = node_after(line, before, behind);
         const char *end = strchr(line, '\n');
 
         if (node)
@@ -153,6 +139,14 @@ char *runner_failed_node(const char *log)
         line = end ? end + 1 : "";
     }
     return NULL;
+}
+
+/* A lost node explains why the tasks on the others ended. */
+char *runner_failed_node(const char *log)
+{
+    char *node = first_node(log, "srun: error: Node failure on ", "");
+
+    return node ? node : first_node(log, "srun: error: ", ": task");
 }
 
 /* ---- the answer --------------------------------------------------------------------------- */

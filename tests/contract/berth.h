@@ -40,6 +40,9 @@ struct berth {
     void (*begin)(const char *dir);      /* before each case: set the environment; may be NULL */
     /* Write the wish into a request that already names platform and secrets. */
     int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
+    /* From the next session on its API fails like that, in the words of cases_faults.c; NULL: no
+     * more. May be NULL: then SLIPWAY_REHEARSAL_API is set. */
+    void (*disturb)(const char *dir, const char *api);
     /* What every request of this platform needs besides (an image, ...); may be NULL. */
     int (*common)(struct sw_request *request, struct sw_error *err);
     const char *lacks[NEED_COUNT];       /* by bit number of enum need: why it has no such thing */

@@ -41,7 +41,9 @@ struct sw_session *open_session(const struct stay *here)
 void connect_with(struct stay *here, const char *api)
 {
     sw_close(here->session);
-    if (api)
+    if (here->berth->disturb)
+        here->berth->disturb(here->dir, api);
+    else if (api)
         setenv("SLIPWAY_REHEARSAL_API", api, 1);
     else
         unsetenv("SLIPWAY_REHEARSAL_API");

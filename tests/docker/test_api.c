@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -279,6 +280,30 @@ static void a_silent_engine_is_a_timeout(void **state)
     assert_int_equal(err.code, SW_E_TIMEOUT);
 }
 
+/* In a child, which must not come back with what it lost. */
+static void a_user_who_may_not_is_told_of_the_group(void **state)
+{
+    int status = -1;
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0) {
+        struct sw_error err = { 0 };
+        sw_auto(docker_where) struct docker_where where = { 0 };
+        struct docker_api *api;
+
+        if (docker_where_find(NULL, &where, NULL) < 0 || setresuid(65534, 65534, 65534) < 0)
+            _exit(2);
+        api = docker_api_open(&where, NULL);
+        if (docker_api_version(api, &err) || err.code != SW_E_UNREACHABLE ||
+            !strstr(err.message, "Permission denied") || !strstr(err.hint, "usermod -aG docker"))
+            _exit(3);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 static void the_usual_socket_is_found(void **state)
 {
     sw_autofree char *host = sw_strdup(getenv("DOCKER_HOST"));
@@ -323,6 +348,7 @@ int main(void)
         cmocka_unit_test(events_and_calls_share_a_client),
         cmocka_unit_test(a_dead_engine_is_unreachable_and_a_started_one_answers_again),
         cmocka_unit_test(a_silent_engine_is_a_timeout),
+        cmocka_unit_test(a_user_who_may_not_is_told_of_the_group),
         cmocka_unit_test(the_usual_socket_is_found),
         cmocka_unit_test(without_a_socket_the_hint_says_what_to_do),
     };

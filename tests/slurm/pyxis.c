@@ -527,7 +527,8 @@ static int bind_batch_script(spank_t spank)
     return bind_one(words[0], words[0], 0, 0);
 }
 
-/* As root, the image and the mounts. Slurm changes to the job's folder after this, so the root is entered later. */
+/* As root, the image and the mounts. Slurm changes to the job's folder after this, so the root is
+ * entered later. */
 int slurm_spank_task_init_privileged(spank_t spank, int argc, char **argv)
 {
     (void)argc, (void)argv;

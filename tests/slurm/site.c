@@ -140,7 +140,8 @@ static void containers_are_looked_at_when_there_is_an_image(void **state)
     expect(rows, "pyxis", true, "--container-image", "");
     expect(rows, "credentials for registry.test", true, "public images only", "");
     assert_int_equal(system("as-ann sh -c 'mkdir -p .config/enroot; umask 022; "
-                            "echo machine registry.test login a password b > .config/enroot/.credentials'"), 0);
+                            "echo machine registry.test login a password b "
+                            "> .config/enroot/.credentials'"), 0);
     none = checks(link, &plan);
     expect(none, "credentials for registry.test", false, "read by others", "chmod 600");
     json_decref(plan.options);

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from bed_client import BASE, Client, control, main
+from bed_client import BASE, Client, control, main, until
 
 ROOT = os.environ.get("SLIPWAY_BED", "")
 
@@ -36,6 +36,51 @@ def ten_jobs_that_ask_together_import_once(client):
         assert file.read(4) == b"hsqs"
     nodes = {run["nodes"] for job in jobs for run in client.attempts(job) if run["event"] == "begin"}
     assert len(nodes) > 1, nodes                         # not only one node's word
+
+
+def a_job_canceled_while_it_converts_leaves_the_turn_to_the_next(client):
+    control("add-image", "nvcr.io", "team/turn:1")
+    control("slow-imports", "4")
+    first = client.submit("true", image="nvcr.io/team/turn:1")
+    until("the import", lambda: [line for line in imports() if "team/turn" in line])
+    second = client.submit("cat /etc/image", image="nvcr.io/team/turn:1")
+    client.running_on(second)
+    client.slipway("cancel", first)
+    client.wait(second)
+    control("slow-imports", "0")
+    assert "team/turn:1" in client.log(second), client.log(second)
+    assert len([line for line in imports() if "team/turn" in line]) == 2
+    assert not [name for name in os.listdir(BASE) if ".part." in name]
+
+
+def a_private_registry_wants_the_line_in_credentials(client):
+    control("add-image", "private.example", "team/app:1")
+    control("want-login", "private.example", "ann", "canary-password")
+    job = client.submit("true", image="private.example/team/app:1", retry={"max": 0}, slurm={"require_sqsh": True})
+    client.wait(job)
+    assert "401 Unauthorized" in client.log(job), client.log(job)
+    client.as_user("sh", "-c", "umask 077; mkdir -p ~/.config/enroot; echo 'machine private.example login ann "
+                               "password canary-password' >> ~/.config/enroot/.credentials")
+    job = client.submit("cat /etc/image", image="private.example/team/app:1")
+    client.wait(job)
+    assert "team/app:1" in client.log(job), client.log(job)
+
+
+def a_login_is_brought_to_the_cluster_when_asked(client):
+    control("add-image", "nvcr.io", "team/secret:1")
+    control("want-login", "nvcr.io", "$oauthtoken", "canary-key-4711")
+    try:
+        client.environment["NGC_KEY"] = "canary-key-4711"
+        job = client.submit("cat /etc/image", image="nvcr.io/team/secret:1", slurm={"registry_login": True})
+        client.wait(job)
+        assert "team/secret:1" in client.log(job), client.log(job)
+    finally:
+        os.remove(f"{ROOT}/registry/nvcr.io/.wants")
+    kept = f"{ROOT}/home/ann/.config/enroot/.credentials"
+    assert os.stat(kept).st_mode & 0o777 == 0o600
+    found = subprocess.run(["grep", "-rl", "canary-key-4711", BASE, client.home], stdout=subprocess.PIPE, text=True,
+                           check=False).stdout
+    assert found == "", found                            # nowhere but in that file
 
 
 def an_image_that_does_not_exist_is_told(client):
@@ -110,7 +155,9 @@ def the_plan_shows_the_mounts(client):
     assert "https://git.example.org/a/b at main, cloned once into" in done.stdout, done.stdout
 
 
-CASES = [ten_jobs_that_ask_together_import_once, an_image_that_does_not_exist_is_told,
+CASES = [ten_jobs_that_ask_together_import_once,
+         a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
+         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked, an_image_that_does_not_exist_is_told,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
          the_plan_shows_the_mounts]

@@ -134,7 +134,7 @@ def an_array_is_over_when_all_its_tasks_are(client):
                         slurm={"array": "0-3"}, retry={"max": 0})
     told = seen(client, job, "Error")
     assert told["exit_code"] == 3, told
-    assert "task 1\n" in client.slipway("logs", job, "--replica", "1").stdout
+    assert "task 1\n" in client.slipway("logs", job, "--rank", "1").stdout
 
 
 def an_array_can_be_canceled(client):

@@ -2,7 +2,8 @@
 #
 # try_retry.py - jobs on a real cluster that try again by themselves, with no client running.
 #
-#   tests/slurm/cluster -- python3 tests/slurm/try_retry.py SLIPWAY [CASE...]
+#   tests/slurm/cluster --nodes 3 --partition 'scrap PriorityTier=1 PreemptMode=CANCEL' -- \
+#       python3 tests/slurm/try_retry.py SLIPWAY [CASE...]
 #
 # Each case submits detached, lets things break, and reads what the job itself left: its records, Slurm's
 # accounting, and then what a client says that looks only now.
@@ -99,20 +100,69 @@ def the_time_limit_goes_on_from_a_checkpoint(client):
 
 def a_preempted_job_comes_back(client):
     job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        nodes=2, slurm={"partition": ["low"], "exclusive": True})
+                        nodes=3, slurm={"partition": ["low"], "exclusive": True})
     client.running_on(job)
-    other = client.submit("sleep 1", nodes=2, slurm={"partition": ["high"], "exclusive": True})
+    other = client.submit("sleep 1", nodes=3, slurm={"partition": ["high"], "exclusive": True})
     client.wait(other)
     client.wait(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
     assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 2
 
 
+def a_job_canceled_by_preemption_comes_back_under_another_id(client):
+    """PreemptMode=CANCEL: Slurm ends the job for good, so it submits its own successor."""
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
+                        nodes=3, retry={"wait": "1s"}, slurm={"partition": ["scrap"], "exclusive": True})
+    client.running_on(job)
+    other = client.submit("sleep 1", nodes=3, slurm={"partition": ["high"], "exclusive": True})
+    client.wait(other)
+    client.wait(job)
+    runs = client.attempts(job)
+    assert runs[1]["cause"] == "preempted" and runs[1]["action"] == "successor", runs
+    assert client.status(job)["status"] == "Complete", client.status(job)
+
+
+def one_who_watches_sees_one_job_from_begin_to_end(client):
+    done = client.slipway("run", client.job_file(
+        "echo \"attempt $SLIPWAY_ATTEMPT\"\n[ $SLIPWAY_ATTEMPT != 1 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
+        retry={"wait": "1s"}))
+    assert "attempt 1" in done.stdout and "attempt 2" in done.stdout, done.stdout
+    assert len(client.slipway("ps", "--all", "-o", "name").stdout.split()) == 1
+    assert "attempt 2; attempt 1 ended: gpu" in done.stderr + client.slipway("status", "last").stdout, done.stderr
+
+
+def a_node_lost_from_under_several_is_followed_by_a_new_run(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
+                        nodes=2)
+    first = client.running_on(job)
+    node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
+    control("kill-node", node)
+    try:
+        until("a second run", lambda: [run for run in client.attempts(job) if run["attempt"] == 2], 300)
+    finally:
+        control("start-node", node)
+    client.wait(job)
+    assert client.status(job)["status"] == "Complete", client.status(job)
+
+
+def a_task_of_an_array_is_requeued_alone(client):
+    job = client.submit("[ $SLIPWAY_ATTEMPT$SLURM_ARRAY_TASK_ID != 11 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
+                        retry={"wait": "1s"}, slurm={"array": "0-2"})
+    client.wait(job)
+    runs = {task: [run.get("action") for run in client.attempts(job, f"/task-{task}") if run["event"] == "end"]
+            for task in range(3)}
+    assert runs == {0: ["none"], 1: ["requeue", "none"], 2: ["none"]}, runs
+    assert client.status(job)["status"] == "Complete", client.status(job)
+
+
 CASES = [a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
          the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_comes_back,
-         a_killed_node_is_followed_by_a_new_run_without_a_client]
+         a_job_canceled_by_preemption_comes_back_under_another_id,
+         one_who_watches_sees_one_job_from_begin_to_end, a_task_of_an_array_is_requeued_alone,
+         a_killed_node_is_followed_by_a_new_run_without_a_client,
+         a_node_lost_from_under_several_is_followed_by_a_new_run]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -63,7 +63,7 @@ static const struct sw_credential docker_credentials[] = {
     { 0 }
 };
 
-/* ---- clients, lent one at a time --------------------------------------------------------------- */
+/* ---- clients, lent one at a time ------------------------------------------------------------- */
 
 enum { POOL_MOST = 4, ENDS_MOST = 2048 };
 
@@ -145,7 +145,7 @@ void docker_give_back(struct docker_lent *lent)
     lent->api = NULL;
 }
 
-/* ---- the connection ---------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 static void docker_close(struct sw_link *link)
 {

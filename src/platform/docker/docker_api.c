@@ -121,6 +121,17 @@ static const struct {
     { 409, SW_E_CONFLICT },
 };
 
+/* Podman answers 500 where Docker has a number of its own. */
+static const struct {
+    const char *words;
+    enum sw_code code;
+} podman_refusals[] = {
+    { "container state improper", SW_E_CONFLICT },
+    { "already in use", SW_E_CONFLICT },
+    { "no such container", SW_E_NOT_FOUND },
+    { "no container with", SW_E_NOT_FOUND },
+};
+
 static json_t *reply_json(const struct sw_http_reply *reply)
 {
     sw_autofree char *type = sw_http_header(reply, "Content-Type");
@@ -154,6 +165,9 @@ static int refused(const struct sw_http_reply *reply, const json_t *json, struct
     for (size_t i = 0; i < SW_COUNT(refusals); i++)
         if (refusals[i].status == reply->status)
             code = refusals[i].code;
+    for (size_t i = 0; reply->status == 500 && i < SW_COUNT(podman_refusals); i++)
+        if (strstr(words, podman_refusals[i].words))
+            code = podman_refusals[i].code;
     sw_fail(err, code, "Docker says: %s", words);
     if (strstr(words, "is too new") || strstr(words, "is too old"))
         sw_hint(err, "slipway speaks Docker API 1.%d to 1.%d; use an engine that does, too",
@@ -188,8 +202,6 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
 
     if (*api->version)
         return 0;
-    if (api->dialer && docker_dialer_ready(api->dialer, err) < 0)
-        return sw_wrap(err, "the Docker engine at %s", api->where.text);
     strcpy(request.method, "GET");
     request.url = sw_format("%s/_ping", api->base);
     sw_http_ask(api->http, &request, &reply, NULL);

@@ -14,7 +14,7 @@
 
 enum { STOP_SLACK_MS = 5000, LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
 
-/* ---- cancel -------------------------------------------------------------------------------------- */
+/* ---- cancel ---------------------------------------------------------------------------------- */
 
 /* It is killed, so its runner cannot say so itself: it was meant to end. */
 static void leave_mark(struct docker_api *api, const char *container)
@@ -158,7 +158,7 @@ int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_e
     return sw_wrap(err, "cannot cancel '%s'", job->id);
 }
 
-/* ---- cleanup ------------------------------------------------------------------------------------- */
+/* ---- cleanup --------------------------------------------------------------------------------- */
 
 static int forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
 {
@@ -229,7 +229,7 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
     return remove_local(link, job->id, keep_results, err);
 }
 
-/* ---- leftovers ----------------------------------------------------------------------------------- */
+/* ---- leftovers ------------------------------------------------------------------------------- */
 
 struct search {
     struct docker_api *api;

@@ -43,6 +43,12 @@ static bool is_digest(const char *text)
     return sw_text_starts(text, "sha256:") ? digits == 64 : digits >= 32;
 }
 
+/* An image by itself, as the engine names it. */
+static bool is_id(const char *text)
+{
+    return sw_text_starts(text, "sha256:") && is_digest(text);
+}
+
 static bool is_tag(const char *text)
 {
     if (!isalnum((unsigned char)*text) && *text != '_')
@@ -95,21 +101,27 @@ static bool is_repository(const char *text)
     }
 }
 
+/* A host or "[IPv6]", and perhaps a port. */
 static bool is_registry(const char *text)
 {
-    const char *colon = *text == '[' ? strstr(text, "]:") : strchr(text, ':');
-    size_t host = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+    static const char host_signs[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    const char *rest;
 
-    if (colon && *text == '[')
-        colon++;
-    if (colon && (!colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
-                  strlen(colon + 1) > 5))
+    if (*text == '[') {
+        size_t inside = strspn(text + 1, "0123456789abcdefABCDEF:.");
+
+        if (inside < 2 || text[1 + inside] != ']')
+            return false;
+        rest = text + inside + 2;
+    } else {
+        rest = text + strspn(text, host_signs);
+        if (rest == text || *text == '-' || *text == '.')
+            return false;
+    }
+    if (strlen(text) > NAME_MAX_BYTES)
         return false;
-    if (*text == '[')
-        return strspn(text + 1, "0123456789abcdefABCDEF:.") > 1 &&
-               text[1 + strspn(text + 1, "0123456789abcdefABCDEF:.")] == ']';
-    return host > 0 && *text != '-' && *text != '.' && text[host] == (colon ? ':' : '\0') &&
-           strlen(text) <= NAME_MAX_BYTES;
+    return !*rest || (*rest == ':' && rest[1] && strlen(rest + 1) <= 5 &&
+                      strspn(rest + 1, "0123456789") == strlen(rest + 1));
 }
 
 /* "docker://" in front and enroot's '#' after the registry are other people's spellings. */
@@ -123,18 +135,25 @@ static char *plain(const char *text)
     return copy;
 }
 
+/* Would the first part of this name be taken for a registry? */
+static bool names_a_registry(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    size_t first = slash ? (size_t)(slash - name) : 0;
+
+    return slash && (strcspn(name, ".:") < first ||
+                     (first == 9 && sw_text_starts(name, "localhost")));
+}
+
 static void take_registry(struct docker_image *out, char **name)
 {
     char *slash = strchr(*name, '/');
-    size_t first = slash ? (size_t)(slash - *name) : 0;
 
-    bool local = slash && first == 9 && sw_text_starts(*name, "localhost");
-
-    if (!slash || (strcspn(*name, ".:") >= first && !local)) {
+    if (!names_a_registry(*name)) {
         out->registry = sw_strdup(HUB);
         return;
     }
-    out->registry = sw_strndup(*name, first);
+    out->registry = sw_strndup(*name, (size_t)(slash - *name));
     *name = slash + 1;
     if (strcmp(out->registry, "index." HUB) == 0 || strcmp(out->registry, "registry-1." HUB) == 0) {
         free(out->registry);
@@ -149,7 +168,7 @@ int docker_image_parse(const char *text, struct docker_image *out, struct sw_err
 
     if (!*copy)
         return bad(text, "it is empty", err);
-    if (is_digest(copy)) {
+    if (is_id(copy)) {
         out->digest = sw_strdup(copy);
         return 0;
     }
@@ -186,19 +205,21 @@ char *docker_image_name(const struct docker_image *image)
 
     if (!image->registry)
         return sw_strdup(image->digest);
-    if (strcmp(image->registry, HUB) != 0)
+    if (strcmp(image->registry, HUB) != 0 || names_a_registry(name))
         return sw_format("%s/%s", image->registry, name);
     return sw_strdup(sw_text_starts(name, "library/") && !strchr(name + 8, '/') ? name + 8 : name);
 }
 
 char *docker_image_text(const struct docker_image *image)
 {
-    sw_autofree char *name = docker_image_name(image);
+    sw_autofree char *name = docker_image_name(image), *text = NULL;
 
     if (!image->registry)
         return sw_take(name);
-    return image->digest ? sw_format("%s@%s", name, image->digest)
+    text = image->digest ? sw_format("%s@%s", name, image->digest)
                          : sw_format("%s:%s", name, image->tag);
+    /* An image called "sha256" with such a tag must not be taken for an id. */
+    return is_id(text) ? sw_format("%s/%s:%s", HUB, image->repository, image->tag) : sw_take(text);
 }
 
 void docker_image_done(struct docker_image *image)

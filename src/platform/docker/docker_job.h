@@ -85,7 +85,7 @@ static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back
 char *docker_job_folder(const struct sw_link *link, const char *id);                    /* owned */
 char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt);   /* owned */
 
-/* ---- docker_talk.c: single questions ---------------------------------------------------------- */
+/* ---- docker_talk.c: single questions --------------------------------------------------------- */
 
 /* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
 json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
@@ -105,18 +105,20 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 const char *docker_label(const json_t *container, const char *name);
 int docker_label_number(const json_t *container, const char *name, int missing);
 
-/* ---- docker_spool.c: logs that are being followed ------------------------------------------------ */
+/* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
 
 /* The last lines of a container's log, and the report of its runner (both owned; may be NULL). -1: the
  * engine does not have it. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
                     json_t **report);
+/* When its log last grew; 0: never, or not known. */
+int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */
 char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
 struct docker_streams *docker_streams_open(void);
 void docker_streams_close(struct docker_streams *streams);
 
-/* ---- docker_render.c --------------------------------------------------------------------------- */
+/* ---- docker_render.c ------------------------------------------------------------------------- */
 
 struct docker_base {                /* what inspect says about an image; all owned */
     json_t *entrypoint;              /* array of words; NULL: none */
@@ -155,7 +157,7 @@ json_t *docker_render_network(const char *name);
 struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err);
 
-/* ---- docker_mounts.c --------------------------------------------------------------------------- */
+/* ---- docker_mounts.c ------------------------------------------------------------------------- */
 
 /* The array HostConfig.Mounts: results, the user's mounts, inputs that are files here. */
 json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
@@ -170,7 +172,7 @@ char *docker_own_results(const struct sw_plan *plan);
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
-/* ---- docker_tar.c ------------------------------------------------------------------------------ */
+/* ---- docker_tar.c ---------------------------------------------------------------------------- */
 
 struct docker_owner {
     int64_t uid, gid;
@@ -186,11 +188,12 @@ bool docker_user_numbers(const char *user, struct docker_owner *owner);
 /* The same for a name, by the image's /etc/passwd; false: not in there. */
 bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
 
-/* ---- docker_states.c --------------------------------------------------------------------------- */
+/* ---- docker_states.c ------------------------------------------------------------------------- */
 
 struct docker_end {                  /* how one container ended, from inspect and our report */
     int exit_code;
     int signal;
+    bool reported;                   /* its runner said how it ended */
     bool oom, stopped, timed_out, canceled;
     int failed_peer;                 /* -1: none */
     const char *message;             /* the runner's own words; NULL */
@@ -205,7 +208,7 @@ int64_t docker_time_ms(const char *text);
 /* What the end of its containers means for the job; state, reason, message, exit code, signal. */
 void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen);
 
-/* ---- docker_frames.c --------------------------------------------------------------------------- */
+/* ---- docker_frames.c ------------------------------------------------------------------------- */
 
 /* The log stream of the engine with timestamps: frames of 8 bytes head (stream, 0, 0, 0, length)
  * and "2026-11-15T07:47:08.123456789Z " before the message. */
@@ -230,7 +233,7 @@ bool docker_is_report(const struct docker_message *message, const char *id);
 int docker_frames_feed(struct docker_frames *frames, const char *bytes, size_t length);
 void docker_frames_done(struct docker_frames *frames);
 
-/* ---- docker_gpu.c ------------------------------------------------------------------------------ */
+/* ---- docker_gpu.c ---------------------------------------------------------------------------- */
 
 #define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
 #define DOCKER_GPU_ANY "any"         /* nobody knows which there are: one job at a time has them */
@@ -246,12 +249,12 @@ char *docker_gpu_join(const json_t *ids);            /* and back; owned */
 /* GPUs that a job may get, by options (gpu_ids, gpu_devices) and what was `found`; owned. */
 json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
 
-/* ---- docker_queue.c ---------------------------------------------------------------------------- */
+/* ---- docker_queue.c -------------------------------------------------------------------------- */
 
 /* GPUs of the engine as far as they are known: {"known","all":[],"free":[]}. Owned. */
 json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
 
-/* ---- acting ------------------------------------------------------------------------------------ */
+/* ---- acting ---------------------------------------------------------------------------------- */
 
 int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);

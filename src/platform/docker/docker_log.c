@@ -25,6 +25,7 @@
 enum {
     STREAMS_MOST = 16,
     AT_ONCE = 4 * 1024 * 1024,       /* bytes that one read may add */
+    INCOMING_MOST = 256 * 1024,
     A_MOMENT_MS = 5,
     TAIL_BYTES = 65536,
 };
@@ -37,6 +38,7 @@ struct stream {
     struct docker_api *api;
     struct docker_spool spool;
     struct docker_frames frames;
+    struct sw_buf incoming;          /* not cut into messages yet */
     int64_t next;                    /* number of the message that comes next */
     bool caught_up, follows, over;
     struct sw_error failure;         /* of the connection that followed */
@@ -55,6 +57,7 @@ static void stream_free(struct stream *stream)
     docker_api_close(stream->api);
     docker_spool_close(&stream->spool);
     docker_frames_done(&stream->frames);
+    sw_buf_done(&stream->incoming);
     free(stream->folder);
     free(stream);
 }
@@ -77,7 +80,7 @@ void docker_streams_close(struct docker_streams *streams)
     free(streams);
 }
 
-/* ---- from the engine to the spool ---------------------------------------------------------------- */
+/* ---- from the engine to the spool ------------------------------------------------------------ */
 
 static int take_message(void *context, const struct docker_message *message)
 {
@@ -90,17 +93,28 @@ static int take_message(void *context, const struct docker_message *message)
     return 0;
 }
 
+/* The engine sends line by line; the spool is opened, locked and written for many at once. */
+static int write_incoming(struct stream *stream)
+{
+    int cut;
+
+    if (stream->incoming.length == 0)
+        return 0;
+    if (docker_spool_lock(&stream->spool, &stream->failure) < 0)
+        return -1;
+    cut = docker_frames_feed(&stream->frames, stream->incoming.data, stream->incoming.length);
+    sw_buf_clear(&stream->incoming);
+    return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || cut ? -1 : 0;
+}
+
 static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes,
                       size_t length)
 {
     struct stream *stream = context;
-    int cut;
 
     (void)so_far;
-    if (docker_spool_lock(&stream->spool, &stream->failure) < 0)
-        return -1;
-    cut = docker_frames_feed(&stream->frames, bytes, length);
-    return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || cut ? -1 : 0;
+    sw_buf_add_bytes(&stream->incoming, bytes, length);
+    return stream->incoming.length < INCOMING_MOST ? 0 : write_incoming(stream);
 }
 
 static char *logs_path(struct stream *stream, bool follow, struct sw_error *err)
@@ -109,6 +123,7 @@ static char *logs_path(struct stream *stream, bool follow, struct sw_error *err)
     int64_t since = 0;
 
     docker_frames_done(&stream->frames);
+    sw_buf_clear(&stream->incoming);
     stream->frames = (struct docker_frames){ .take = take_message, .context = stream,
                                              .stamped = true };
     if (docker_spool_lock(&stream->spool, err) < 0)
@@ -129,7 +144,8 @@ static int fetch_all(struct stream *stream, struct sw_error *err)
     if (!path)
         return -1;
     if (docker_ask(stream->api, &(struct docker_call){ .path = path, .sink = take_bytes,
-                                                       .sink_context = stream }, NULL, &why) == 0)
+                                                       .sink_context = stream }, NULL, &why) == 0 &&
+        write_incoming(stream) == 0)
         return 0;
     if (strstr(why.message, "does not support reading"))
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
@@ -229,6 +245,7 @@ static int follow_on(struct stream *stream, struct sw_error *err)
     do {
         before = now;
         docker_work(stream->api, A_MOMENT_MS, NULL);
+        write_incoming(stream);
         now = size_now(stream);
     } while (stream->follows && now > before && now - begun < AT_ONCE);
     if (now > begun)
@@ -236,7 +253,7 @@ static int follow_on(struct stream *stream, struct sw_error *err)
     return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
 }
 
-/* ---- which stream ---------------------------------------------------------------------------------- */
+/* ---- which stream ---------------------------------------------------------------------------- */
 
 static char *spool_folder(const struct sw_link *link, const struct sw_jobref *job)
 {
@@ -307,7 +324,7 @@ static int extend(struct sw_link *link, struct stream *stream, int64_t offset, s
     return follow_on(stream, err);
 }
 
-/* ---- the platform's functions ------------------------------------------------------------------------ */
+/* ---- the platform's functions ---------------------------------------------------------------- */
 
 static ssize_t read_spool(struct stream *stream, int64_t offset, char *bytes, size_t size,
                           struct sw_error *err)
@@ -365,7 +382,7 @@ char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int r
     return n > 0 ? sw_text_utf8(bytes, (size_t)n) : NULL;
 }
 
-/* ---- times ---------------------------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
                     int64_t *at_ms, int64_t *until, struct sw_error *err)

@@ -33,7 +33,7 @@ static int crew_of(struct docker_api *api, const char *id, int attempt, json_t *
     return 0;
 }
 
-/* ---- replicas --------------------------------------------------------------------------------------- */
+/* ---- replicas -------------------------------------------------------------------------------- */
 
 static json_t *replica(struct docker_api *api, const json_t *container, int rank,
                        struct sw_error *err)
@@ -82,7 +82,7 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
     return sw_take(all);
 }
 
-/* ---- evidence --------------------------------------------------------------------------------------- */
+/* ---- evidence -------------------------------------------------------------------------------- */
 
 /* What a poll told a moment ago, or found out anew; owned; NULL + err. */
 static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
@@ -133,7 +133,7 @@ int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw
     return 0;
 }
 
-/* ---- adoption --------------------------------------------------------------------------------------- */
+/* ---- adoption -------------------------------------------------------------------------------- */
 
 char *docker_bound_results(const struct sw_link *link, const json_t *inspected, const char *id)
 {
@@ -209,7 +209,7 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     return 0;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static char *path_there(const struct sw_link *link, const char *path, struct sw_error *err)
 {
@@ -261,7 +261,7 @@ json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error
     return names;
 }
 
-/* ---- the engine ---------------------------------------------------------------------------------------- */
+/* ---- the engine ------------------------------------------------------------------------------ */
 
 json_t *docker_inventory(struct sw_link *link, struct sw_error *err)
 {

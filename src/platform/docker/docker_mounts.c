@@ -30,7 +30,7 @@ static json_t *volume(const char *name, const char *target, bool read_only, cons
         SW_SUB("VolumeOptions", labels ? sw_json_object(SW_SUB("Labels", labels)) : NULL));
 }
 
-/* ---- the user's -------------------------------------------------------------------------------- */
+/* ---- the user's ------------------------------------------------------------------------------ */
 
 struct mount {                       /* SOURCE[:TARGET[:ro|rw]] */
     char *source, *target;
@@ -122,7 +122,7 @@ char *docker_own_results(const struct sw_plan *plan)
     return sw_take(mount.source);
 }
 
-/* ---- inputs and outputs that are paths here ------------------------------------------------------ */
+/* ---- inputs and outputs that are paths here -------------------------------------------------- */
 
 /* Owned absolute path for a plain path or file://; NULL: it lies elsewhere. */
 static char *path_here(const char *uri, const char *base_dir)
@@ -244,7 +244,7 @@ json_t *docker_output_folders(const struct sw_plan *plan)
     return folders;
 }
 
-/* ---- all ------------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
                       struct sw_error *err)

@@ -32,7 +32,7 @@ enum {
     LETTER_MAX = 512 * 1024 * 1024,
 };
 
-/* ---- which GPUs there are ------------------------------------------------------------------------ */
+/* ---- which GPUs there are -------------------------------------------------------------------- */
 
 /* Of this machine, by the driver's own files; in the order of the bus, as the toolkit counts. */
 static json_t *gpus_here(void)
@@ -74,7 +74,7 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
                           SW_SUB("all", sw_take(all)));
 }
 
-/* ---- the lock ------------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
 {
@@ -138,7 +138,7 @@ static int holds_lock(struct docker_api *api, const char *lock, struct sw_error 
     return mine ? 0 : sw_wrap(err, "the lock on the engine's GPUs was lost");
 }
 
-/* ---- under the lock ------------------------------------------------------------------------------- */
+/* ---- under the lock -------------------------------------------------------------------------- */
 
 static bool is_wait(const json_t *container)
 {
@@ -169,7 +169,7 @@ static json_t *list_swept(struct docker_api *api, struct sw_error *err)
     return list;
 }
 
-/* ---- submit ------------------------------------------------------------------------------------------ */
+/* ---- submit ---------------------------------------------------------------------------------- */
 
 static int still_ours(struct docker_sending *s, struct sw_error *err)
 {
@@ -255,7 +255,7 @@ int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
     return result;
 }
 
-/* ---- whose turn it is --------------------------------------------------------------------------------- */
+/* ---- whose turn it is ------------------------------------------------------------------------ */
 
 struct turn {                        /* a waiting job and what it gets */
     const char *id;

@@ -63,8 +63,8 @@ static int no_tls(const struct docker_where *where, const struct sw_http_reply *
     sw_fail(err, distrust ? SW_E_CREDENTIAL : reply->failure,
             "the Docker engine at %s does not answer: %s", where->text, reply->why);
     if (distrust)
-        return sw_hint(err, "its certificate is not from the authority in %s (%s)",
-                       where->ca ? where->ca : "this machine's list", where->origin);
+        return sw_hint(err, "its certificate is for another name, or not from the authority in %s",
+                       where->ca ? where->ca : "this machine's list");
     return sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
                         " certificate %s?", where->cert ? where->cert : "(none given)");
 }

@@ -25,7 +25,7 @@ static const char *option(const struct sw_plan *plan, const char *name)
     return sw_text_empty(value) ? NULL : value;
 }
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 void docker_name(char out[DOCKER_NAME_SIZE], const char *id, int attempt, int nodes, int rank)
 {
@@ -46,7 +46,7 @@ char *docker_results_inside(const struct sw_plan *plan)
                                         : sw_strdup(DOCKER_RESULTS);
 }
 
-/* ---- the image ------------------------------------------------------------------------------------ */
+/* ---- the image ------------------------------------------------------------------------------- */
 
 void docker_base_read(struct docker_base *image, const json_t *inspected)
 {
@@ -78,7 +78,7 @@ void docker_base_done(struct docker_base *image)
     *image = (struct docker_base){ 0 };
 }
 
-/* ---- environment ---------------------------------------------------------------------------------- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static void set_default(json_t *env, const char *name, const char *value)
 {
@@ -137,7 +137,7 @@ static json_t *environment(const struct sw_plan *plan, const struct docker_site 
     return list;
 }
 
-/* ---- GPUs ------------------------------------------------------------------------------------------ */
+/* ---- GPUs ------------------------------------------------------------------------------------ */
 
 static void drop_variable(json_t *env, const char *start)
 {
@@ -181,7 +181,7 @@ static void count_devices(json_t *host, int count)
         SW_SUB("Capabilities", json_pack("[[s]]", "gpu")), SW_SUB("Options", json_object()))));
 }
 
-/* ---- limits and the like ----------------------------------------------------------------------------- */
+/* ---- limits and the like --------------------------------------------------------------------- */
 
 static int add_ulimit(json_t *list, const char *name, const char *text, struct sw_error *err)
 {
@@ -267,7 +267,7 @@ static json_t *host_config(const struct sw_plan *plan, const struct docker_site 
     return host;
 }
 
-/* ---- the container ------------------------------------------------------------------------------------ */
+/* ---- the container --------------------------------------------------------------------------- */
 
 static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *site, int rank)
 {
@@ -339,7 +339,7 @@ json_t *docker_render_network(const char *name)
                           SW_SUB("Labels", sw_json_object(SW_STR("slipway.network", name))));
 }
 
-/* ---- the letter to the runner --------------------------------------------------------------------------- */
+/* ---- the letter to the runner ---------------------------------------------------------------- */
 
 struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err)

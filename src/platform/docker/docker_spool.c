@@ -134,7 +134,7 @@ int docker_spool_unlock(struct docker_spool *spool, struct sw_error *err)
     return result;
 }
 
-/* ---- messages ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void note_time(struct docker_spool_note *note, int64_t at_s)
 {

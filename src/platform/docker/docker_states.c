@@ -44,7 +44,7 @@ int docker_exit_code(const char *status)
     return end > open + 1 && *end == ')' && code >= 0 && code <= 255 ? (int)code : SW_NO_EXIT_CODE;
 }
 
-/* ---- how it ended ------------------------------------------------------------------------------ */
+/* ---- how it ended ---------------------------------------------------------------------------- */
 
 static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                 const char *message)
@@ -111,6 +111,8 @@ void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
         seen->signal = end->signal;
         say(seen, SW_ERROR, "restart",
             "its container was stopped from outside: the engine went down, or somebody did it");
+    } else if (end->exit_code == 255 && !end->reported) {
+        say(seen, SW_ERROR, "restart", "the engine died under it and lost its container");
     } else if (end->signal) {
         judge_signal(end, seen);
     } else {

@@ -88,3 +88,34 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
     docker_frames_done(&kept.frames);
     return result;
 }
+
+static int keep_time(void *context, const struct docker_message *message)
+{
+    int64_t *at_ms = context;
+
+    if (message->at_ns / 1000000 > *at_ms)
+        *at_ms = message->at_ns / 1000000;
+    return 0;
+}
+
+static int feed_time(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                     size_t length)
+{
+    (void)so_far;
+    return docker_frames_feed(context, bytes, length);
+}
+
+int64_t docker_last_output_ms(struct docker_api *api, const char *container)
+{
+    sw_autofree char *path = container ? docker_path("/containers/", container,
+                                                     "/logs?stdout=1&stderr=1&tail=1&timestamps=1")
+                                       : NULL;
+    int64_t at_ms = 0;
+    struct docker_frames frames = { .take = keep_time, .context = &at_ms, .stamped = true };
+
+    if (path)
+        docker_ask(api, &(struct docker_call){ .path = path, .sink = feed_time,
+                                               .sink_context = &frames }, NULL, NULL);
+    docker_frames_done(&frames);
+    return at_ms;
+}

@@ -66,7 +66,7 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
     return -1;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 struct small_tar {
     struct sw_buf bytes;
@@ -117,7 +117,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
                       NULL, err);
 }
 
-/* ---- labels ------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 const char *docker_label(const json_t *container, const char *name)
 {

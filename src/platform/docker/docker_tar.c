@@ -96,7 +96,7 @@ char *docker_tar_first(const char *tar, size_t length, size_t *size)
     return NULL;
 }
 
-/* ---- who a container runs as ------------------------------------------------------------------- */
+/* ---- who a container runs as ----------------------------------------------------------------- */
 
 static bool read_number(const char *text, size_t length, int64_t *out)
 {

@@ -15,7 +15,7 @@
 #include "core/state.h"
 #include "platform/docker/docker_submit.h"
 
-/* ---- which containers belong to which job -------------------------------------------------------- */
+/* ---- which containers belong to which job ---------------------------------------------------- */
 
 static char *key_of(const char *id, int attempt)
 {
@@ -87,7 +87,7 @@ bool docker_is_over(const char *state)
     return docker_state(state, NULL) == SW_COMPLETE;
 }
 
-/* ---- an end ---------------------------------------------------------------------------------------- */
+/* ---- an end ---------------------------------------------------------------------------------- */
 
 static bool has_file(struct docker_api *api, const char *container, const char *path)
 {
@@ -125,6 +125,7 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
         return 0;
     docker_ask_tail(api, container, docker_label(out->inspected, LABEL_ID), &out->tail,
                     &out->report);
+    end->reported = out->report != NULL;
     if (out->report) {
         end->signal = (int)sw_json_int(out->report, "signal", 0);
         end->stopped = sw_json_bool(out->report, "stopped", false);
@@ -140,7 +141,7 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     return 0;
 }
 
-/* ---- several ranks ----------------------------------------------------------------------------------- */
+/* ---- several ranks --------------------------------------------------------------------------- */
 
 /* The first that failed: not one that ended because of another; of those the earliest. */
 static bool failed_before(const struct docker_story *a, const struct docker_story *b)
@@ -224,7 +225,7 @@ static bool any_failed(const struct docker_crew *crew)
     return false;
 }
 
-/* ---- one job ------------------------------------------------------------------------------------------- */
+/* ---- one job --------------------------------------------------------------------------------- */
 
 static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                 const char *message)
@@ -308,6 +309,42 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
+/* "No such job" about a submit that nobody confirmed is believed at once: so the name is asked, too. */
+static int judge_absent(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = NULL;
+    char name[DOCKER_NAME_SIZE];
+    struct sw_error why = { 0 };
+
+    seen->presence = SW_ABSENT;
+    if (!sw_text_empty(seen->job.remote_id))
+        return 0;
+    docker_name(name, seen->job.id, seen->job.attempt,
+                (int)sw_json_int(seen->job.plan, "nodes", 1), 0);
+    found = docker_inspect(api, name, &why);
+    if (found)
+        seen->presence = SW_UNSEEN;
+    if (found || why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* A job with `guard: {no_output: ...}`: when did it last write? */
+static void note_output(struct docker_api *api, const struct docker_crew *crew,
+                        struct sw_sighting *seen)
+{
+    if (!json_object_get(json_object_get(seen->job.plan, "guard"), "no_output"))
+        return;
+    for (int rank = 0; rank < crew->nodes; rank++) {
+        int64_t at_ms = docker_last_output_ms(api, sw_json_str(crew->ranks[rank], "Id"));
+
+        if (at_ms > seen->last_output_ms)
+            seen->last_output_ms = at_ms;
+    }
+}
+
 static int judge_job(struct sw_link *link, struct docker_api *api, const json_t *containers,
                      struct sw_sighting *seen, struct sw_error *err)
 {
@@ -315,10 +352,8 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
     const char *note = NULL;
 
     docker_crew_read(&crew, containers);
-    if (crew.nodes == 0 && crew.waiting == 0) {
-        seen->presence = SW_ABSENT;
-        return 0;
-    }
+    if (crew.nodes == 0 && crew.waiting == 0)
+        return judge_absent(api, seen, err);
     if (crew.nodes == 0) {
         say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
         return 0;
@@ -340,6 +375,7 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
     } else {
         docker_state(sw_json_str(crew.ranks[0], "State"), &note);
         say(seen, SW_RUNNING, "", note ? note : "");
+        note_output(api, &crew, seen);
     }
     return 0;
 }

@@ -107,6 +107,14 @@ bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
 char **local_env_for(const struct sw_plan *plan, char *const *environment);
 
+/* ---- local_mounts.c: the same three with `mounts:` among the inputs ------------------------ */
+
+json_t *local_mounts_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int local_mounts_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int local_mounts_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
+                        const struct sw_secrets *secrets, struct sw_receipt *receipt,
+                        struct sw_error *err);
+
 /* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c ------------------------ */
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);

@@ -73,6 +73,7 @@ static void slurm_close(struct sw_link *link)
     pthread_mutex_destroy(&link->lock);
     json_decref(link->options);
     free(link->state_dir);
+    free(link->allowed_in);
     free(link);
 }
 
@@ -162,6 +163,7 @@ const struct sw_platform sw_platform_slurm = {
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
     .results_dir = slurm_results_dir,
+    .bring = slurm_bring,
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,

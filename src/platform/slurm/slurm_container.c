@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_image.h"
 #include "platform/slurm/slurm_mounts.h"
 #include "platform/slurm/slurm_retry.h"
@@ -153,7 +154,7 @@ int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct 
     sw_buf_add(out, "[ ! -s ");
     sw_buf_add_quoted(out, job->names->mounts);
     sw_buf_add(out, " ] || exit 0\numask 022\n");
-    slurm_text_add(out, SLURM_TEXT_ONCE);
+    sw_text_once(out);
     slurm_mounts_stage(out, &wanted.mounts, &site);
     return 0;
 }
@@ -186,6 +187,6 @@ int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         .first = job->attempt, .gpus = job->shape->gpus,
     };
 
-    slurm_text_add(out, SLURM_TEXT_ONCE);
+    sw_text_once(out);
     return slurm_retry_text(out, &retry, err);
 }

@@ -28,7 +28,7 @@ static const char cancel_text[] =
     "    while IFS='|' read -r id word mark; do\n"
     "        [ \"$number\" != 0 ] || case $mark in \"$comment\" | \"$comment \"*) ;; *) continue ;; esac\n"
     "        case $word in\n"
-    "        '' | COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED) ;;\n"
+    "        '' | " SLURM_OVER ") ;;\n"
     "        *) left=$id ;;\n"
     "        esac\n"
     "    done <<ROWS\n$rows\nROWS\n"

@@ -17,6 +17,8 @@
 
 #define HUB "registry-1.docker.io"
 
+enum { PART_MAX = 255, FILE_NAME_MAX = 160 };      /* room for .lock, .part.XXXXXX and a digest */
+
 void slurm_image_done(struct slurm_image *image)
 {
     free(image->user);
@@ -111,6 +113,8 @@ static const char *take_name(const char *text, struct slurm_image *out)
             return "registries know no capital letters in names";
     if (!only(out->repository, "/._-"))
         return "a name has letters, digits and / . _ - only";
+    if (strlen(out->repository) > PART_MAX)
+        return "a name has at most 255 characters";
     if (out->tag && (!*out->tag || strlen(out->tag) > 128 || !only(out->tag, "._-")))
         return "what stands after ':' is no tag";
     if (out->digest && (strlen(out->digest) != 71 || !sw_text_starts(out->digest, "sha256:") ||
@@ -124,9 +128,10 @@ static const char *parse_reference(const char *text, struct slurm_image *out)
     const char *rest = take_registry(take_user(text, out), out);
 
     out->kind = SLURM_IMAGE_REGISTRY;
-    if (out->user && (!*out->user || !only(out->user, "_.$~+=-")))
+    if (out->user && (!*out->user || strlen(out->user) > PART_MAX || !only(out->user, "_.$~+=-")))
         return "what stands before '@' is no user";
-    if (out->registry && (!*out->registry || *out->registry == '-' || !only(out->registry, ".:-")))
+    if (out->registry && (!*out->registry || *out->registry == '-' ||
+                          strlen(out->registry) > PART_MAX || !only(out->registry, ".:-")))
         return "the registry is no host";
     return take_name(rest, out);
 }
@@ -163,6 +168,13 @@ int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error
 
 /* ---- putting it together ------------------------------------------------------------------ */
 
+static bool looks_like_a_host(const char *repository)
+{
+    const char *slash = strchr(repository, '/');
+
+    return slash && names_a_host(repository, (size_t)(slash - repository));
+}
+
 char *slurm_image_pyxis(const struct slurm_image *image)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -172,7 +184,7 @@ char *slurm_image_pyxis(const struct slurm_image *image)
         return sw_strdup(image->path);
     if (image->user)
         sw_buf_addf(&out, "%s@", image->user);
-    if (image->registry || image->digest || image->user)
+    if (image->registry || image->digest || image->user || looks_like_a_host(image->repository))
         sw_buf_addf(&out, "%s#", image->registry ? image->registry : HUB);
     sw_buf_addf(&out, "%s%s%c%s", official ? "library/" : "", image->repository,
                 image->digest ? '@' : ':', image->digest ? image->digest : image->tag);
@@ -193,19 +205,24 @@ char *slurm_image_file_name(const struct slurm_image *image)
     sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
     char hash[SW_DIGEST_HEX];
-    const char *text;
+    const char *text, *registry = image->registry;
 
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return NULL;
-    sw_buf_addf(&whole, "%s%s%s:%s", image->registry ? image->registry : "",
-                image->registry ? "/" : "", image->repository,
+    if (!registry && looks_like_a_host(image->repository))
+        registry = HUB;
+    sw_buf_addf(&whole, "%s%s%s:%s", registry ? registry : "", registry ? "/" : "", image->repository,
                 image->digest ? image->digest : image->tag);
     text = sw_buf_text(&whole);
     sw_sha256_hex(text, strlen(text), hash);
     for (const char *c = text; *c; c++)
         sw_buf_add_char(&name, *c == '/' || *c == ':' ? '_' : *c);
-    if (strchr(text, '_') || (image->registry && strchr(image->registry, ':')))
+    if (strchr(text, '_') || (image->registry && strchr(image->registry, ':')) ||
+        name.length > FILE_NAME_MAX) {
+        if (name.length > FILE_NAME_MAX)
+            name.data[name.length = FILE_NAME_MAX] = '\0';
         sw_buf_addf(&name, ".%.8s", hash);
+    }
     sw_buf_add(&name, ".sqsh");
     return sw_buf_steal(&name);
 }

@@ -16,7 +16,7 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c           act
+ *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c   act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -89,6 +89,9 @@ struct slurm_shape {
     int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
 };
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
+/* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
+int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
+int slurm_replicas_of(const struct sw_jobref *job);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
@@ -183,16 +186,13 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
-struct slurm_limit {               /* what a partition allows */
-    char name[64];
-    int64_t minutes;               /* -1: no limit */
-};
-
 struct sw_link {
     struct sw_ssh *ssh;
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
+    int64_t allowed_minutes;
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
@@ -205,12 +205,18 @@ int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piec
 /* The same for what may take minutes; always repeatable. */
 int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
                         struct sw_error *err);
+/* slurm_login.c: with `registry_login`, the image's registry knows us there. */
+int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
 bool slurm_is_array(const struct sw_jobref *job);
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
+
+/* A pattern of the shell: words of squeue after which nothing of the job is left. */
+#define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
+                   "BOOT_FAIL | PREEMPTED"
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
@@ -235,6 +241,8 @@ json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw
 json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);
 int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
 json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err);
+json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const char *to,
+                    struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
 

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int replicas_of(const struct sw_jobref *job)
+int slurm_replicas_of(const struct sw_jobref *job)
 {
-    int64_t nodes = sw_json_int(job->details, "nodes", 0);
+    int64_t count = sw_json_int(job->details, "replicas", 0);
 
-    return (int)(nodes > 0 ? nodes : sw_json_int(job->plan, "nodes", 1));
+    return (int)(count > 0 ? count : sw_json_int(job->plan, "nodes", 1));
 }
 
 /* Owned path of a rank's file. */
@@ -27,12 +27,12 @@ static char *log_path(struct sw_link *link, const struct sw_jobref *job, int rep
 
     if (slurm_names_of(link, job, &names, err) < 0)
         return NULL;
-    if (slurm_is_array(job))
-        return sw_format("%s/main.%d.out", names.logs, replica);
-    if (replica < 0 || replica >= replicas_of(job)) {
+    if (replica < 0 || replica >= slurm_replicas_of(job)) {
         sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", job->id, replica);
         return NULL;
     }
+    if (slurm_is_array(job))
+        return sw_format("%s/main.%d.out", names.logs, replica);
     return replica == 0 ? sw_format("%s/main.out", names.logs)
                         : sw_format("%s/%d.out", names.logs, replica);
 }

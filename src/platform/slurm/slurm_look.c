@@ -13,7 +13,7 @@
 #include "core/report.h"
 #include "core/state.h"
 
-enum { TAIL_BYTES = 16384, NODE_ROOM = 128 };
+enum { TAIL_BYTES = 16384, NODE_ROOM = 128, REPLICAS_MOST = 100000 };
 
 /* ---- ranks -------------------------------------------------------------------------------------- */
 
@@ -22,6 +22,12 @@ static const char ranks_text[] =
     "for file in \"$state\"/rank-*; do\n"
     "    case $file in *.json | *'*') continue ;; esac\n"
     "    read -r code host <\"$file\"; echo \"R ${file##*/rank-} $code $host\"\n"
+    "done\n"
+    "for file in \"$state\"/task-*/exit; do\n"
+    "    [ -f \"$file\" ] || continue\n"
+    "    task=${file%/exit}\n"
+    "    echo \"R ${task##*-} $(sed "
+    "'s/.*\"exit_code\":\\([0-9]*\\).*\"nodes\":\"\\([^\"]*\\)\".*/\\1 \\2/' \"$file\")\"\n"
     "done\n"
     "[ ! -s \"$state/runs\" ] || { tail -n 1 \"$state/runs\" | { read -r run number since nodes\n"
     "    scontrol show hostnames \"$nodes\" 2>/dev/null | sed 's/^/N /'; }; }\n";
@@ -72,16 +78,17 @@ static void read_ranks(struct ranks *ranks, char *text)
 
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
-    int count = (int)sw_json_int(job->details, "nodes", sw_json_int(job->plan, "nodes", 1));
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
-    struct ranks ranks = { .count = count < 1 || count > SLURM_NODES_MOST ? 1 : count };
+    struct ranks ranks = { .count = slurm_replicas_of(job) };
     json_t *all;
 
     if (slurm_names_of(link, job, &names, err) < 0 || slurm_poll(link, &seen, 1, err) < 0)
         return NULL;
+    if (ranks.count < 1 || ranks.count > REPLICAS_MOST)
+        ranks.count = 1;
     slurm_set(&script, "state", names.state);
     sw_buf_add(&script, ranks_text);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
@@ -167,7 +174,7 @@ char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struc
     return slurm_names_of(link, job, &names, err) < 0 ? NULL : sw_take(names.results);
 }
 
-/* "job|number|attempt", then the plan, then the record. */
+/* "attempt number", then a list of our record and the plan. */
 static const char adopt_text[] =
     "[ -s \"$meta\" ] || exit 0\n"
     "newest=0\n"
@@ -179,7 +186,8 @@ static const char adopt_text[] =
     "[ \"$newest\" -gt 0 ] || exit 0\n"
     "read -r number <\"${meta%.json}.$newest/job\"\n"
     "echo \"$newest $number\"\n"
-    "cat \"$specs\"; echo\n";
+    "read -r record <\"$meta\"\n"
+    "printf '[%s,' \"$record\"; cat \"$specs\"; echo ']'\n";
 
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err)
@@ -188,7 +196,8 @@ int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    sw_auto(json) json_t *stored = NULL;
+    sw_auto(json) json_t *both = NULL, *stored = NULL;
+    const json_t *record;
     char number[SLURM_ID_ROOM] = "";
     int attempt = 0, used = 0;
 
@@ -201,14 +210,19 @@ int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
         return -1;
     if (sscanf(sw_buf_text(&reply.output), "%9d %31[0-9] %n", &attempt, number, &used) < 2)
         return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' in '%s'", id, names.base);
-    stored = sw_json_parse(reply.output.data + used, reply.output.length - (size_t)used, names.specs,
-                           err);
-    if (!stored)
+    both = sw_json_parse(reply.output.data + used, reply.output.length - (size_t)used, names.specs,
+                         err);
+    if (!both)
         return -1;
+    record = json_array_get(both, 0);
+    stored = json_incref(json_array_get(both, 1));
+    if (!json_is_object(stored))
+        return sw_fail(err, SW_E_NOT_FOUND, "'%s' does not say what job '%s' is", names.specs, id);
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", number);
     receipt->details = sw_json_object(SW_STR("slurm_job_id", number), SW_STR("base_dir", names.base),
                                       SW_STR("job_name", names.job_name), SW_INT("attempt", attempt),
-                                      SW_INT("nodes", sw_json_int(stored, "nodes", 1)));
+                                      SW_SUB_COPY("nodes", json_object_get(record, "nodes")),
+                                      SW_SUB_COPY("replicas", json_object_get(record, "replicas")));
     receipt->results_dir = sw_strdup(names.results);
     json_object_del(stored, "results_dir");
     *plan = sw_take(stored);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_mounts.c - entries of `mounts:` as calls of the functions in slurm_mounts.sh.
+ * slurm_mounts.c - entries of `mounts:` as calls of the functions in mounts.sh.
  *
  * Pure: no I/O.
  */
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "base/digest.h"
 #include "base/text.h"
+#include "plan/mounts.h"
 
 int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
 {
@@ -24,20 +24,6 @@ int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
                             "with 'code:'");
     }
     return 0;
-}
-
-/* "code-1a2b3c4d": readable, and different for two repositories of one name. Owned. */
-static char *clone_name(const struct sw_mount *mount)
-{
-    const char *slash = strrchr(mount->source, '/');
-    const char *base = slash[1] ? slash + 1 : "repository";
-    size_t length = strlen(base);
-    char hash[SW_DIGEST_HEX];
-
-    sw_sha256_hex(mount->source, strlen(mount->source), hash);
-    if (sw_text_ends(base, ".git") && length > 4)
-        length -= 4;
-    return sw_format("%.*s-%.8s", (int)(length < 64 ? length : 64), base, hash);
 }
 
 static void add_call(struct sw_buf *out, const char *function, const char *const *words,
@@ -61,7 +47,7 @@ static char *git_flags(const struct sw_mount *mount)
 
 static void add_git(struct sw_buf *out, const struct sw_mount *mount)
 {
-    sw_autofree char *name = clone_name(mount), *flags = git_flags(mount);
+    sw_autofree char *name = sw_mount_clone_name(mount), *flags = git_flags(mount);
     const char *words[] = { mount->source, mount->ref,
                             sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target,
                             flags };
@@ -86,7 +72,7 @@ void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
     slurm_set(out, "SW_MOUNTS", "");
     slurm_set(out, "SW_MOUNTS_FILE", site->list);
     slurm_set_patience(out, &site->patience);
-    slurm_text_add(out, SLURM_TEXT_MOUNTS);
+    sw_text_mounts(out);
     for (size_t i = 0; i < mounts->count; i++) {
         if (mounts->items[i].kind == SW_MOUNT_GIT)
             add_git(out, &mounts->items[i]);
@@ -108,7 +94,7 @@ void slurm_mounts_describe(struct sw_buf *out, const struct sw_mounts *mounts,
 {
     for (size_t i = 0; i < mounts->count; i++) {
         const struct sw_mount *mount = &mounts->items[i];
-        sw_autofree char *name = mount->kind == SW_MOUNT_GIT ? clone_name(mount) : NULL;
+        sw_autofree char *name = mount->kind == SW_MOUNT_GIT ? sw_mount_clone_name(mount) : NULL;
 
         if (name)
             sw_buf_addf(out, "%s at %s, cloned once into %s/%s-%s, mounted at %s%s\n",

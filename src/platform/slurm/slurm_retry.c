@@ -189,12 +189,30 @@ void slurm_attempts_done(struct slurm_attempts *attempts)
     *attempts = (struct slurm_attempts){ 0 };
 }
 
-const char *slurm_attempts_current(const struct slurm_attempts *attempts)
+/* The text lacks the first begin: whoever has begun here is a later one. */
+void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size)
 {
-    const struct slurm_attempt *last =
-        attempts->count > 0 ? &attempts->items[attempts->count - 1] : NULL;
+    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+    const struct slurm_attempt *before = NULL;
+    size_t used = strlen(message);
+    int number = 0;
 
-    if (!last)
-        return NULL;
-    return *last->next ? last->next : last->slurm_job_id;
+    slurm_attempts_parse(text ? text : "", length, &attempts);
+    for (size_t i = 0; i < attempts.count; i++) {
+        const struct slurm_attempt *one = &attempts.items[i];
+
+        if (one->began_s)
+            number = one->number;
+        if (*one->action && strcmp(one->action, "none") != 0) {
+            before = one;
+            number = one->number + 1;
+        }
+    }
+    if (before && before->number == number - 1)
+        snprintf(message + used, size - used, "%sattempt %d; attempt %d ended%s%s%s%s",
+                 used > 0 ? "; " : "", number, number - 1, *before->cause ? ": " : "",
+                 before->cause, *before->node ? ", on " : "", before->node);
+    else if (number > 0)
+        snprintf(message + used, size - used, "%sattempt %d; attempt %d could not say its end",
+                 used > 0 ? "; " : "", number, number - 1);
 }

@@ -37,7 +37,7 @@ struct slurm_retry {
     int gpus;
 };
 
-/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. SLURM_TEXT_ONCE has to
+/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. sw_text_once() has to
  * stand before it. */
 int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
 
@@ -65,8 +65,8 @@ struct slurm_attempts {
 void slurm_attempts_parse(const char *text, size_t length, struct slurm_attempts *out);
 void slurm_attempts_done(struct slurm_attempts *attempts);
 static inline void slurm_attempts_auto(struct slurm_attempts *a) { slurm_attempts_done(a); }
-/* Slurm's id of what comes or runs now: the last attempt's, or its successor's. Borrowed; NULL: no
- * attempt has begun. */
-const char *slurm_attempts_current(const struct slurm_attempts *attempts);
+/* To a message about the job adds which attempt this is and how the one before ended; nothing for
+ * a first attempt. `text` is the record without its first line. */
+void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size);
 
 #endif

@@ -59,11 +59,17 @@ sw_used_up() {
     sw_over none ''
 }
 
-# Somebody ended us: was it the user, or did Slurm take the nodes back?
+# Has Slurm put us back into the queue already, after a node failure or a preemption?
+sw_slurm_restarts() {
+    sw_restarts=$(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')
+    [ "${sw_restarts:-0}" -gt "${SLURM_RESTART_COUNT:-0}" ]
+}
+
+# Somebody ended us. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
 sw_who_stopped() {
-    case $(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null) in
-    *JobState=PREEMPTED*Restarts="${SLURM_RESTART_COUNT:-0} "*) echo preempted ;;
-    *) echo canceled ;;
+    case $SW_CAUSE$SW_TIME in
+    preempted? | node? | time1) SW_REASON=$SW_CAUSE SW_AGAIN=again ;;
+    *) SW_REASON=canceled SW_CLASS='' SW_CAUSE='' SW_RULE='' SW_AGAIN=never ;;
     esac
 }
 
@@ -78,9 +84,10 @@ sw_judge() {
     # shellcheck disable=SC2086
     set -- $sw_said
     SW_AGAIN=$1 SW_CLASS=$2 SW_CAUSE=$3 SW_RULE=$4
-    [ -n "$SW_NODE" ] || [ "$5" = - ] || SW_NODE=$5
+    [ -n "$SW_NODE" ] && [ "$4" != slurm-node ] || [ "$5" = - ] || SW_NODE=$5
     [ -n "$SW_NODE" ] || [ "${SLURM_JOB_NUM_NODES:-1}" != 1 ] || SW_NODE=$SLURM_JOB_NODELIST
     [ "$SW_REASON$SW_TIME" != time1 ] || SW_AGAIN=again
+    [ "$SW_REASON" != term ] || sw_who_stopped
 }
 
 # sw_over ACTION NEXT: the run's last line; if there are two, the later one counts.
@@ -166,7 +173,7 @@ sw_again() {
         [ "$SW_AVOID" != 1 ] || [ -z "$SW_NODE" ] || { sw_way=successor; sw_avoid; } ;;
     esac
     # Nothing but a successor helps a job that Slurm has ended; and only a successor waits longer.
-    [ "$SW_REASON" != preempted ] && [ "$sw_delay" -le 180 ] || sw_way=successor
+    [ "$SW_ENDED" = 0 ] && [ "$sw_delay" -le 180 ] || sw_way=successor
     # A task of an array is known by its array.
     [ -z "${SLURM_ARRAY_TASK_ID:-}" ] || sw_way=requeue
     [ "$sw_way" = successor ] || sw_requeue || sw_say 'Slurm did not requeue it'
@@ -183,9 +190,14 @@ ${sw_bad:+, not on $sw_bad}"
 }
 
 sw_retry() {
-    SW_EXIT=$1 SW_REASON=$2 SW_NODE=$3 SW_CLASS='' SW_CAUSE='' SW_RULE='' SW_AGAIN=never
-    [ "$SW_REASON" != term ] || SW_REASON=$(sw_who_stopped)
-    [ "$SW_EXIT" = 0 ] || [ "$SW_REASON" = canceled ] || sw_judge
+    SW_EXIT=$1 SW_REASON=$2 SW_NODE=$3 SW_CLASS='' SW_CAUSE='' SW_RULE='' SW_AGAIN=never SW_ENDED=0
+    [ "$SW_REASON" != term ] || SW_ENDED=1
+    [ "$SW_EXIT$SW_ENDED" = 00 ] || sw_judge
+    if [ "$SW_ENDED" = 1 ] && [ ! -e "$SW_CANCELED" ] && sw_slurm_restarts; then
+        sw_over requeue "$SLURM_JOB_ID"
+        sw_say "attempt $SLIPWAY_ATTEMPT was ended (${SW_CAUSE:-by Slurm}); Slurm starts it again"
+        return 0
+    fi
     if [ "$SW_AGAIN" = again ] && [ ! -e "$SW_CANCELED" ]; then
         if [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -lt "$SW_MAX" ]; then
             sw_again

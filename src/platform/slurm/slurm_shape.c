@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 
-enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2 };
+enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2, REPLICAS_MOST = 100000 };
 
 static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
 {
@@ -138,4 +138,33 @@ bool slurm_time_parse(const char *text, int64_t *minutes)
     else                                          /* minutes[:seconds] */
         *minutes = a;
     return true;
+}
+
+/* "0-15:4%4", "1,3,5": the highest number in it, and one more. */
+static int array_size(const char *array)
+{
+    long highest = 0;
+
+    for (const char *at = array; *at && *at != '%';) {
+        size_t skip = strcspn(at, "0123456789:%");
+
+        at += skip;
+        if (*at == ':') {                         /* a step is no number of a task */
+            at += 1 + strspn(at + 1, "0123456789");
+        } else if (*at && *at != '%') {
+            char *end = NULL;
+            long number = strtol(at, &end, 10);
+
+            highest = number > highest && number < REPLICAS_MOST ? number : highest;
+            at = end;
+        }
+    }
+    return (int)highest + 1;
+}
+
+int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape)
+{
+    const char *array = sw_json_str(plan->options, "array");
+
+    return array ? array_size(array) : shape->nodes * shape->tasks_per_node;
 }

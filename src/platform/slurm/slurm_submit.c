@@ -143,7 +143,8 @@ static const char find_text[] =
     "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
 
 static const char send_text[] =
-    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
+    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
+    "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
@@ -158,7 +159,11 @@ static const char send_text[] =
     "    printf '%s\\n' \"$said\" >&2; exit 75 ;;\n"
     "*) refuse \"refused|$said\" ;;\n"
     "esac\n"
-    "job=$(printf '%s\\n' \"$said\" | sed -n 's/^\\([0-9][0-9]*\\).*/\\1/p' | tail -n 1)\n"
+    "job=\n"
+    "while read -r row; do\n"
+    "    row=${row%%;*}\n"
+    "    case $row in '' | *[!0-9]*) ;; *) job=$row ;; esac\n"
+    "done <<ROWS\n$said\nROWS\n"
     "[ -n \"$job\" ] || { printf '%s\\n' \"$said\" >&2; exit 75; }\n"
     "echo \"$job\" >\"$state/job\"\n"
     "echo \"job|$job|new\"\n";
@@ -181,7 +186,7 @@ static const char limit_text[] =
     "done <<ROWS\n$rows\nROWS\n"
     "[ -n \"$fits\" ] || [ -z \"$over\" ] || fail \"limit|$over\"\n";
 
-static void add_checks(struct sw_buf *out, const struct sw_plan *plan)
+static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with_limit)
 {
     size_t i;
     json_t *entry;
@@ -203,7 +208,8 @@ static void add_checks(struct sw_buf *out, const struct sw_plan *plan)
         sw_buf_add_char(out, '\n');
     }
     sw_buf_add(out, "[ -z \"$missing\" ] || fail \"missing|${missing# }\"\n");
-    sw_buf_add(out, limit_text);
+    if (with_limit)
+        sw_buf_add(out, limit_text);
 }
 
 /* Written by the shell itself: printf is no process. */
@@ -245,6 +251,7 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
         SW_STR("job_name", job->names->job_name), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs), SW_STR("results_dir", job->names->results),
         SW_STR_OPT("image", job->plan->image), SW_INT("nodes", job->shape->nodes),
+        SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));
     sw_autofree char *text = sw_json_dump(meta);
     sw_autofree char *beside = sw_format("%s.new", job->names->meta);
@@ -271,8 +278,36 @@ static void add_cargo(struct sw_buf *out, const struct slurm_job *job, const str
                         "gone'\n");
 }
 
-static int make_script(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo,
-                       bool with_runner, struct sw_error *err)
+/* A limit that allowed as much a moment ago still does: the cluster is asked once per connection. */
+static bool is_allowed(struct sw_link *link, const char *partition, int64_t minutes)
+{
+    bool allowed;
+
+    pthread_mutex_lock(&link->lock);
+    allowed = link->allowed_in && sw_text_same(link->allowed_in, partition ? partition : "") &&
+              minutes <= link->allowed_minutes;
+    pthread_mutex_unlock(&link->lock);
+    return allowed;
+}
+
+static void remember_limit(struct sw_link *link, const struct slurm_job *job)
+{
+    char *partition = slurm_joined(job->plan->options, "partition");
+
+    if (!sw_json_bool(job->plan->options, "check", true) ||
+        is_allowed(link, partition, job->shape->limit_minutes)) {
+        free(partition);
+        return;
+    }
+    pthread_mutex_lock(&link->lock);
+    free(link->allowed_in);
+    link->allowed_in = partition ? partition : sw_strdup("");
+    link->allowed_minutes = job->shape->limit_minutes;
+    pthread_mutex_unlock(&link->lock);
+}
+
+static int make_script(struct sw_buf *out, struct sw_link *link, const struct slurm_job *job,
+                       const struct cargo *cargo, bool with_runner, struct sw_error *err)
 {
     const struct slurm_names *names = job->names;
     sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
@@ -295,7 +330,7 @@ static int make_script(struct sw_buf *out, const struct slurm_job *job, const st
         sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner_size);
     else
         sw_buf_add(out, "[ -x \"$runner\" ] || { echo 'need|runner'; exit 0; }\n");
-    add_checks(out, job->plan);
+    add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
     sw_buf_add(out, "(umask 022; mkdir -p \"$logs\" \"$results\") || refuse \"base|$logs\"\n");
@@ -321,7 +356,7 @@ static const struct refusal {
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
-      "see the message; `slipway inventory -p slurm` shows partitions and limits" },
+      "see the message; `slipway doctor` shows partitions and limits" },
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 
@@ -356,7 +391,9 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
         SW_STR("base_dir", job->names->base), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
-        SW_INT("nodes", job->shape->nodes), SW_STR("hostname", sw_ssh_host(link->ssh)));
+        SW_INT("nodes", job->shape->nodes),
+        SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
+        SW_STR("hostname", sw_ssh_host(link->ssh)));
     receipt->results_dir = sw_strdup(job->names->results);
 }
 
@@ -379,7 +416,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, const st
     for (size_t i = 0; i < SW_COUNT(all); i++)
         if (all[i].length)
             pieces[count++] = all[i];
-    if (make_script(&script, job, cargo, with_runner, err) < 0)
+    if (make_script(&script, link, job, cargo, with_runner, err) < 0)
         return -1;
     if (slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
         return -1;
@@ -387,6 +424,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, const st
         return 1;
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
         fill_receipt(receipt, link, job, number);
+        remember_limit(link, job);
         return 0;
     }
     return explain(sw_buf_text(&reply.errors), err);
@@ -429,7 +467,7 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     runner = sw_format("%s/runner/%s", base, cargo.runner_name);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
                               .runner = runner };
-    if (stage_mounts(link, &job, err) < 0)
+    if (slurm_registry_login(link, plan, err) < 0 || stage_mounts(link, &job, err) < 0)
         return -1;
     result = send_once(link, &job, &cargo, false, receipt, err);
     if (result == 1)

@@ -6,20 +6,12 @@
  */
 #include "platform/slurm/slurm_text.h"
 
-static const char *const once[] = {
-#include "platform/slurm/slurm_once.sh.inc"
-    NULL
-};
 static const char *const image[] = {
 #include "platform/slurm/slurm_image.sh.inc"
     NULL
 };
 static const char *const credentials[] = {
 #include "platform/slurm/slurm_credentials.sh.inc"
-    NULL
-};
-static const char *const mounts[] = {
-#include "platform/slurm/slurm_mounts.sh.inc"
     NULL
 };
 static const char *const retry[] = {
@@ -33,10 +25,8 @@ static const char *const checks[] = {
 };
 
 static const char *const *const texts[] = {
-    [SLURM_TEXT_ONCE] = once,
     [SLURM_TEXT_IMAGE] = image,
     [SLURM_TEXT_CREDENTIALS] = credentials,
-    [SLURM_TEXT_MOUNTS] = mounts,
     [SLURM_TEXT_RETRY] = retry,
     [SLURM_TEXT_CHECKS] = checks,
 };

@@ -11,10 +11,8 @@
 #include "base/buf.h"
 
 enum slurm_text {
-    SLURM_TEXT_ONCE,
     SLURM_TEXT_IMAGE,
     SLURM_TEXT_CREDENTIALS,
-    SLURM_TEXT_MOUNTS,
     SLURM_TEXT_RETRY,
     SLURM_TEXT_CHECKS,
 };

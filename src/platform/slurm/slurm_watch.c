@@ -7,6 +7,7 @@
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
  *     C|index             a cancel was asked for
+ *     R|index|line        what its runs left, but for the first one's begin
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
  *     Q|..., A|...        rows of squeue and sacct
@@ -22,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "platform/slurm/slurm_retry.h"
 
 static const char look_text[] =
     "numbers= blind= done=' ' files=\n"
@@ -35,6 +37,8 @@ static const char look_text[] =
     "            echo \"T|$index|${task##*-}|$record\"; }\n"
     "    done\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
+    "    [ ! -s \"$state/attempts\" ] || { read -r row; while read -r row; do "
+    "echo \"R|$index|$row\"; done; } <\"$state/attempts\"\n"
     "    [ \"$log\" = - ] || files=\"$files $log\"\n"
     "    if [ \"$number\" != 0 ]; then numbers=\"$numbers,$number\"; continue; fi\n"
     "    blind=1\n"
@@ -53,7 +57,7 @@ static const char look_text[] =
     "while IFS='|' read -r letter id word rest; do\n"
     "    id=${id%%[_+]*}\n"
     "    case $word in\n"
-    "    COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | BOOT_FAIL | PREEMPTED)\n"
+    "    " SLURM_OVER ")\n"
     "        over=\"$over$id \" ;;\n"
     "    *) live=\"$live$id \" ;;\n"
     "    esac\n"
@@ -80,6 +84,7 @@ struct memory {                    /* what is known about each job besides the r
     json_t **task_exits;
     int *tasks;                    /* which task that is */
     bool *canceled, *busy;
+    struct sw_buf *runs;
     int64_t *grown_ms;
     struct slurm_live *live;
     struct slurm_past *past;
@@ -95,6 +100,7 @@ static void memory_init(struct memory *memory, size_t count)
         .exits = sw_alloc((count + 1) * sizeof *memory->exits),
         .task_exits = sw_alloc((count + 1) * sizeof *memory->task_exits),
         .tasks = sw_alloc((count + 1) * sizeof *memory->tasks),
+        .runs = sw_alloc((count + 1) * sizeof *memory->runs),
         .canceled = sw_alloc(count + 1), .busy = sw_alloc(count + 1),
         .grown_ms = sw_alloc((count + 1) * sizeof *memory->grown_ms), .count = count,
     };
@@ -106,6 +112,9 @@ static void memory_auto(struct memory *memory)
         json_decref(memory->exits[i]);
         json_decref(memory->task_exits[i]);
     }
+    for (size_t i = 0; i < memory->count; i++)
+        sw_buf_done(&memory->runs[i]);
+    free(memory->runs);
     free(memory->numbers);
     free(memory->exits);
     free(memory->task_exits);
@@ -199,6 +208,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
             memory->numbers[index] = strtoll(rest, NULL, 10);
         else if (letter == 'C')
             memory->canceled[index] = true;
+        else if (letter == 'R')
+            sw_buf_addf(&memory->runs[index], "%s\n", rest);
         else if (letter == 'L')
             memory->busy[index] = true;
         else if (letter == 'T')
@@ -224,6 +235,8 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
+        slurm_attempts_tell(memory->runs[i].data, memory->runs[i].length, seen->message,
+                            sizeof seen->message);
         return;
     }
     if (memory->canceled[i] && !known.slurm_id) {

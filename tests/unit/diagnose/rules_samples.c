@@ -19,6 +19,8 @@ const struct rule_sample rule_samples[] = {
         "jobs are cancelled DUE TO TIME LIMIT after 4 hours", "time limit: 04:00:00" } },
     { "slurm-preempted",
       { "slurmstepd: error: *** JOB 99 ON n3 CANCELLED AT 2026-05-21T22:50:54 DUE TO PREEMPTION "
+        "***",
+        "slurmstepd-n3: error: *** JOB 99 ON n3 CANCELLED AT 2026-05-21T22:50:54 DUE TO PREEMPTION "
         "***" },
       { "slurmstepd: error: *** JOB 99 ON n3 CANCELLED AT 2026-05-21T22:50:54 DUE TO TIME LIMIT "
         "***",

@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -142,13 +143,15 @@ static void output_errors_and_exit_code_come_back_exactly(void **state)
         { "exit 255", "", "", 255 },
         { "kill -9 $(sh -c 'echo $PPID')", "", NULL, 137 },
         { "printf '\\n\\n'; printf '\\n>' >&2", "\n\n", "\n>", 0 },
-        { "if", "", NULL, 2 },
+        { "if", "", NULL, 2 },        /* a syntax error, in any sh */
         { "echo '$HOME' \"\\\"\" '\"'", "$HOME \" \"\n", "", 0 },
         { "cat", "", "", 0 },
         { "cat <<'X'\nhere ! $x\nX", "here ! $x\n", "", 0 },
         { "set -eu; x=1; false; echo never", "", "", 1 },
         { "echo ${x-unset} ${m-unset} ${s-unset} $#", "unset unset unset 0\n", "", 0 },
         { "# only a comment", "", "", 0 },
+        { "\n\n  printf '%s' 'a\n  b\\\\\n\t'\n\n", "a\n  b\\\\\n\t", "", 0 },
+        { "IFS=x; printf '%s|' $*; echo \"$IFS\" | head -n 1", "|x\n", "", 0 },
         { "locale 2>/dev/null | grep -c LC_ALL=C || echo $LC_ALL", "1\n", "", 0 },
     };
 
@@ -163,6 +166,20 @@ static void output_errors_and_exit_code_come_back_exactly(void **state)
         if (cases[i].errors)
             assert_string_equal(sw_buf_text(&reply.errors), cases[i].errors);
         assert_int_equal(reply.exit_code, cases[i].code);
+    }
+    finish(ssh);
+}
+
+static void scripts_of_every_length_arrive_whole(void **state)
+{
+    struct sw_ssh *ssh = open_with(usual());
+
+    (void)state;
+    for (int length = 1380; length < 1640; length += 13) {
+        sw_autofree char *script = sw_format("x='%0*d\n'\nprintf '%%s' \"$x\" | wc -c", length, 0);
+        sw_autofree char *said = run(ssh, script);
+
+        assert_int_equal(atoi(said), length + 1);
     }
     finish(ssh);
 }
@@ -303,6 +320,40 @@ static void what_a_login_script_prints_is_dropped(void **state)
     finish(ssh);
     sshd_stop(&server);
     sshd_start(&server, NULL);
+}
+
+static void any_login_shell_will_do(void **state)
+{
+    static const char *const shells[] = { "bash", "dash", "zsh", "fish", "tcsh", "ksh" };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(shells); i++) {
+        sw_autofree char *found = sw_format("/usr/bin/%s", shells[i]);
+        sw_autofree char *config = sw_format("ForceCommand %s -c \"$SSH_ORIGINAL_COMMAND\"", found);
+        struct sw_ssh *ssh;
+
+        if (access(found, X_OK) < 0)
+            continue;
+        ssh = open_with(usual());
+        sshd_stop(&server);
+        sshd_start(&server, config);
+        expect_echo(ssh);
+        finish(ssh);
+    }
+    sshd_stop(&server);
+    sshd_start(&server, NULL);
+}
+
+static void bash_as_sh_serves_the_same(void **state)
+{
+    sw_autofree char *real = realpath("/bin/sh", NULL);
+
+    assert_non_null(real);
+    assert_int_equal(mount("/bin/bash", real, NULL, MS_BIND, NULL), 0);      /* only we see it */
+    output_errors_and_exit_code_come_back_exactly(state);
+    input_that_a_script_ignores_does_not_reach_the_next(state);
+    scripts_of_every_length_arrive_whole(state);
+    assert_int_equal(umount2(real, MNT_DETACH), 0);
 }
 
 /* ---- one connection --------------------------------------------------------------------------- */
@@ -496,7 +547,7 @@ static void a_script_that_was_not_sent_whole_never_runs(void **state)
     sshd_kill_sessions(&server, SIGCONT);
     expect_echo(ssh);
     sw_ssh_close(ssh);                          /* the master stays: the rest does arrive */
-    while (processes_with("read -r m n i", &pid) > 0 && sw_monotonic_ms() < until)
+    while (processes_with("read -r m n i l", &pid) > 0 && sw_monotonic_ms() < until)
         sw_sleep_ms(20);
     assert_true(sw_monotonic_ms() < until);
     assert_false(sw_file_exists(mark));
@@ -665,7 +716,7 @@ static int look_for_canary(void *context, const char *bytes, size_t length)
 
     (void)bytes, (void)length;
     seen[0] += processes_with("canary-7f3a", &pid);
-    seen[1] += processes_with("read -r m n i", &pid);     /* we do see the shell itself */
+    seen[1] += processes_with("read -r m n i l", &pid);     /* we do see the shell itself */
     return 0;
 }
 
@@ -741,12 +792,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_errors_and_exit_code_come_back_exactly),
+        cmocka_unit_test(scripts_of_every_length_arrive_whole),
         cmocka_unit_test(input_that_a_script_ignores_does_not_reach_the_next),
         cmocka_unit_test(sixty_four_mib_of_any_bytes_travel_both_ways),
         cmocka_unit_test(an_answer_over_the_limit_is_refused_and_the_next_call_works),
         cmocka_unit_test(a_receiver_may_stop_a_call_that_never_ends),
         cmocka_unit_test(what_a_process_left_behind_prints_is_not_in_the_next_answer),
         cmocka_unit_test(what_a_login_script_prints_is_dropped),
+        cmocka_unit_test(any_login_shell_will_do),
+        cmocka_unit_test(bash_as_sh_serves_the_same),
         cmocka_unit_test(a_thousand_calls_share_one_login_and_two_processes),
         cmocka_unit_test(processes_that_start_together_share_one_login),
         cmocka_unit_test(a_killed_master_costs_one_new_login_and_no_call),

@@ -26,6 +26,8 @@ static void references_are_cut_into_their_parts(void **state)
         { "docker.io/library/a", "docker.io", "library/a", "latest", "-", "a:latest" },
         { "docker.io/library/a/b", "docker.io", "library/a/b", "latest", "-",
           "library/a/b:latest" },
+        { "docker.io/other.example/a", "docker.io", "other.example/a", "latest", "-",
+          "docker.io/other.example/a:latest" },
         { "index.docker.io/me/a:1", "docker.io", "me/a", "1", "-", "me/a:1" },
         { "nvcr.io/nvidia/tao/tao-toolkit:6.26.3-pyt", "nvcr.io", "nvidia/tao/tao-toolkit",
           "6.26.3-pyt", "-", "nvcr.io/nvidia/tao/tao-toolkit:6.26.3-pyt" },
@@ -67,7 +69,7 @@ static void what_is_no_reference_is_refused(void **state)
         "", "Ubuntu", "a b", "a:", "a:b:c", "a@", "a@sha256:12", "a@sha256:" HEX "0", ":tag",
         "a/", "/a", "a//b", "a:-tag", "-a", "a-", "a..b", "a___b", "http://host/a", "host:x/a",
         "host:123456/a", "a\n", "a@b@sha256:" HEX, "sha256:12/", "a;reboot", "../a",
-        "a:" HEX HEX "0",
+        "a:" HEX HEX "0", "[::1]x:5000/a", "[::1]:/a", "[:]/a", "[::1/a", "h:5000x/a",
     };
 
     (void)state;

@@ -59,6 +59,8 @@ static void ends_are_told_apart(void **state)
         { { .exit_code = 74, .message = "no such input", .failed_peer = -1 }, SW_ERROR, "prepare",
           0 },
         { { .exit_code = 74, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .exit_code = 255, .failed_peer = -1 }, SW_ERROR, "restart", 0 },
+        { { .exit_code = 255, .reported = true, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
     };
 
     (void)state;

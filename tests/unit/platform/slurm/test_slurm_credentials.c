@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_credentials.h"
 
 static struct slurm_registry registry_of(const char *reference)
@@ -39,7 +40,7 @@ static char *install_text(const char *reference, const char *login)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     struct slurm_registry registry = registry_of(reference);
 
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     slurm_credentials_install(&out, &registry, login);
     return sw_buf_steal(&out);
 }
@@ -101,7 +102,8 @@ static void the_check_tells_missing_open_and_fine_apart(void **state)
 static void one_line_is_replaced_and_the_others_stay(void **state)
 {
     struct stage *stage = *state;
-    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", NULL), *enroot = stage_path(stage, "enroot");
+    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", NULL);
+    sw_autofree char *enroot = stage_path(stage, "enroot");
     sw_autofree char *file = stage_path(stage, "enroot/.credentials"), *other = NULL;
     struct stat info;
 

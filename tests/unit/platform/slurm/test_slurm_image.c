@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_image.h"
 
 #define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -69,7 +70,7 @@ static void two_images_never_share_a_file(void **state)
 {
     static const char *const pairs[][2] = {
         { "a/b_c:1", "a/b/c:1" }, { "a/b:c_1", "a/b_c:1" }, { "h.example:5000/a:1", "h.example/5000/a:1" },
-        { "a/b:c", "a/b/c" },
+        { "a/b:c", "a/b/c" }, { "docker.io/x.io/a:1", "x.io/a:1" },
     };
 
     (void)state;
@@ -177,7 +178,7 @@ static char *text_for(const struct stage *stage, const char *reference,
     if (!cache.patience.lease_s)
         cache.patience = (struct slurm_patience){ .lease_s = 3, .beat_s = 1, .wait_s = 30 };
     assert_int_equal(slurm_image_parse(reference, &image, NULL), 0);
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     slurm_image_prepare(&out, &image, &cache, "exit 78");
     sw_buf_add(&out, "echo \"$SLIPWAY_IMAGE\"\n");
     return sw_buf_steal(&out);
@@ -420,7 +421,7 @@ static void the_texts_are_as_reviewed(void **state)
     slurm_image_prepare(&out, &file, &cache, "exit 1");
     assert_string_equal(sw_buf_text(&out), "SLIPWAY_IMAGE=/lustre/a.sqsh\n");
     sw_buf_clear(&out);
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     slurm_image_prepare(&out, &image, &cache, "exit 1");
     expect_golden("image.sh", sw_buf_text(&out));
 }

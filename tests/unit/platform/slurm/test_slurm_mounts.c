@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_mounts.h"
 
 /* A bare repository with a branch, a tag that is an object of its own, and a commit behind both. */
@@ -28,7 +29,7 @@ static char *text_for(const struct stage *stage, const char *list, bool check)
         .patience = { .lease_s = 3, .beat_s = 1, .wait_s = 30 } };
 
     assert_int_equal(sw_mounts_parse(entries, &mounts, NULL), 0);
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     slurm_mounts_stage(&out, &mounts, &site);
     return sw_buf_steal(&out);
 }

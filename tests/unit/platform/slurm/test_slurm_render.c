@@ -77,14 +77,17 @@ static void batch_scripts_are_as_they_were_reviewed(void **state)
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
-        sw_autofree char *batch_name = sw_format("%s.sbatch", rows[i].name);
-        sw_autofree char *task_name = sw_format("%s.task.sh", rows[i].name);
+        sw_autofree char *batch_name = sw_format("%s.batch.txt", rows[i].name);
+        sw_autofree char *task_name = sw_format("%s.task.txt", rows[i].name);
+        sw_autofree char *batch_text = NULL, *task_text = NULL;
         struct sw_error err = { 0 };
 
         if (render(rows[i].more, rows[i].options, &batch, &task, &err) < 0)
             fail_msg("%s: %s", rows[i].name, err.message);
-        expect_golden(batch_name, sw_buf_text(&batch));
-        expect_golden(task_name, sw_buf_text(&task));
+        batch_text = sw_format("the batch script:\n%s", sw_buf_text(&batch));
+        task_text = sw_format("what each task runs:\n%s", sw_buf_text(&task));
+        expect_golden(batch_name, batch_text);
+        expect_golden(task_name, task_text);
     }
 }
 

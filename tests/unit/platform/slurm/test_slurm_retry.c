@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/sighting.h"
+#include "plan/mounts.h"
 #include "platform/slurm/slurm_retry.h"
 #include "platform/slurm/slurm_text.h"
 
@@ -27,7 +28,7 @@ static char *script(const char *retry, const char *checkpoint, const char *middl
         .comment = "slipway:a:1", .runner = getenv("SLIPWAY_RUNNER"), .retry = said,
         .checkpoint = from, .first = 1, .gpus = 8 };
 
-    slurm_text_add(&out, SLURM_TEXT_ONCE);
+    sw_text_once(&out);
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);
     sw_buf_addf(&out, "sw_handed() { echo $1 >> $HERE/handed; }\n"
                       "sw_begin\n! sw_used_up || exit 75\n"
@@ -155,7 +156,6 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
     assert_string_equal(attempts.items[0].next, "101");
     assert_string_equal(attempts.items[0].cause, "gpu");
     assert_string_equal(attempts.items[0].node, "n1");
-    assert_string_equal(slurm_attempts_current(&attempts), "101");
 }
 
 static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
@@ -164,6 +164,8 @@ static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
         { GPU_LOST "; node=n7", "--exclude=n7" },
         { GPU_LOST "; echo 'srun: error: n3: task 1: Exited with exit code 1' >> $HERE/main.err",
           "--exclude=n3" },
+        { "code=143 node=n1; printf 'srun: error: n1: task 0: Killed\\nsrun: error: Node failure on n5\\n' "
+          ">> $HERE/main.err", "--exclude=n3,n5,n7" },
     };
     struct stage *stage = *state;
 
@@ -174,7 +176,7 @@ static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
         sw_autofree char *id = sw_format("%zu", 200 + i);
 
         setenv("SLURM_JOB_ID", id, 1);
-        stage_run(stage, stage_shells[i], "job", text);
+        stage_run(stage, stage_shells[i % 2], "job", text);
         calls = stage_read(stage, "sbatch.calls");
         if (!strstr(calls, rows[i].says))
             fail_msg("not '%s' but %s", rows[i].says, calls);
@@ -266,23 +268,35 @@ static void slurm_s_own_restarts_are_counted(void **state)
     assert_non_null(strstr(err, "all 2 retries are used up"));
 }
 
-static void a_canceled_job_stays_so_and_a_preempted_one_comes_back(void **state)
+#define DUE_TO(why) "code=143 reason=term; echo 'slurmstepd: error: *** JOB 100 ON n1 CANCELLED AT x DUE " \
+                    "TO " why " ***' >> $HERE/main.err"
+
+static void one_that_was_ended_comes_back_only_if_slurm_says_why(void **state)
 {
-    static const struct { const char *state; bool again; } rows[] = {
-        { "JobId=100 JobState=CANCELLED Reason=None Restarts=0 BatchFlag=1\n", false },
-        { "JobId=100 JobState=PREEMPTED Reason=None Restarts=0 BatchFlag=1\n", true },
-        { "JobId=100 JobState=PREEMPTED Reason=None Restarts=1 BatchFlag=1\n", false },
-        { "JobId=100 JobState=COMPLETING Reason=None Restarts=0 BatchFlag=1\n", false },
-        { "", false },
+    static const struct { const char *middle, *job, *retry; bool again; size_t submits; } rows[] = {
+        { "code=143 reason=term", "Restarts=0", NULL, false, 0 },
+        { "code=143 reason=term; echo 'GPU has fallen off the bus' >> $HERE/main.out", "Restarts=0", NULL,
+          false, 0 },
+        { DUE_TO("PREEMPTION"), "Restarts=0", NULL, true, 1 },
+        { DUE_TO("PREEMPTION"), "Restarts=1", NULL, true, 0 },          /* Slurm does it by itself */
+        { DUE_TO("NODE FAILURE"), "Restarts=1", NULL, true, 0 },
+        { DUE_TO("NODE FAILURE"), "Restarts=0", NULL, true, 1 },
+        { DUE_TO("TIME LIMIT"), "Restarts=0", NULL, false, 0 },
+        { DUE_TO("TIME LIMIT"), "Restarts=0", "{\"on\":[\"time\"]}", true, 1 },
+        { "code=0 reason=term", "Restarts=0", NULL, false, 0 },
     };
 
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         struct stage *stage = *state;
-        sw_autofree char *text = script(NULL, NULL, "code=143 reason=term");
+        sw_autofree char *text = script(rows[i].retry, NULL, rows[i].middle);
+        sw_autofree char *job = sw_format("JobId=100 JobState=COMPLETING Requeue=1 %s BatchFlag=1\n",
+                                          rows[i].job);
 
-        stage_write(stage, "job", rows[i].state);
+        stage_write(stage, "job", job);
         stage_run(stage, stage_shells[i % 2], "job", text);
         expect_word(stage, rows[i].again ? "again" : "end");
+        if (stage_lines(stage, "sbatch.calls") != rows[i].submits)
+            fail_msg("row %zu submitted %zu", i, stage_lines(stage, "sbatch.calls"));
         stage_clear(state);
         prepare(state);
     }
@@ -332,7 +346,27 @@ static void a_torn_record_is_read_as_far_as_it_goes(void **state)
     assert_int_equal(attempts.items[1].exit_code, SW_NO_EXIT_CODE);
     assert_int_equal(attempts.items[1].out_from, 99);
     assert_string_equal(attempts.items[1].action, "");
-    assert_string_equal(slurm_attempts_current(&attempts), "5");
+}
+
+static void the_client_says_which_attempt_it_is(void **state)
+{
+    static const char ended[] =
+        "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"exit_code\":1,\"class\":\"ERR_INFRA\","
+        "\"cause\":\"gpu\",\"rule\":\"gpu-lost\",\"node\":\"n2\",\"action\":\"successor\",\"next\":\"6\"}\n";
+    static const char over[] = "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"action\":\"none\"}\n";
+    static const char again[] = "{\"attempt\":2,\"at\":30,\"event\":\"begin\",\"slurm_job_id\":\"5\"}\n";
+    char message[256] = "it is in the queue", first[256] = "", tight[24] = "it is in the queue";
+
+    (void)state;
+    slurm_attempts_tell(ended, strlen(ended), message, sizeof message);
+    assert_string_equal(message, "it is in the queue; attempt 2; attempt 1 ended: gpu, on n2");
+    slurm_attempts_tell(over, strlen(over), first, sizeof first);
+    slurm_attempts_tell(NULL, 0, first, sizeof first);
+    assert_string_equal(first, "");
+    slurm_attempts_tell(again, strlen(again), first, sizeof first);
+    assert_string_equal(first, "attempt 2; attempt 1 could not say its end");
+    slurm_attempts_tell(ended, strlen(ended), tight, sizeof tight);
+    assert_int_equal(strlen(tight), sizeof tight - 1);
 }
 
 static void the_text_is_as_reviewed(void **state)
@@ -362,10 +396,11 @@ int main(void)
         STAGED(there_is_one_successor_even_when_sbatch_dies_after_it_was_heard),
         STAGED(the_tenth_retry_is_the_last_and_waits_grow),
         STAGED(slurm_s_own_restarts_are_counted),
-        STAGED(a_canceled_job_stays_so_and_a_preempted_one_comes_back),
+        STAGED(one_that_was_ended_comes_back_only_if_slurm_says_why),
         STAGED(a_mark_of_the_client_ends_it),
         STAGED(without_a_judge_nothing_is_tried_again),
         cmocka_unit_test(a_torn_record_is_read_as_far_as_it_goes),
+        cmocka_unit_test(the_client_says_which_attempt_it_is),
         cmocka_unit_test(the_text_is_as_reviewed),
     };
 

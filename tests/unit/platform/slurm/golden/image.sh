@@ -91,6 +91,7 @@ SW_IMAGE_FILE=/lustre/me/nvcr.io_nvidia_tao_t_1.sqsh
 SW_IMAGE_WHEN=reuse
 SW_IMAGE_LIMIT=1800
 SW_IMAGE_MUST=0
+SW_IMAGE_TEMP=''
 SW_SUBMITTED=/lustre/me/sbatch/j
 SW_LEASE=60
 SW_BEAT=10
@@ -112,7 +113,7 @@ sw_image_publish() {
     fi
 }
 sw_image_make() (
-    worker='' temp=$(mktemp -d "${TMPDIR:-/tmp}/slipway-enroot.XXXXXX") || exit 1
+    worker='' temp=$(mktemp -d "${SW_IMAGE_TEMP:-${TMPDIR:-/tmp}}/slipway-enroot.XXXXXX") || exit 1
     part=$SW_IMAGE_FILE.part.${temp##*.}
     trap 'rm -rf "$temp" "$part"' EXIT
     trap '[ -z "$worker" ] || kill "$worker" 2>/dev/null; exit 143' TERM INT HUP

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_once.sh - make something once, however many jobs on however many nodes ask for it together.
+# once.sh - make something once, however many jobs on however many nodes ask for it together.
 #
 #     sw_once LOCK WHAT CHECK MAKE
 #

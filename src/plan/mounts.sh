@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_mounts.sh - sources of `mounts:` made sure of, on the login node, while the job is submitted.
+# mounts.sh - sources of `mounts:` made sure of, where the job will find them, while it is submitted.
 #
-# A ref becomes one commit first; a clone is made once for each commit (slurm_once.sh) in a folder of
+# A ref becomes one commit first; a clone is made once for each commit (once.sh) in a folder of
 # its own that is renamed when it is whole. A commit that is there is used without asking anybody.
 #
 #     SW_GIT_CACHE   folder of the clones      SW_GIT_LIMIT   seconds that one git command may take

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_pack.c - what goes into a container before it starts: runner, letter, plan, code, secrets; and
+ * whom it belongs to there.
+ */
+#include "platform/docker/docker_submit.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "core/runner_image.h"
+#include "plan/bundle.h"
+
+enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
+
+/* A read-only root takes archives only where a volume is: below our own folder. */
+static bool is_read_only(const struct docker_sending *s)
+{
+    return sw_json_bool(s->plan->options, "read_only", false);
+}
+
+static void add_file(struct docker_sending *s, const char *name, unsigned mode,
+                     struct docker_owner owner, const void *bytes, size_t length)
+{
+    sw_autofree char *full = sw_format("%s%s", is_read_only(s) ? "./" : ".slipway/", name);
+
+    docker_tar_add(&s->tar, full, mode, owner, bytes, length);
+}
+
+static int add_code(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    const struct sw_plan *plan = s->plan;
+    const char *said = sw_json_str(plan->code, "root");
+    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
+    sw_autofree char *folder = docker_job_folder(s->link, plan->job_id);
+    sw_autofree char *kept = sw_path_join(folder, "code.tar.gz"), *bytes = NULL;
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
+    const struct sw_bundle_rules rules = {
+        .root = root, .include = json_object_get(plan->code, "include"),
+        .exclude = json_object_get(plan->code, "exclude") };
+
+    if (!plan->code)
+        return 0;
+    /* A later attempt runs the same code, whatever was edited since. */
+    if (s->site.attempt > 1 && sw_file_exists(kept)) {
+        bytes = sw_file_read(kept, CODE_MAX, &bundle.length, err);
+        if (!bytes)
+            return -1;
+        bundle.bytes = sw_take(bytes);
+    } else if (sw_bundle_select(&rules, &list, err) < 0 ||
+               sw_bundle_pack(root, &list, &bundle, err) < 0 ||
+               sw_mkdirs(folder, 0700, err) < 0 ||
+               sw_file_write(kept, bundle.bytes, bundle.length, 0600, err) < 0) {
+        return -1;
+    }
+    add_file(s, "code.tar.gz", 0644, owner, bundle.bytes, bundle.length);
+    return 0;
+}
+
+/* Their only way out is through a descriptor: into memory that no disk ever sees. */
+static int add_secrets(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    sw_autofd int fd = memfd_create("secrets", MFD_CLOEXEC);
+    off_t length;
+    char *bytes;
+
+    if (json_array_size(s->plan->secrets) + json_array_size(s->plan->credentials) == 0)
+        return 0;
+    if (fd < 0 || sw_secrets_send(s->secrets, fd) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
+    length = lseek(fd, 0, SEEK_END);
+    if (length < 0 || length > SECRETS_MAX)
+        return sw_fail(err, SW_E_SPEC, "the secrets are larger than %d bytes", SECRETS_MAX);
+    bytes = sw_alloc((size_t)length + 1);
+    if (pread(fd, bytes, (size_t)length, 0) != length) {
+        free(bytes);
+        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
+    }
+    add_file(s, "secrets", 0600, owner, bytes, (size_t)length);
+    explicit_bzero(bytes, (size_t)length);
+    free(bytes);
+    return 0;
+}
+
+static void add_json(struct docker_sending *s, const char *name, struct docker_owner owner,
+                     const json_t *document)
+{
+    sw_autofree char *text = sw_json_dump(document);
+
+    add_file(s, name, 0644, owner, text, strlen(text));
+}
+
+static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
+    sw_auto(json) json_t *letter = payload ? sw_payload_to_json(payload) : NULL;
+    sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
+    size_t size = 0;
+    const void *runner = letter ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
+
+    if (!runner)
+        return -1;
+    sw_buf_reserve(&s->tar, size + 65536);
+    add_file(s, "", 0755, owner, NULL, 0);
+    add_file(s, "slipway-runner", 0755, owner, runner, size);
+    add_json(s, "payload.json", owner, letter);
+    add_json(s, "plan.json", owner, plan);
+    if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
+        return -1;
+    docker_tar_end(&s->tar);
+    return 0;
+}
+
+/* A new volume belongs to root: give it to whoever the job runs as. */
+static int hand_over_volume(struct docker_sending *s, struct docker_owner owner,
+                            struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+
+    if (s->site.results || docker_has_own_results(s->plan) || owner.uid == 0)
+        return 0;
+    docker_tar_add(&tar, "./", 0777, owner, NULL, 0);
+    docker_tar_end(&tar);
+    return docker_put(s->api, s->ids[0], DOCKER_RESULTS, tar.data, tar.length, err);
+}
+
+/* A user's name is looked up in the image, which is read through the container made from it. */
+static int find_owner(struct docker_sending *s, const char *container, struct docker_owner *owner,
+                      struct sw_error *err)
+{
+    const char *user = s->user ? s->user : s->base.user;
+    sw_autofree char *passwd = NULL;
+
+    *owner = (struct docker_owner){ 0, 0 };
+    if (!*user || docker_user_numbers(user, owner))
+        return 0;
+    passwd = docker_file(s->api, container, "/etc/passwd", NULL, err);
+    if (!passwd)
+        return sw_wrap(err, "cannot find out who '%s' is in the image", user);
+    if (docker_user_lookup(passwd, user, owner))
+        return 0;
+    return sw_fail(err, SW_E_SPEC, "the image has no user '%s'", user);
+}
+
+int docker_pack(struct docker_sending *s, struct sw_error *err)
+{
+    struct docker_owner owner;
+
+    sw_buf_clear(&s->tar);
+    if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
+        return -1;
+    return hand_over_volume(s, owner, err);
+}
+
+const char *docker_archive_folder(const struct docker_sending *s)
+{
+    return is_read_only(s) ? DOCKER_HOME : "/";
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_mounts.c - a repository on this machine: cloned once, at the commit that its ref means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "plan/mounts.h"
+
+static char folder[] = "/tmp/slipway-mounts-test-XXXXXX";
+
+static int make_repository(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("HERE", folder, 1);
+    setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+    return system("cd $HERE && git init -q -b main made && cd made && git config user.email a@b && "
+                  "git config user.name a && echo one > file && git add file && git commit -qm one && "
+                  "git tag v1 && echo two > file && git commit -qam two && git clone -q --bare . ../r.git");
+}
+
+static int remove_all(void **state)
+{
+    (void)state;
+    return sw_remove_tree(folder, NULL);
+}
+
+static char *clone_of(const char *ref, struct sw_error *err)
+{
+    sw_autofree char *text = sw_format("git+file://%s/r.git@%s:/opt/code", folder, ref);
+    sw_autofree char *cache = sw_format("%s/it's a cache", folder);
+    sw_auto(sw_mount) struct sw_mount mount = { 0 };
+
+    assert_int_equal(sw_mount_parse(text, &mount, NULL), 0);
+    return sw_mount_clone(&mount, cache, err);
+}
+
+static void a_ref_has_one_clone_with_its_files(void **state)
+{
+    struct sw_error err = { 0 };
+    sw_autofree char *first = clone_of("v1", &err), *again = clone_of("v1", &err);
+    sw_autofree char *other = clone_of("main", &err), *file = NULL, *content = NULL;
+
+    (void)state;
+    if (!first || !again || !other)
+        fail_msg("%s", err.message);
+    assert_string_equal(first, again);
+    assert_string_not_equal(first, other);
+    file = sw_format("%s/file", first);
+    content = sw_file_read(file, 100, NULL, NULL);
+    assert_string_equal(content, "one\n");
+}
+
+static void a_ref_that_is_not_there_is_told(void **state)
+{
+    struct sw_error err = { 0 };
+
+    (void)state;
+    assert_null(clone_of("nosuch", &err));
+    assert_non_null(strstr(err.message, "there is no branch or tag 'nosuch'"));
+    assert_non_null(strstr(err.hint, "git ls-remote"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ref_has_one_clone_with_its_files),
+        cmocka_unit_test(a_ref_that_is_not_there_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, make_repository, remove_all);
+}

@@ -9,7 +9,7 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help configure build demo check test bench bench-storage fuzz static dist install deb
+.PHONY: help configure build demo check test bench bench-storage bench-slurm fuzz static dist install deb
 .PHONY: portable clean setup
 .DEFAULT_GOAL = build
 
@@ -44,6 +44,10 @@ bench: build     ## measure start-up, submit, ps and refresh beside their peers
 bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
 	@scripts/setup bench
 	@bench/storage $(BUILD)
+
+bench-slurm: build ## measure submit and refresh on a real Slurm beside nvidia-tao-sdk and submitit
+	@scripts/setup test
+	@bench/slurm $(BUILD)
 
 fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 	@scripts/setup test

@@ -168,6 +168,13 @@ int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error
 
 /* ---- putting it together ------------------------------------------------------------------ */
 
+static bool looks_like_a_host(const char *repository)
+{
+    const char *slash = strchr(repository, '/');
+
+    return slash && names_a_host(repository, (size_t)(slash - repository));
+}
+
 char *slurm_image_pyxis(const struct slurm_image *image)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -177,7 +184,7 @@ char *slurm_image_pyxis(const struct slurm_image *image)
         return sw_strdup(image->path);
     if (image->user)
         sw_buf_addf(&out, "%s@", image->user);
-    if (image->registry || image->digest || image->user)
+    if (image->registry || image->digest || image->user || looks_like_a_host(image->repository))
         sw_buf_addf(&out, "%s#", image->registry ? image->registry : HUB);
     sw_buf_addf(&out, "%s%s%c%s", official ? "library/" : "", image->repository,
                 image->digest ? '@' : ':', image->digest ? image->digest : image->tag);
@@ -198,12 +205,13 @@ char *slurm_image_file_name(const struct slurm_image *image)
     sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
     char hash[SW_DIGEST_HEX];
-    const char *text;
+    const char *text, *registry = image->registry;
 
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return NULL;
-    sw_buf_addf(&whole, "%s%s%s:%s", image->registry ? image->registry : "",
-                image->registry ? "/" : "", image->repository,
+    if (!registry && looks_like_a_host(image->repository))
+        registry = HUB;
+    sw_buf_addf(&whole, "%s%s%s:%s", registry ? registry : "", registry ? "/" : "", image->repository,
                 image->digest ? image->digest : image->tag);
     text = sw_buf_text(&whole);
     sw_sha256_hex(text, strlen(text), hash);

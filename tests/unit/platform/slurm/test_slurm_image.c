@@ -70,7 +70,7 @@ static void two_images_never_share_a_file(void **state)
 {
     static const char *const pairs[][2] = {
         { "a/b_c:1", "a/b/c:1" }, { "a/b:c_1", "a/b_c:1" }, { "h.example:5000/a:1", "h.example/5000/a:1" },
-        { "a/b:c", "a/b/c" },
+        { "a/b:c", "a/b/c" }, { "docker.io/x.io/a:1", "x.io/a:1" },
     };
 
     (void)state;

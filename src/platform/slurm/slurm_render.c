@@ -235,7 +235,7 @@ static const char claim_text[] =
     "slipway_number=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "slipway_own=$slipway_state${slipway_task:+/task-$slipway_task}\n"
     "export slipway_own slipway_logs slipway_task\n"
-    "mkdir -p \"$slipway_own\" || exit 74\n"
+    "mkdir -p \"$slipway_own\" \"$slipway_results\" || exit 74\n"
     "\n# Two jobs of one attempt: the first that starts owns it.\n"
     "ln -s \"$SLURM_JOB_ID\" \"$slipway_own/claim\" 2>/dev/null\n"
     "slipway_owner=$(readlink \"$slipway_own/claim\")\n"

@@ -97,6 +97,7 @@ static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attemp
 
 static const char begin_text[] =
     "own_umask=$(umask)\n"
+    "read -r here </proc/sys/kernel/hostname || here=$(uname -n)\n"
     "umask 077\n"
     "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
     "take() { head -c \"$1\" >\"$2.$$\" && [ \"$(wc -c <\"$2.$$\")\" -eq \"$1\" ] || "
@@ -118,12 +119,16 @@ static const char find_text[] =
     "    [ -n \"$job\" ]\n"
     "}\n"
     "alive() {\n"
-    "    [ -s \"$state/owner\" ] || return 1\n"
-    "    read -r host pid since <\"$state/owner\"\n"
-    "    if [ \"$host\" = \"$(uname -n)\" ]; then kill -0 \"$pid\" 2>/dev/null; return; fi\n"
-    "    [ $(($(date +%s) - since)) -lt 600 ]\n"
+    "    host=- token=none\n"
+    "    [ ! -s \"$state/owner\" ] || read -r host pid since token <\"$state/owner\"\n"
+    "    [ \"$host\" != - ] || return 1\n"
+    "    if [ \"$host\" = \"$here\" ]; then kill -0 \"$pid\" 2>/dev/null; return; fi\n"
+    "    [ $((now - since)) -lt 600 ]\n"
     "}\n"
-    "if ! mkdir \"$state\" 2>/dev/null; then\n"
+    "umask \"$own_umask\"\n"
+    "mkdir \"$state\" 2>/dev/null; made=$?\n"
+    "umask 077\n"
+    "if [ \"$made\" != 0 ]; then\n"
     "    [ ! -e \"$state/canceled\" ] || fail 'canceled|this attempt was canceled'\n"
     "    tries=0\n"
     "    until find_job; do\n"
@@ -137,10 +142,12 @@ static const char find_text[] =
     "        echo \"job|$job|found\"\n"
     "        exit 0\n"
     "    fi\n"
-    "    mv \"$state/owner\" \"$state/owner.$$\" 2>/dev/null || [ ! -e \"$state/owner\" ] || exit 75\n"
+    "    mkdir \"$state/taken.$token\" 2>/dev/null || { echo 'another client took it over' >&2; exit 75; }\n"
     "fi\n"
-    "echo \"$(uname -n) $$ $(date +%s)\" >\"$state/owner\"\n"
-    "refuse() { rm -rf \"$state\" \"$secrets\"; fail \"$@\"; }\n";
+    "echo \"$here $$ $now $own_token\" >\"$state/owner\"\n"
+    "refuse() { rm -rf \"$state\" \"$secrets\" \"$logs\"; fail \"$@\"; }\n"
+    "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
+    "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
 static const char send_text[] =
     "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
@@ -156,7 +163,7 @@ static const char send_text[] =
     "    [ -n \"$account\" ] || refuse \"refused|$said\"\n"
     "    said=$(put --account=\"$account\") || refuse \"refused|$said\" ;;\n"
     "*'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*)\n"
-    "    printf '%s\\n' \"$said\" >&2; exit 75 ;;\n"
+    "    maybe ;;\n"
     "*) refuse \"refused|$said\" ;;\n"
     "esac\n"
     "job=\n"
@@ -164,7 +171,7 @@ static const char send_text[] =
     "    row=${row%%;*}\n"
     "    case $row in '' | *[!0-9]*) ;; *) job=$row ;; esac\n"
     "done <<ROWS\n$said\nROWS\n"
-    "[ -n \"$job\" ] || { printf '%s\\n' \"$said\" >&2; exit 75; }\n"
+    "[ -n \"$job\" ] || maybe\n"
     "echo \"$job\" >\"$state/job\"\n"
     "echo \"job|$job|new\"\n";
 
@@ -254,14 +261,8 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));
     sw_autofree char *text = sw_json_dump(meta);
-    sw_autofree char *beside = sw_format("%s.new", job->names->meta);
 
-    add_file(out, beside, text);
-    sw_buf_add(out, "mv ");
-    sw_buf_add_quoted(out, beside);
-    sw_buf_add_char(out, ' ');
-    sw_buf_add_quoted(out, job->names->meta);
-    sw_buf_add_char(out, '\n');
+    add_file(out, job->names->meta, text);
 }
 
 static void add_cargo(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo)
@@ -316,7 +317,6 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "base", names->base);
     slurm_set(out, "state", names->state);
     slurm_set(out, "logs", names->logs);
-    slurm_set(out, "results", names->results);
     slurm_set(out, "secrets", names->secrets);
     slurm_set(out, "sbatch", names->sbatch);
     slurm_set(out, "name", names->job_name);
@@ -324,7 +324,9 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "runner", job->runner);
     slurm_set(out, "partition", partition);
     slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
-    sw_buf_addf(out, "asked=%lld\njob=\n", (long long)job->shape->limit_minutes);
+    sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\n",
+                (long long)job->shape->limit_minutes, (long long)(sw_now_ms() / 1000),
+                (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, begin_text);
     if (with_runner)
         sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner_size);
@@ -333,7 +335,6 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
-    sw_buf_add(out, "(umask 022; mkdir -p \"$logs\" \"$results\") || refuse \"base|$logs\"\n");
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);

@@ -4,6 +4,7 @@
 #
 # Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted). One
 # line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
+# shellcheck disable=SC2154
 
 sw_answer() { printf '%s|%s|%s\n' "$1" "$2" "$(printf '%s' "$3" | tr '\n|' ' /')"; }
 
@@ -55,8 +56,11 @@ sw_check_account() {
     esac
     case " $rows" in
     *" $account "*) sw_answer account yes "$account" ;;
-    *) [ -z "$account" ] && sw_answer account yes "${rows%% *}" || \
-       sw_answer account no "$(id -un) may not use $account, but: $rows" ;;
+    *) if [ -z "$account" ]; then
+           sw_answer account yes "${rows%% *}"
+       else
+           sw_answer account no "$(id -un) may not use $account, but: $rows"
+       fi ;;
     esac
 }
 
@@ -84,6 +88,7 @@ sw_check_base() {
 
 # A compute node reads the file that we just wrote: the only proof that the folder is shared.
 sw_check_node() {
+    # shellcheck disable=SC2016
     said=$(srun -Q --immediate=10 -N1 -n1 -t1 -J slipway-check ${partition:+-p "$partition"} \
         ${account:+-A "$account"} sh -c 'echo "${SLURMD_NODENAME:-$(uname -n)}"; cat "$1"' sh "$probe" 2>&1)
     node=$(printf '%s\n' "$said" | head -n 1)

@@ -348,7 +348,8 @@ static void an_unknown_failure_shows_its_last_words(void **state)
 {
     sw_auto(json) json_t *verdict =
         diagnose_log("one\nTraceback (most recent call last):\nRuntimeError: the flux capacitor is "
-                     "empty\nbye\nslipway: report {\"job_id\":\"job-1\",\"message\":\"CUDA out of memory\"}\n",
+                     "empty\nbye\nslipway: report {\"job_id\":\"job-1\",\"message\":\"CUDA out of "
+                     "memory\"}\n",
                      NULL);
 
     (void)state;

@@ -55,8 +55,9 @@ char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
-/* Was a job ever sent to it? One that nobody uses may well be out of reach. */
-bool api_is_used(struct sw_session *session, const struct sw_platform *platform);
+/* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
+bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
+                 const struct sw_error *why);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);

@@ -94,7 +94,7 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
     json_t *leftover;
     size_t i;
 
-    if (!found && why.code == SW_E_UNREACHABLE && !api_is_used(session, platform))
+    if (!found && api_is_idle(session, platform, &why))
         return;
     if (!found) {
         sw_autofree char *text = sw_format("%s was not looked at: %s", platform->name,

@@ -235,7 +235,7 @@ static void check_platforms(struct sw_session *session, json_t *rows)
         sw_autofree char *seen = here ? in_words(here) : NULL;
         sw_autofree char *title = sw_format("platform %s", platform->name);
         bool good = link && (here || !platform->inventory);
-        bool idle = !good && why.code == SW_E_UNREACHABLE && !api_is_used(session, platform);
+        bool idle = !good && api_is_idle(session, platform, &why);
 
         finding(rows, title, good || idle, !good ? why.message : seen ? seen : "ready", why.hint);
     }

@@ -139,12 +139,14 @@ const struct sw_spec_platform *api_spec_platforms(size_t *count)
     return table;
 }
 
-bool api_is_used(struct sw_session *session, const struct sw_platform *platform)
+bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
+                 const struct sw_error *why)
 {
     const struct sw_job_filter filter = { .platform = platform->name };
     int64_t count = 0;
 
-    return sw_store_count(session->store, &filter, &count, NULL) < 0 || count > 0;
+    return (why->code == SW_E_UNREACHABLE || why->code == SW_E_SPEC) &&
+           sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 
 static int load_once(struct sw_session *session, struct sw_error *err)

@@ -14,6 +14,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/report.h"
+
 /* Lines that hold words of failure and mean nothing. */
 static const char *const noise[] = {
     "TORCH_NCCL_ASYNC_ERROR_HANDLING",
@@ -252,6 +254,14 @@ static const char *start_of_tail(const char *tail, size_t length)
     return newline ? newline + 1 : start;     /* half a line has no start to look at */
 }
 
+/* Its words are for programs, and in the facts already. */
+static bool is_report(const char *begin, const char *end)
+{
+    size_t start = strlen(SW_REPORT_START);
+
+    return (size_t)(end - begin) > start && memcmp(begin, SW_REPORT_START, start) == 0;
+}
+
 void diag_log_read(struct diag_log *log, const char *tail)
 {
     const char *text = tail ? tail : "";
@@ -266,7 +276,7 @@ void diag_log_read(struct diag_log *log, const char *tail)
         while (begin > start && begin[-1] != '\n' && begin[-1] != '\r')
             begin--;
         line = line_of(begin, (size_t)(end - begin));
-        if (line.length > 0)
+        if (line.length > 0 && !is_report(begin, end))
             log->lines[--room] = line;
         end = begin > start ? begin - 1 : start;
     }

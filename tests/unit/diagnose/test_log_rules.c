@@ -348,12 +348,28 @@ static void an_unknown_failure_shows_its_last_words(void **state)
 {
     sw_auto(json) json_t *verdict =
         diagnose_log("one\nTraceback (most recent call last):\nRuntimeError: the flux capacitor is "
-                     "empty\nbye\n", NULL);
+                     "empty\nbye\nslipway: report {\"job_id\":\"job-1\",\"message\":\"CUDA out of "
+                     "memory\"}\n",
+                     NULL);
 
     (void)state;
+    assert_false(shows(verdict, "slipway: report"));
     assert_true(shows(verdict, "flux capacitor"));
     assert_true(shows(verdict, "bye"));
     assert_non_null(strstr(sw_json_str(verdict, "suggestion"), "no rule explains"));
+}
+
+static void what_the_runner_moved_is_shown(void **state)
+{
+    sw_auto(json) json_t *facts = json_pack("{s:{s:{s:i,s:i},s:{s:i,s:i}}}", "runner", "in", "files", 1,
+                                            "bytes", 2048, "out", "files", 0, "bytes", 0);
+    struct sw_evidence evidence = { .state = SW_ERROR, .reason = "exit", .exit_code = 9,
+                                    .failed_replica = -1, .facts = facts };
+    sw_auto(json) json_t *verdict = sw_diagnose(&evidence);
+
+    (void)state;
+    assert_true(shows(verdict, "its runner fetched 1 file, 2 KiB"));
+    assert_false(shows(verdict, "brought"));
 }
 
 static void the_platforms_message_is_read_like_a_line(void **state)
@@ -434,6 +450,7 @@ int main(void)
         cmocka_unit_test(no_program_error_is_retried_by_default),
         cmocka_unit_test(evidence_is_harmless_short_and_in_the_order_of_the_log),
         cmocka_unit_test(an_unknown_failure_shows_its_last_words),
+        cmocka_unit_test(what_the_runner_moved_is_shown),
         cmocka_unit_test(the_platforms_message_is_read_like_a_line),
         cmocka_unit_test(a_message_is_shown_on_one_line_and_harmless),
         cmocka_unit_test(patterns_mean_what_they_say),

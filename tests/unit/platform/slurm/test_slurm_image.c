@@ -288,7 +288,7 @@ static void what_is_no_squashfs_is_neither_kept_nor_believed(void **state)
     struct stage *stage = *state;
     sw_autofree char *text = text_for(stage, "app:1",
                                       &(struct slurm_cache){ .sqsh = SLURM_SQSH_REQUIRED });
-    sw_autofree char *cache = stage_path(stage, "cache"), *part = NULL, *err = NULL, *whole = NULL;
+    sw_autofree char *cache = stage_path(stage, "cache"), *err = NULL, *whole = NULL;
 
     mkdir(cache, 0700);
     stage_write(stage, "cache/app_1.sqsh", "an error page");

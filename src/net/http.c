@@ -26,7 +26,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
         return NULL;
     http = sw_new(struct sw_http);
     http->curl = curl;
-    http->listener = -1;
+    http->listener = http->listener_file = -1;
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
@@ -89,6 +89,8 @@ void sw_http_close(struct sw_http *http)
         http->curl->multi_cleanup(http->multi);
     if (http->listener >= 0)
         close(http->listener);
+    if (http->listener_file >= 0)
+        close(http->listener_file);
     free(http->ca_file);
     free(http);
 }

@@ -171,7 +171,7 @@ static void set_way(struct flight *flight)
     if (options->unix_socket)
         curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
     if (options->serve)
-        curl->easy_setopt(easy, CURLOPT_ABSTRACT_UNIX_SOCKET, flight->http->listener_name);
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, flight->http->listener_name);
     if (options->unix_socket || options->serve)
         curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
     if (options->client_cert)

@@ -35,8 +35,8 @@ struct sw_http {
     size_t idle_count;
     struct sw_http_options options;
     char *ca_file;                     /* NULL: libcurl's own, or ca_bytes */
-    int listener;                      /* with options.serve; -1: none */
-    char listener_name[16];            /* in the abstract name space, which is not a file's */
+    int listener, listener_file;       /* with options.serve; -1: none */
+    char listener_name[32];            /* how we ourselves connect to it */
 };
 
 /* http_flight.c */

@@ -88,6 +88,27 @@ static void an_engine_answers_over_ssh(void **state)
     expect_image(api);
 }
 
+static void calls_one_after_the_other_share_a_connection(void **state)
+{
+    sw_autofree char *file = sw_path_join(folder(), "counters"), *text = NULL;
+    sw_auto(json) json_t *counted = NULL;
+    struct docker_api *api;
+
+    (void)state;
+    setenv("SLIPWAY_SSH_COUNTERS", file, 1);
+    api = open_at("ssh://far.test");
+    for (int i = 0; i < 5; i++)
+        expect_image(api);
+    docker_api_close(api);
+    unsetenv("SLIPWAY_SSH_COUNTERS");
+    text = sw_file_read(file, 4096, NULL, NULL);
+    assert_non_null(text);
+    counted = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
+    /* The login, and one command over there for all calls. */
+    assert_in_range(sw_json_int(counted, "processes", 99), 1, 2);
+    assert_in_range(sw_json_int(counted, "connections", 99), 0, 1);
+}
+
 static int keep(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
 {
     (void)so_far;
@@ -271,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ALONE(an_engine_answers_over_ssh),
+        ALONE(calls_one_after_the_other_share_a_connection),
         ALONE(streams_and_calls_share_one_login),
         ALONE(a_large_archive_goes_through_ssh),
         ALONE(a_socket_that_is_not_there_is_what_docker_over_there_says),

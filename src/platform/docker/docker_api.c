@@ -202,8 +202,6 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
 
     if (*api->version)
         return 0;
-    if (api->dialer && docker_dialer_ready(api->dialer, err) < 0)
-        return sw_wrap(err, "the Docker engine at %s", api->where.text);
     strcpy(request.method, "GET");
     request.url = sw_format("%s/_ping", api->base);
     sw_http_ask(api->http, &request, &reply, NULL);

@@ -63,11 +63,6 @@ struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer)
     return dialer ? dialer->ssh : NULL;
 }
 
-int docker_dialer_ready(struct docker_dialer *dialer, struct sw_error *err)
-{
-    return sw_ssh_connect(dialer->ssh, err);
-}
-
 static void forget_ended(struct docker_dialer *dialer)
 {
     size_t kept = 0;

@@ -15,7 +15,6 @@ struct docker_dialer *docker_dialer_open(const struct docker_where *where, struc
 void docker_dialer_close(struct docker_dialer *dialer);
 struct sw_ssh;
 struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer);    /* borrowed; NULL: none */
-int docker_dialer_ready(struct docker_dialer *dialer, struct sw_error *err);   /* logged in */
 void docker_dial(void *dialer, int fd);      /* connect this stream with the engine */
 /* Why the last connection ended, with what ssh or docker over there said. Always -1. */
 int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err);

@@ -15,6 +15,8 @@
 #include "core/state.h"
 #include "platform/docker/docker_submit.h"
 
+enum { ENGINE_LOST_IT = 255 };       /* what the engine says of a container it lost track of */
+
 /* ---- which containers belong to which job ---------------------------------------------------- */
 
 static char *key_of(const char *id, int attempt)
@@ -133,6 +135,9 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
         end->timed_out = sw_json_bool(out->report, "timed_out", false);
         end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
         end->message = sw_json_str(out->report, "message");
+        /* An engine that died under it says 255; its runner knows better. */
+        if (end->exit_code == ENGINE_LOST_IT)
+            end->exit_code = (int)sw_json_int(out->report, "exit_code", ENGINE_LOST_IT);
     } else if (end->exit_code > 128 && end->exit_code < 160) {
         end->signal = end->exit_code - 128;       /* the runner itself was killed */
     }

@@ -139,6 +139,8 @@ struct docker_site {                 /* what the plan does not know; all borrowe
     const char *owner;               /* "user@machine" */
     const char *user;                /* "1000:1000" to run as; NULL: the image decides */
     const char *choice;              /* GPUs it may get, "0,1"; NULL: it waits for none */
+    const json_t *clones;            /* folder of each repository of `mounts:`, by its target; NULL:
+                                        they are not had yet, and only named */
     const struct docker_base *image;
 };
 

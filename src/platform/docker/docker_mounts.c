@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "core/mount.h"
 
 static json_t *bind(const char *source, const char *target, bool read_only)
 {
@@ -87,6 +88,32 @@ static int add_users(const struct sw_plan *plan, json_t *mounts, struct sw_error
                                           ? volume(mount.source, mount.target, mount.read_only,
                                                    NULL)
                                           : bind(mount.source, mount.target, mount.read_only));
+    }
+    return 0;
+}
+
+/* The portable key: folders of the engine's machine, and repositories, which the client has cloned. */
+static int add_portable(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
+                        struct sw_error *err)
+{
+    sw_auto(sw_mounts) struct sw_mounts all = { 0 };
+
+    if (sw_mounts_parse(plan->mounts, &all, err) < 0)
+        return -1;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct sw_mount *one = &all.items[i];
+        sw_autofree char *named = one->kind == SW_MOUNT_GIT
+                                      ? sw_format("git+%s@%s", one->source, one->ref)
+                                      : sw_path_absolute(one->source, plan->base_dir);
+        const char *clone = sw_json_str(site->clones, one->target);
+
+        if (one->kind == SW_MOUNT_GIT && !site->local) {
+            sw_fail(err, SW_E_SPEC, "mount '%s' is cloned on this machine, and the engine is on "
+                    "another one", named);
+            return sw_hint(err, "clone it there and mount the folder, or take it into `code:`");
+        }
+        json_array_append_new(mounts, bind(clone ? clone : named, one->target,
+                                           !sw_mount_is_writable(one)));
     }
     return 0;
 }
@@ -258,8 +285,8 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
         json_array_append_new(mounts, site->results
                                           ? bind(site->results, DOCKER_RESULTS, false)
                                           : volume(name, DOCKER_RESULTS, false, plan->job_id));
-    if (add_users(plan, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
-        add_outputs(plan, site, mounts, err) < 0)
+    if (add_users(plan, mounts, err) < 0 || add_portable(plan, site, mounts, err) < 0 ||
+        add_inputs(plan, site, mounts, err) < 0 || add_outputs(plan, site, mounts, err) < 0)
         return NULL;
     return sw_take(mounts);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_pack.c - what goes into a container before it starts: runner, letter, plan, code, secrets; and
- * whom it belongs to there.
+ * docker_pack.c - what goes into a container before it starts: runner, letter, plan, certificates,
+ * code, secrets; and whom it belongs to there.
  */
 #include "platform/docker/docker_submit.h"
 
@@ -41,7 +41,8 @@ static int add_code(struct docker_sending *s, struct docker_owner owner, struct 
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
     const struct sw_bundle_rules rules = {
         .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude") };
+        .exclude = json_object_get(plan->code, "exclude"),
+        .recipe = sw_json_str(plan->code, "recipe") };
 
     if (!plan->code)
         return 0;
@@ -97,7 +98,9 @@ static void add_json(struct docker_sending *s, const char *name, struct docker_o
 static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
-    sw_auto(json) json_t *letter = payload ? sw_payload_to_json(payload) : NULL;
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
+    sw_auto(json) json_t *letter =
+        payload && sw_payload_take_ca(payload, &ca, err) == 0 ? sw_payload_to_json(payload) : NULL;
     sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
     size_t size = 0;
     const void *runner = letter ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
@@ -109,6 +112,8 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
     add_file(s, "slipway-runner", 0755, owner, runner, size);
     add_json(s, "payload.json", owner, letter);
     add_json(s, "plan.json", owner, plan);
+    if (payload->ca)
+        add_file(s, payload->ca, 0644, owner, ca.data, ca.length);
     if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
         return -1;
     docker_tar_end(&s->tar);

@@ -38,6 +38,14 @@ static enum docker_pull_policy policy_of(const struct sw_plan *plan)
                                          : DOCKER_PULL_MISSING;
 }
 
+/* A repository is cloned when the job is sent; there is nothing to look at before. */
+static void leave_repositories_out(json_t *mounts)
+{
+    for (size_t i = json_array_size(mounts); i > 0; i--)
+        if (sw_text_starts(sw_json_str(json_array_get(mounts, i - 1), "Source"), "git+"))
+            json_array_remove(mounts, i - 1);
+}
+
 json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
@@ -53,6 +61,7 @@ json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct 
     mounts = docker_mounts(plan, &site, err);
     if (!mounts)
         return NULL;
+    leave_repositories_out(mounts);
     wish.mounts = mounts;
     return docker_checks(lent.api, &wish);
 }

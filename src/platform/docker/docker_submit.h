@@ -20,6 +20,7 @@ struct docker_sending {
     char *image;                     /* as the engine names it */
     char *results;                   /* folder that is bound; NULL: a volume */
     char *user;                      /* to run as; NULL: the image's */
+    json_t *clones;                  /* of the repositories among its mounts */
     struct sw_buf tar;               /* what goes in; holds secrets, wiped */
     json_t *devices;                 /* array of ids per rank; NULL: none */
     bool waits;                      /* it is made, and started by the queue */

@@ -123,6 +123,9 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     };
     out->started_ms = docker_time_ms(sw_json_str(state, "StartedAt"));
     out->ended_ms = docker_time_ms(sw_json_str(state, "FinishedAt"));
+    /* Of a very short life the engine may note the start after the end, which another process saw. */
+    if (out->ended_ms && out->ended_ms < out->started_ms && !sw_json_bool(state, "Running", false))
+        out->started_ms = out->ended_ms;
     if (end->exit_code == 0)
         return 0;
     docker_ask_tail(api, container, docker_label(out->inspected, LABEL_ID), &out->tail,

@@ -85,7 +85,8 @@ static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attemp
     sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
     const struct sw_bundle_rules rules = {
         .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude") };
+        .exclude = json_object_get(plan->code, "exclude"),
+        .recipe = sw_json_str(plan->code, "recipe") };
 
     if (!plan->code || attempt > 1)
         return 0;
@@ -229,16 +230,31 @@ static void add_file(struct sw_buf *out, const char *path, const char *text)
     sw_buf_add(out, " || refuse 'base|a file cannot be written'\n");
 }
 
+/* Certificates lie beside the letter, in a folder that all jobs share: under a name of the job. */
+static int take_ca(struct sw_payload *letter, const struct slurm_names *names, struct sw_buf *pem,
+                   struct sw_error *err)
+{
+    if (sw_payload_take_ca(letter, pem, err) < 0)
+        return -1;
+    if (letter->ca) {
+        free(letter->ca);
+        letter->ca = sw_strdup(strrchr(names->ca, '/') + 1);
+    }
+    return 0;
+}
+
 static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = slurm_letter(job, err);
-    sw_auto(json) json_t *document = letter ? sw_payload_to_json(letter) : NULL;
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
+    sw_auto(json) json_t *document = letter && take_ca(letter, job->names, &ca, err) == 0
+                                         ? sw_payload_to_json(letter) : NULL;
     sw_auto(json) json_t *specs = sw_plan_to_json(job->plan), *env = slurm_environment(job);
     sw_autofree char *letter_text = document ? sw_json_dump(document) : NULL;
     sw_autofree char *specs_text = NULL, *env_text = sw_json_dump(env);
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, entrypoint = SW_BUF_INIT;
 
-    if (!letter || slurm_batch(&batch, job, err) < 0)
+    if (!document || slurm_batch(&batch, job, err) < 0)
         return -1;
     slurm_entrypoint(&entrypoint, job);
     json_object_set_new(specs, "results_dir", sw_json_text(job->names->results));
@@ -246,6 +262,8 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
     add_file(out, job->names->specs, specs_text);
     add_file(out, job->names->env, env_text);
     add_file(out, job->names->letter, letter_text);
+    if (letter->ca)
+        add_file(out, job->names->ca, sw_buf_text(&ca));
     add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
     add_file(out, job->names->sbatch, sw_buf_text(&batch));
     return 0;

@@ -243,6 +243,44 @@ static void a_mount_that_makes_no_sense_is_refused(void **state)
     }
 }
 
+static void portable_mounts_are_bound_and_repositories_come_from_their_clones(void **state)
+{
+    struct scene *scene = *state;
+    struct sw_error err = { 0 };
+    sw_auto(json) json_t *clones = json_pack("{s:s}", "/opt/code", "/state/git/code-1");
+    sw_auto(json) json_t *mounts = NULL;
+    const json_t *folder, *code;
+
+    json_decref(scene->plan->mounts);
+    scene->plan->mounts = json_pack("[s, s]", "/lustre/coco:/data:ro",
+                                    "git+https://git.example.org/team/code.git@v1:/opt/code");
+    scene->site.clones = clones;
+    mounts = docker_mounts(scene->plan, &scene->site, &err);
+    assert_non_null(mounts);
+    folder = json_array_get(mounts, json_array_size(mounts) - 2);
+    code = json_array_get(mounts, json_array_size(mounts) - 1);
+    assert_string_equal(sw_json_str(folder, "Source"), "/lustre/coco");
+    assert_true(json_is_true(json_object_get(folder, "ReadOnly")));
+    assert_string_equal(sw_json_str(code, "Source"), "/state/git/code-1");
+    assert_string_equal(sw_json_str(code, "Target"), "/opt/code");
+    assert_true(json_is_true(json_object_get(code, "ReadOnly")));
+    scene->site.clones = NULL;
+}
+
+static void a_repository_is_refused_for_a_remote_engine(void **state)
+{
+    struct scene *scene = *state;
+    struct sw_error err = { 0 };
+    sw_auto(json) json_t *mounts = NULL;
+
+    scene->site.local = false;
+    json_decref(scene->plan->mounts);
+    scene->plan->mounts = json_pack("[s]", "git+https://git.example.org/code.git@v1:/opt/code");
+    mounts = docker_mounts(scene->plan, &scene->site, &err);
+    assert_null(mounts);
+    assert_non_null(strstr(err.message, "code.git"));
+}
+
 static void a_path_of_this_machine_is_refused_for_a_remote_engine(void **state)
 {
     struct scene *scene = *state;
@@ -286,6 +324,8 @@ int main(void)
         CLAIM(the_network),
         CLAIM(names_derive_from_the_id),
         CLAIM(a_mount_that_makes_no_sense_is_refused),
+        CLAIM(portable_mounts_are_bound_and_repositories_come_from_their_clones),
+        CLAIM(a_repository_is_refused_for_a_remote_engine),
         CLAIM(a_path_of_this_machine_is_refused_for_a_remote_engine),
         CLAIM(a_results_folder_of_the_users_own_gets_one_folder_per_job),
     };

@@ -250,7 +250,8 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
     if (sw_json_str(job->plan->options, "array"))
         sw_buf_addf(out, "/%s/task-$slipway_task\nmkdir -p \"$TAO_RESULTS_ROOT/%s\"",
                     job->plan->job_id, job->plan->job_id);
-    sw_buf_add(out, "\nexport TAO_RESULTS_ROOT\n");
+    sw_buf_addf(out, "\nSLIPWAY_RESULTS_DIR=$TAO_RESULTS_ROOT/%s\n"
+                     "export TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n", job->plan->job_id);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
     add_cosmos(out, job);

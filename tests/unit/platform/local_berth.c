@@ -77,6 +77,7 @@ int berth_close(void **state)
     sw_plan_free(here->plan);
     sw_secrets_free(here->secrets);
     json_decref(here->seen.live);
+    json_decref(here->seen.runner);
     free(here);
     return left ? -1 : 0;
 }
@@ -115,6 +116,7 @@ struct sw_jobref berth_ref(const char *id)
 struct sw_sighting *berth_look(struct berth *here, const char *id)
 {
     json_decref(here->seen.live);
+    json_decref(here->seen.runner);
     here->seen = (struct sw_sighting){ .job = berth_ref(id), .exit_code = SW_NO_EXIT_CODE,
                                        .failed_replica = -1 };
     assert_int_equal(sw_platform_local.poll(here->link, &here->seen, 1, NULL), 0);

@@ -352,6 +352,10 @@ SW_API int sw_check_path(struct sw_session *session, const char *platform, const
 SW_API char *sw_list_path(struct sw_session *session, const char *platform, const char *path,
                           struct sw_error *err);
 
+/* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; what stands
+ * in the inner object is the platform's own. SW_E_UNSUPPORTED: it cannot tell. */
+SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
+
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 

@@ -223,6 +223,25 @@ static char *in_words(const json_t *inventory)
     return sw_buf_steal(&out);
 }
 
+char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err)
+{
+    const struct sw_platform *found = sw_platform_need(platform, err);
+    struct sw_link *link;
+    json_t *inventory;
+
+    if (!found)
+        return NULL;
+    if (!found->inventory) {
+        sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", platform);
+        return NULL;
+    }
+    link = api_link(session, found, NULL, err);
+    inventory = link ? found->inventory(link, err) : NULL;
+    return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", platform),
+                                               SW_SUB("inventory", inventory)))
+                     : NULL;
+}
+
 static void check_platforms(struct sw_session *session, json_t *rows)
 {
     const struct sw_platform *platform;

@@ -19,7 +19,7 @@ extern const struct command command_run, command_plan, command_ps, command_statu
     command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
     command_platforms, command_schema, command_doctor, command_report, command_completion,
     command_version, command_help, command_complete, command_cp, command_ls, command_check,
-    command_entrypoint, command_preflight;
+    command_entrypoint, command_inventory, command_preflight, command_replicas;
 
 const struct command *const cli_commands[] = {
     &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
@@ -27,8 +27,8 @@ const struct command *const cli_commands[] = {
     &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
     &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
-    &command_preflight, &command_doctor,  &command_report,   &command_completion,
-    &command_version,   &command_help,
+    &command_replicas,  &command_inventory, &command_preflight, &command_doctor,  &command_report,
+    &command_completion, &command_version, &command_help,
     NULL,
 };
 

@@ -18,6 +18,10 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
  * the job writes to. Containers' paths stand in none of it. */
 void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan);
 
+/* Start the command under torchrun, one process for each GPU of a node; what is no python command
+ * stays as it is. */
+void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus);
+
 /* What will happen, step by step, for people. */
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload);
 

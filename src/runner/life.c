@@ -101,7 +101,8 @@ static void tell(const struct runner *runner, const struct runner_result *result
     sw_autofree char *path = runner_state_path(runner, name);
 
     sw_file_write(path, pretty, strlen(pretty), 0644, NULL);
-    runner_say("report %s", line);
+    if (runner->report_in_log)
+        runner_say("report %s", line);
 }
 
 /* On a mount the report lies with the results already; in object storage it is put beside them, for

@@ -24,7 +24,7 @@ enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
 struct call {                          /* the command line */
     const struct mode *mode;
-    const char *report, *secrets_file, *taken_secrets, *cleanup, *payload;
+    const char *report, *report_only, *secrets_file, *taken_secrets, *cleanup, *payload;
     int secrets_fd;
 };
 
@@ -99,8 +99,8 @@ static int usage(void)
 
     archive_codecs_describe(&codecs);
     fprintf(stderr,
-            "usage: slipway-runner prepare|run|collect|all [--report FILE] [--secrets FILE]\n"
-            "                      [--take-secrets FILE] [--secrets-fd NUMBER]\n"
+            "usage: slipway-runner prepare|run|collect|all [--report FILE | --report-only FILE]\n"
+            "                      [--secrets FILE | --take-secrets FILE | --secrets-fd NUMBER]\n"
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--log FILE:FROM]...\n"
@@ -119,6 +119,8 @@ static int read_call(int argc, char **argv, struct call *call)
     for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
         if (strcmp(argv[i], "--report") == 0)
             call->report = argv[i + 1];
+        else if (strcmp(argv[i], "--report-only") == 0)
+            call->report = call->report_only = argv[i + 1];
         else if (strcmp(argv[i], "--secrets") == 0)
             call->secrets_file = argv[i + 1];
         else if (strcmp(argv[i], "--take-secrets") == 0)
@@ -154,6 +156,7 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
     if (!runner)
         return -1;
     runner->letter_folder = runner_folder_of(call->payload);
+    runner->report_in_log = !call->report_only;
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
     if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,

@@ -72,6 +72,7 @@ struct runner {
     struct runner_place place;
     char *letter_folder;          /* where the payload lies; relative names in it start there */
     struct runner_tally *tally;
+    bool report_in_log;           /* the last report is also the last line of the log */
     bool alone;                   /* this phase is the whole process: nobody else beats */
     struct sw_mover *mover;       /* opened when first needed */
     char *mover_state;            /* where it remembers uploads, for the next start here */

@@ -19,10 +19,9 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
         sw_fail(err, SW_E_SPEC, "a job on docker needs an image");
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
-    if (plan->launcher != SW_LAUNCHER_NONE) {
-        sw_fail(err, SW_E_UNSUPPORTED, "launchers are not available on docker yet");
-        return sw_hint(err, "start it in the command: torchrun --nnodes $NNODES --node-rank $NODE_RANK "
-                       "--master-addr $MASTER_ADDR ...; the rendezvous variables are there");
+    if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
+        sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has none and torchrun only");
+        return sw_hint(err, "start mpirun or ray in the command; the rendezvous variables are there");
     }
     if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
         return -1;

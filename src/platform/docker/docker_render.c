@@ -358,6 +358,8 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     payload->results_dir = docker_results_inside(plan);
     payload->time_ms = plan->time_ms;
     payload->redact = true;
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
+        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
     if (plan->nodes > 1)

@@ -121,7 +121,7 @@ static json_t *facts_of(const struct sw_jobref *job, const struct sw_sighting *s
     return facts;
 }
 
-/* The end of the failed rank's log and what Slurm itself said. */
+/* The end of the failed rank's log, what Slurm itself said, and the rank's report as its last line. */
 static char *tails(struct sw_link *link, const struct sw_jobref *job, int replica)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
@@ -131,11 +131,15 @@ static char *tails(struct sw_link *link, const struct sw_jobref *job, int replic
     if (slurm_names_of(link, job, &names, NULL) < 0)
         return NULL;
     slurm_set(&script, "logs", names.logs);
-    sw_buf_addf(&script, "rank=%d\n", replica);
+    slurm_set(&script, "state", names.state);
+    sw_buf_addf(&script, "rank=%d\n", replica > 0 ? replica : 0);
     sw_buf_addf(&script, "file=$logs/$rank.out\n[ \"$rank\" -gt 0 ] || file=$logs/main.out\n"
                 "tail -c %d \"$file\" 2>/dev/null\n"
                 "[ \"$rank\" -le 0 ] || tail -c 2048 \"$logs/main.out\" 2>/dev/null\n"
-                "tail -c 2048 \"$logs/main.err\" 2>/dev/null\n", TAIL_BYTES);
+                "tail -c 2048 \"$logs/main.err\" 2>/dev/null\n"
+                "[ ! -s \"$state/rank-$rank.json\" ] || {\n"
+                "printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/rank-$rank.json\"\necho\n}\n",
+                TAIL_BYTES);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
         return NULL;
     return sw_buf_steal(&reply.output);

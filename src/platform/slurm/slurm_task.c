@@ -62,33 +62,6 @@ static json_t *paths_of(const json_t *entries, const char *key)
     return all;
 }
 
-static char *one_line(const json_t *argv)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *word;
-
-    json_array_foreach(argv, i, word) {
-        if (i)
-            sw_buf_add_char(&out, ' ');
-        sw_buf_add_quoted(&out, json_string_value(word));
-    }
-    return sw_buf_steal(&out);
-}
-
-static void use_torchrun(struct sw_payload *letter, const struct slurm_shape *shape)
-{
-    sw_autofree char *plain = letter->command ? sw_strdup(letter->command)
-                                              : one_line(letter->argv);
-    char *wrapped = sw_command_torchrun(plain, shape->nodes, shape->gpus > 0 ? shape->gpus : 1);
-
-    if (!wrapped)
-        return;
-    free(letter->command);
-    json_decref(sw_take(letter->argv));
-    letter->command = wrapped;
-}
-
 static bool in_container(const struct sw_plan *plan)
 {
     return plan->image && !sw_text_same(sw_json_str(plan->options, "container"), "none");
@@ -162,7 +135,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     if (!in_container(job->plan))
         use_own_folders(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
-        use_torchrun(letter, job->shape);
+        sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
     return sw_take(letter);
 }
 
@@ -196,10 +169,10 @@ static const char run_text[] =
     "trap '[ -z \"$slipway_child\" ] || kill -TERM \"$slipway_child\" 2>&-' TERM INT\n"
     "trap '[ -z \"$slipway_child\" ] || kill -USR1 \"$slipway_child\" 2>&-' USR1\n"
     "if [ -f \"$slipway_secrets\" ]; then\n"
-    "    \"$slipway_runner\" all --report \"$slipway_report\" --secrets-fd 3 \"$slipway_letter\" "
+    "    \"$slipway_runner\" all --report-only \"$slipway_report\" --secrets-fd 3 \"$slipway_letter\" "
     "3<\"$slipway_secrets\" &\n"
     "else\n"
-    "    \"$slipway_runner\" all --report \"$slipway_report\" \"$slipway_letter\" &\n"
+    "    \"$slipway_runner\" all --report-only \"$slipway_report\" \"$slipway_letter\" &\n"
     "fi\n"
     "slipway_child=$!\n"
     "while :; do\n"
@@ -250,7 +223,8 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
     if (sw_json_str(job->plan->options, "array"))
         sw_buf_addf(out, "/%s/task-$slipway_task\nmkdir -p \"$TAO_RESULTS_ROOT/%s\"",
                     job->plan->job_id, job->plan->job_id);
-    sw_buf_add(out, "\nexport TAO_RESULTS_ROOT\n");
+    sw_buf_addf(out, "\nSLIPWAY_RESULTS_DIR=$TAO_RESULTS_ROOT/%s\n"
+                     "export TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n", job->plan->job_id);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
     add_cosmos(out, job);

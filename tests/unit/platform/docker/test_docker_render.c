@@ -243,6 +243,22 @@ static void a_mount_that_makes_no_sense_is_refused(void **state)
     }
 }
 
+static void torchrun_starts_a_python_command(void **state)
+{
+    struct scene *scene = *state;
+    struct sw_error err = { 0 };
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+
+    free(scene->plan->command);
+    scene->plan->command = sw_strdup("python train.py --lr 1");
+    scene->plan->launcher = SW_LAUNCHER_TORCHRUN;
+    scene->plan->gpus = 2;
+    payload = docker_render_payload(scene->plan, &scene->site, &err);
+    assert_non_null(payload);
+    assert_non_null(strstr(payload->command, "torchrun"));
+    assert_non_null(strstr(payload->command, "train.py --lr 1"));
+}
+
 static void portable_mounts_are_bound_and_repositories_come_from_their_clones(void **state)
 {
     struct scene *scene = *state;
@@ -324,6 +340,7 @@ int main(void)
         CLAIM(the_network),
         CLAIM(names_derive_from_the_id),
         CLAIM(a_mount_that_makes_no_sense_is_refused),
+        CLAIM(torchrun_starts_a_python_command),
         CLAIM(portable_mounts_are_bound_and_repositories_come_from_their_clones),
         CLAIM(a_repository_is_refused_for_a_remote_engine),
         CLAIM(a_path_of_this_machine_is_refused_for_a_remote_engine),

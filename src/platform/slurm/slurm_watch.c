@@ -27,16 +27,14 @@
 #include "base/text.h"
 #include "platform/slurm/slurm_retry.h"
 
-/* For each job, INDEX NUMBER FOLDER ARRAY [LOG] in the folder $meta: before squeue, which job it is.
- * Only a run that began may have handed it to another number. */
+/* For each job, INDEX NUMBER FOLDER ARRAY [LOG] in the folder $meta. Before squeue: which job it is. */
 static const char before_text[] =
     "numbers= blind= files= past=\n"
     "before() {\n"
-    "    number=$2 state=$meta/$3 same=\n"
-    "    if [ -s \"$state/attempts\" ]; then\n"
-    "        { read -r row; while read -r row; do echo \"R|$1|$row\"; done; } <\"$state/attempts\"\n"
-    "    elif [ \"$number\" != 0 ]; then same=1; fi\n"
-    "    if [ -z \"$same\" ] && [ -s \"$state/job\" ]; then\n"
+    "    number=$2 state=$meta/$3\n"
+    "    [ ! -s \"$state/attempts\" ] || { read -r row; while read -r row; do "
+    "echo \"R|$1|$row\"; done; } <\"$state/attempts\"\n"
+    "    if [ -s \"$state/job\" ]; then\n"
     "        read -r number <\"$state/job\"\n"
     "        case $number in '' | *[!0-9]*) number=$2 ;; *) echo \"J|$1|$number\" ;; esac\n"
     "    fi\n"
@@ -52,7 +50,8 @@ static const char after_text[] =
     "    eval \"said=\\${said_$number-}\"\n"
     "    [ \"$said\" != busy ] || return 0\n"
     "    state=$meta/$3 told=\n"
-    "    [ ! -f \"$state/exit\" ] || { read -r record <\"$state/exit\"; echo \"E|$1|$record\"; told=1; }\n"
+    "    [ ! -f \"$state/exit\" ] || {\n"
+    "        read -r record <\"$state/exit\"; echo \"E|$1|$record\"; told=1; }\n"
     "    [ \"$4\" = 0 ] || for file in \"$state\"/task-*/exit; do\n"
     "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
     "            echo \"T|$1|${task##*-}|$record\"; }\n"

@@ -15,7 +15,7 @@
 
 enum { CANCEL_PATIENCE_MS = 180000 };
 
-/* Answers "over" when nothing of it is left, "wait" otherwise. */
+/* Answers "over" when nothing of it is left, "wait" otherwise. One that waited is gone at once. */
 static const char cancel_text[] =
     "[ -d \"$state\" ] || mkdir -p \"$state\" || exit 1\n"
     "[ -n \"$again\" ] || [ -f \"$state/exit\" ] || : >\"$state/canceled\"\n"
@@ -29,7 +29,7 @@ static const char cancel_text[] =
     "        [ \"$number\" != 0 ] || case $mark in \"$comment\" | \"$comment \"*) ;; *) continue ;; esac\n"
     "        case $word in\n"
     "        '' | " SLURM_OVER ") ;;\n"
-    "        *) left=$id ;;\n"
+    "        *) left=$id doing=$word ;;\n"
     "        esac\n"
     "    done <<ROWS\n$rows\nROWS\n"
     "}\n"
@@ -40,11 +40,11 @@ static const char cancel_text[] =
     "fi\n"
     "for pause in 0.05 0.1 0.2 0.3 0.5 0.5; do\n"
     "    [ -n \"$left\" ] || break\n"
-    "    sleep $pause\n"
+    "    [ \"$pause$doing\" = 0.05PENDING ] || sleep $pause\n"
     "    ask \"$@\"\n"
     "done\n"
     "[ -z \"$left\" ] || { echo wait; exit 0; }\n"
-    "rm -f \"$secrets\"\n"
+    "[ ! -e \"$secrets\" ] || rm -f \"$secrets\"\n"
     "echo over\n";
 
 static int ask_once(struct sw_link *link, const struct sw_jobref *job,

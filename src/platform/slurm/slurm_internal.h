@@ -36,6 +36,7 @@
 
 enum {
     SLURM_ID_ROOM = 64,
+    SLURM_RUNNER_ROOM = 64,
     SLURM_NODES_MOST = 4096,
     SLURM_MASTER_PORT = 29500,
 };
@@ -193,6 +194,8 @@ struct sw_link {
     char *state_dir;
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
+    const void *runner;            /* the one that runner_name is about; borrowed */
+    char runner_name[SLURM_RUNNER_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -3,11 +3,11 @@
  * slurm_submit.c - hand a plan to the cluster, at most once, in one round trip.
  *
  * One script checks, writes and submits. Making the folder of the attempt's records is the lock:
- * who makes it submits; who finds it looks for the job instead, in the record inside it and in
- * the queue by name and comment. So a repeat after a lost connection, a dead client or from another
- * machine finds the first job. What is left of a submitter that died is taken over only when the
- * queue has nothing of it; and should two jobs of one attempt exist after all, the batch script lets
- * only one run.
+ * who makes it (and that of the logs, with the same command) submits; who finds it looks for the
+ * job instead, in the record inside it and in the queue by name and comment. So a repeat after a
+ * lost connection, a dead client or from another machine finds the first job. What is left of a
+ * submitter that died is taken over only when the queue has nothing of it; and should two jobs of
+ * one attempt exist after all, the batch script lets only one run.
  *
  * Small texts travel inside the script and are written by the shell itself, without a process for
  * each; secrets, code and runner are its standard input. The runner is sent only when it is missing:
@@ -31,7 +31,7 @@
 struct cargo {                     /* what goes as bytes */
     const void *runner;
     size_t runner_size;
-    char runner_name[64];
+    char runner_name[SLURM_RUNNER_ROOM];
     int secrets;                   /* memory file; -1: none */
     size_t secrets_size;
     struct sw_bundle code;
@@ -46,7 +46,9 @@ static void cargo_auto(struct cargo *cargo)
 
 /* ---- what travels ---------------------------------------------------------------------------- */
 
-static int load_runner(struct cargo *cargo, const struct sw_plan *plan, struct sw_error *err)
+/* Named after its content, which is read once per connection. */
+static int load_runner(struct cargo *cargo, struct sw_link *link, const struct sw_plan *plan,
+                       struct sw_error *err)
 {
     const char *arch = sw_json_str(plan->options, "arch");
     char hash[SW_DIGEST_HEX];
@@ -56,8 +58,14 @@ static int load_runner(struct cargo *cargo, const struct sw_plan *plan, struct s
     cargo->runner = sw_embedded_runner(arch, &cargo->runner_size, err);
     if (!cargo->runner)
         return -1;
-    sw_sha256_hex(cargo->runner, cargo->runner_size, hash);
-    snprintf(cargo->runner_name, sizeof cargo->runner_name, "slipway-runner-%s-%.16s", arch, hash);
+    pthread_mutex_lock(&link->lock);
+    if (link->runner != cargo->runner) {
+        sw_sha256_hex(cargo->runner, cargo->runner_size, hash);
+        snprintf(link->runner_name, sizeof link->runner_name, "slipway-runner-%s-%.16s", arch, hash);
+        link->runner = cargo->runner;
+    }
+    memcpy(cargo->runner_name, link->runner_name, sizeof cargo->runner_name);
+    pthread_mutex_unlock(&link->lock);
     return 0;
 }
 
@@ -127,7 +135,7 @@ static const char find_text[] =
     "    [ $((now - since)) -lt 600 ]\n"
     "}\n"
     "umask \"$own_umask\"\n"
-    "mkdir \"$state\" 2>/dev/null; made=$?\n"
+    "mkdir \"$state\" \"$logs\" 2>/dev/null; made=$?\n"
     "umask 077\n"
     "if [ \"$made\" != 0 ]; then\n"
     "    [ ! -e \"$state/canceled\" ] || fail 'canceled|this attempt was canceled'\n"
@@ -151,7 +159,7 @@ static const char find_text[] =
     "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
 static const char send_text[] =
-    "put() { umask \"$own_umask\"; env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
+    "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
@@ -479,7 +487,7 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     struct slurm_job job;
     int result;
 
-    if (!base || slurm_shape_of(plan, &shape, err) < 0 || load_runner(&cargo, plan, err) < 0 ||
+    if (!base || slurm_shape_of(plan, &shape, err) < 0 || load_runner(&cargo, link, plan, err) < 0 ||
         load_secrets(&cargo, secrets, err) < 0 || load_code(&cargo, plan, attempt, err) < 0)
         return -1;
     slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, attempt);

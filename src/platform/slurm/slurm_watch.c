@@ -2,7 +2,8 @@
 /*
  * slurm_watch.c - look at all jobs in one round trip: one squeue, and one sacct for those it forgot.
  *
- * The script reads which jobs on its standard input and answers in lines, a letter first:
+ * The script carries a list of the jobs and goes through it twice, before it asks squeue and after.
+ * It answers in lines, a letter first:
  *     J|index|number      which Slurm job it is, by our own record
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
@@ -12,8 +13,9 @@
  *     M|time|path         when a log last grew
  *     Q|..., A|...        rows of squeue and sacct
  *     N|                  accounting could not be asked; O|: there is none
- * Everything in it but squeue and sacct is done by the shell itself, so that five hundred jobs cost
- * about what one costs. Slurm not answering says nothing about jobs: then nothing changes.
+ * Everything in it but squeue and sacct is done by the shell itself, without a pipe or a here-document
+ * (it would read them byte by byte), so that five hundred jobs cost about what one costs. Slurm not
+ * answering says nothing about jobs: then nothing changes.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -25,55 +27,70 @@
 #include "base/text.h"
 #include "platform/slurm/slurm_retry.h"
 
-static const char look_text[] =
-    "numbers= blind= done=' ' files=\n"
-    "while read -r index number state log array; do\n"
-    "    if [ -s \"$state/job\" ]; then read -r number <\"$state/job\"; echo \"J|$index|$number\"; fi\n"
-    "    if [ -f \"$state/exit\" ]; then\n"
-    "        read -r record <\"$state/exit\"; echo \"E|$index|$record\"; done=\"$done$number \"\n"
-    "    fi\n"
-    "    [ \"$array\" = 0 ] || for file in \"$state\"/task-*/exit; do\n"
-    "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
-    "            echo \"T|$index|${task##*-}|$record\"; }\n"
-    "    done\n"
-    "    [ ! -e \"$state/canceled\" ] || echo \"C|$index\"\n"
+/* For each job, INDEX NUMBER FOLDER ARRAY [LOG] in the folder $meta. Before squeue: which job it is. */
+static const char before_text[] =
+    "numbers= blind= files= past=\n"
+    "before() {\n"
+    "    number=$2 state=$meta/$3\n"
     "    [ ! -s \"$state/attempts\" ] || { read -r row; while read -r row; do "
-    "echo \"R|$index|$row\"; done; } <\"$state/attempts\"\n"
-    "    [ \"$log\" = - ] || files=\"$files $log\"\n"
-    "    if [ \"$number\" != 0 ]; then numbers=\"$numbers,$number\"; continue; fi\n"
-    "    blind=1\n"
-    "    [ -s \"$state/owner\" ] || continue\n"
+    "echo \"R|$1|$row\"; done; } <\"$state/attempts\"\n"
+    "    if [ -s \"$state/job\" ]; then\n"
+    "        read -r number <\"$state/job\"\n"
+    "        case $number in '' | *[!0-9]*) number=$2 ;; *) echo \"J|$1|$number\" ;; esac\n"
+    "    fi\n"
+    "    eval \"number_$1=$number\"\n"
+    "    [ -z \"${5-}\" ] || files=\"$files $5\"\n"
+    "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
+    "}\n";
+
+/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. */
+static const char after_text[] =
+    "after() {\n"
+    "    eval \"number=\\$number_$1\"\n"
+    "    eval \"said=\\${said_$number-}\"\n"
+    "    [ \"$said\" != busy ] || return 0\n"
+    "    state=$meta/$3 told=\n"
+    "    [ ! -f \"$state/exit\" ] || {\n"
+    "        read -r record <\"$state/exit\"; echo \"E|$1|$record\"; told=1; }\n"
+    "    [ \"$4\" = 0 ] || for file in \"$state\"/task-*/exit; do\n"
+    "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
+    "            echo \"T|$1|${task##*-}|$record\"; }\n"
+    "    done\n"
+    "    [ ! -e \"$state/canceled\" ] || echo \"C|$1\"\n"
+    "    if [ \"$number\" != 0 ]; then\n"
+    "        case $said$told in live* | over1) ;; *) past=$past,$number ;; esac\n"
+    "        return 0\n"
+    "    fi\n"
+    "    [ -s \"$state/owner\" ] || return 0\n"
     "    read -r host pid since token <\"$state/owner\"\n"
-    "    [ \"$host\" != - ] || continue\n"
+    "    [ \"$host\" != - ] || return 0\n"
     "    if [ \"$host\" = \"$(uname -n)\" ]; then\n"
-    "        ! kill -0 \"$pid\" 2>/dev/null || echo \"L|$index\"\n"
-    "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$index\"; fi\n"
-    "done\n"
+    "        ! kill -0 \"$pid\" 2>/dev/null || echo \"L|$1\"\n"
+    "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$1\"; fi\n"
+    "}\n";
+
+static const char look_text[] =
+    "each before\n"
     "[ -z \"$files\" ] || stat -c 'M|%Y|%n' $files 2>/dev/null\n"
     "if [ -n \"$blind\" ]; then set -- -u \"$(id -un)\"; else set -- -j \"${numbers#,}\"; fi\n"
     "rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
     "*'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
     "printf '%s\\n' \"$rows\"\n"
-    "live=' ' over=' '\n"
-    "while IFS='|' read -r letter id word rest; do\n"
-    "    id=${id%%[_+]*}\n"
+    "set -f; IFS='\n'\n"
+    "for row in $rows; do\n"
+    "    row=${row#*|}; id=${row%%|*}; id=${id%%[_+]*}; word=${row#*|}; word=${word%%|*}\n"
+    "    case $id in '' | *[!0-9]*) continue ;; esac\n"
     "    case $word in\n"
+    "    PENDING | RUNNING) eval \"said_$id=busy\" ;;\n"
     "    " SLURM_OVER ")\n"
-    "        over=\"$over$id \" ;;\n"
-    "    *) live=\"$live$id \" ;;\n"
+    "        eval \"said_$id=\\${said_$id:-over}\" ;;\n"
+    "    *) eval \"[ \\\"\\${said_$id-}\\\" = busy ] || said_$id=live\" ;;\n"
     "    esac\n"
-    "done <<ROWS\n$rows\nROWS\n"
-    "past=\n"
-    "IFS=,\n"
-    "for number in $numbers; do\n"
-    "    case $live in *\" $number \"*) continue ;; esac\n"
-    "    case $done in *\" $number \"*) case $over in *\" $number \"*) continue ;; esac ;; esac\n"
-    "    past=\"$past,$number\"\n"
     "done\n"
-    "unset IFS\n"
-    "past=${past#,}; past=${past#,}\n"
+    "set +f; unset IFS\n"
+    "each after\n"
     "[ -n \"$past\" ] || exit 0\n"
-    "rows=$(sacct -n -P -j \"$past\" --format=" SLURM_SACCT_FORMAT " 2>&1) || {\n"
+    "rows=$(sacct -n -P -j \"${past#,}\" --format=" SLURM_SACCT_FORMAT " 2>&1) || {\n"
     "    case $rows in *disabled*) echo 'O|' ;; *) echo 'N|' ;; esac\n"
     "    rows=\n"
     "}\n"
@@ -256,39 +273,54 @@ static bool is_guarded(const struct sw_jobref *job)
     return sw_json_str(json_object_get(job->plan, "guard"), "no_output") != NULL;
 }
 
-/* One line for each job; the numbers it is known by so far. */
-static int ask_for(struct sw_link *link, struct sw_sighting *jobs, size_t count,
-                   struct memory *memory, char **logs, struct sw_buf *lines, struct sw_error *err)
+/* The shell function `each`: a line for each job, with the number it is known by so far. */
+static int add_jobs(struct sw_buf *out, struct sw_link *link, struct sw_sighting *jobs,
+                    size_t count, struct memory *memory, char **logs, struct sw_error *err)
 {
+    sw_autofree char *base = NULL;
+
+    sw_buf_add(out, "each() {\n");
     for (size_t i = 0; i < count; i++) {
         sw_auto(slurm_names) struct slurm_names names = { 0 };
         const char *known = jobs[i].job.remote_id;
 
         if (slurm_names_of(link, &jobs[i].job, &names, err) < 0)
             return -1;
+        if (!base || strcmp(base, names.base) != 0) {
+            free(base);
+            base = sw_take(names.base);
+            sw_buf_add(out, "meta=");
+            sw_buf_add_quoted(out, base);
+            sw_buf_add(out, "/meta\n");
+        }
         memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
         logs[i] = is_guarded(&jobs[i].job) ? sw_format("%s/main.out", names.logs) : NULL;
-        sw_buf_addf(lines, "%zu %lld %s %s %d\n", i, (long long)memory->numbers[i], names.state,
-                    logs[i] ? logs[i] : "-", slurm_is_array(&jobs[i].job));
+        sw_buf_addf(out, "$1 %zu %lld ", i, (long long)memory->numbers[i]);
+        sw_buf_add_quoted(out, strrchr(names.state, '/') + 1);
+        sw_buf_addf(out, " %d ", slurm_is_array(&jobs[i].job));
+        if (logs[i])
+            sw_buf_add_quoted(out, logs[i]);
+        sw_buf_add_char(out, '\n');
     }
+    sw_buf_add(out, "}\n");
     return 0;
 }
 
 static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct memory *memory, char **logs, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf lines = SW_BUF_INIT, script = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     int64_t now_ms;
     char *rest;
 
-    if (ask_for(link, jobs, count, memory, logs, &lines, err) < 0)
-        return -1;
     sw_buf_add(&script, SLURM_ENVIRONMENT);
+    sw_buf_add(&script, before_text);
+    sw_buf_add(&script, after_text);
+    if (add_jobs(&script, link, jobs, count, memory, logs, err) < 0)
+        return -1;
     sw_buf_add(&script, look_text);
-    if (slurm_ask(link, script.data,
-                  &(struct sw_ssh_piece){ .bytes = lines.data, .length = lines.length, .fd = -1 },
-                  1, true, &reply, err) < 0)
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_UNREACHABLE, "the login node could not ask Slurm: %.500s",

@@ -56,12 +56,13 @@ def start_munge():
 
 def start_database():
     folder(MYSQL, 0o700, "mysql")
+    folder(MYSQL + "-tmp", 0o700, "mysql")       # two clusters that begin together do not share /tmp
     start("mariadb-install", ["mariadb-install-db", "--no-defaults", "--user=mysql", "--datadir=" + MYSQL,
-                              "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M",
+                              "--tmpdir=" + MYSQL + "-tmp", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=8M",
                               "--innodb-doublewrite=0", "--innodb-flush-log-at-trx-commit=0"])
     with open(LOG + "/mariadb", "wb") as log:
         subprocess.Popen(["mariadbd", "--no-defaults", "--user=mysql", "--datadir=" + MYSQL,
-                          "--socket=" + MYSQL + "/socket", "--bind-address=127.0.0.1", "--skip-name-resolve",
+                          "--tmpdir=" + MYSQL + "-tmp", "--socket=" + MYSQL + "/socket", "--bind-address=127.0.0.1", "--skip-name-resolve",
                           "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M",
                           "--innodb-lock-wait-timeout=900", "--skip-stack-trace", "--innodb-doublewrite=0",
                           "--innodb-flush-log-at-trx-commit=0", "--pid-file=" + MYSQL + "/pid"],

@@ -370,6 +370,8 @@ static void a_second_attempt_shares_the_results_and_has_its_own_log(void **state
     json_decref(receipt.details);
     free(receipt.results_dir);
     for (int64_t deadline = sw_monotonic_ms() + 30000;; sw_sleep_ms(5)) {
+        json_decref(here->seen.live);
+        json_decref(here->seen.runner);
         here->seen = (struct sw_sighting){ .job = { .id = id, .attempt = 2 } };
         sw_platform_local.poll(here->link, &here->seen, 1, NULL);
         if (here->seen.state == SW_ERROR)

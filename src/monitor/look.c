@@ -318,6 +318,28 @@ static bool wants_progress(const struct question *question, const struct sw_job 
            sw_json_str(json_object_get(job->plan, "hooks"), "on_epoch_milestone");
 }
 
+static void read_log(const struct slice *slice, size_t index)
+{
+    const struct view *view = &slice->views[index];
+    const struct sw_sighting *seen = &slice->seen[index];
+
+    if (seen->presence != SW_PRESENT)
+        return;
+    if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
+        monitor_read_progress(slice->store, slice->question->platform, slice->link, &view->job, seen);
+    else if (seen->runner && (slice->question->progress || sw_state_is_final(seen->state)))
+        monitor_keep_report(slice->store, &view->job, seen);
+}
+
+/* Nobody looks at a job again once it is written down that it is over: what its log still has to say
+ * comes before, so that whoever dies in between loses nothing. */
+static void read_last_words(const struct slice *slice)
+{
+    for (size_t i = 0; i < slice->count; i++)
+        if (sw_state_is_final(slice->seen[i].state))
+            read_log(slice, i);
+}
+
 /* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
 static int follow_up(const struct slice *slice, struct sw_error *err)
 {
@@ -330,14 +352,10 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
         if (view->send && monitor_send_again(slice->store, platform, slice->link, view->job.id,
                                              err) < 0)
             return -1;
-        if (seen->presence != SW_PRESENT)
-            continue;
-        if (seen->state == SW_RUNNING)
+        if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
-        if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
-            monitor_read_progress(slice->store, platform, slice->link, &view->job, seen);
-        else if (seen->runner && (slice->question->progress || sw_state_is_final(seen->state)))
-            monitor_keep_report(slice->store, &view->job, seen);
+        if (!sw_state_is_final(seen->state))
+            read_log(slice, i);
     }
     return 0;
 }
@@ -375,9 +393,10 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
         return 1;
     }
     slice.now_ms = sw_now_ms();
-    if (judge(&slice, err) < 0 || write_down(&slice, err) < 0)
+    if (judge(&slice, err) < 0)
         return -1;
-    return follow_up(&slice, err);
+    read_last_words(&slice);
+    return write_down(&slice, err) < 0 ? -1 : follow_up(&slice, err);
 }
 
 int monitor_look(const struct sw_harbour *harbour, const struct question *question,

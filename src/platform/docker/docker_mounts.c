@@ -92,12 +92,15 @@ static int add_users(const struct sw_plan *plan, json_t *mounts, struct sw_error
     return 0;
 }
 
-/* The portable key: folders of the engine's machine, and repositories, which the client has cloned. */
+/* The portable key: folders of the engine's machine, and repositories, which the client has cloned.
+ * docker.mounts, where it is given, stands in its place. */
 static int add_portable(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
                         struct sw_error *err)
 {
     sw_auto(sw_mounts) struct sw_mounts all = { 0 };
 
+    if (json_array_size(json_object_get(plan->options, "mounts")) > 0)
+        return 0;
     if (sw_mounts_parse(plan->mounts, &all, err) < 0)
         return -1;
     for (size_t i = 0; i < all.count; i++) {

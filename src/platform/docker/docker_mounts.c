@@ -33,123 +33,94 @@ static json_t *volume(const char *name, const char *target, bool read_only, cons
 
 /* ---- the user's ------------------------------------------------------------------------------ */
 
-struct mount {                       /* SOURCE[:TARGET[:ro|rw]] */
-    char *source, *target;
-    bool read_only, is_volume;
-};
-
-static void mount_auto(struct mount *mount)
+/* A name instead of a path is one of the engine's volumes. */
+static bool is_volume(const struct sw_mount *mount)
 {
-    free(mount->source);
-    free(mount->target);
+    return mount->kind == SW_MOUNT_PATH && !strchr(mount->source, '/') &&
+           *mount->source != '.' && *mount->source != '~';
 }
 
-static int bad_mount(const char *text, const char *why, struct sw_error *err)
+/* What the engine binds, owned. A repository that is not cloned yet is only named. */
+static char *source_of(const struct sw_mount *mount, const struct sw_plan *plan,
+                       const json_t *clones)
 {
-    sw_fail(err, SW_E_SPEC, "mount '%s': %s", text, why);
-    return sw_hint(err, "write SOURCE:TARGET or SOURCE:TARGET:ro, such as /data:/data:ro");
+    const char *clone = sw_json_str(clones, mount->target);
+
+    if (mount->kind == SW_MOUNT_GIT)
+        return clone ? sw_strdup(clone) : sw_format("git+%s@%s", mount->source, mount->ref);
+    if (is_volume(mount))
+        return sw_strdup(mount->source);
+    return sw_text_starts(mount->source, "~/") ? sw_path_home(mount->source + 2)
+                                               : sw_path_absolute(mount->source, plan->base_dir);
 }
 
-static int parse_mount(const char *text, const char *base_dir, struct mount *out,
-                       struct sw_error *err)
+static int check_mount(const struct sw_mount *mount, const char *source,
+                       const struct docker_site *site, struct sw_error *err)
 {
-    const char *colon = strchr(text, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
-    sw_autofree char *source = sw_strndup(text, colon ? (size_t)(colon - text) : strlen(text));
-
-    if (!*source)
-        return bad_mount(text, "it has no source", err);
-    if (second && strcmp(second, ":ro") != 0 && strcmp(second, ":rw") != 0)
-        return bad_mount(text, "its last part is neither ro nor rw", err);
-    out->is_volume = colon && !strchr(source, '/') && *source != '.' && *source != '~';
-    out->read_only = second && strcmp(second, ":ro") == 0;
-    if (out->is_volume)
-        out->source = sw_strdup(source);
-    else if (sw_text_starts(source, "~/"))
-        out->source = sw_path_home(source + 2);
-    else
-        out->source = sw_path_absolute(source, base_dir);
-    out->target = !colon ? sw_strdup(out->source)
-                         : sw_strndup(colon + 1, second ? (size_t)(second - colon - 1)
-                                                        : strlen(colon + 1));
-    return *out->target == '/' ? 0 : bad_mount(text, "its target is no absolute path", err);
-}
-
-static int add_users(const struct sw_plan *plan, json_t *mounts, struct sw_error *err)
-{
-    size_t i;
-    json_t *text;
-
-    json_array_foreach(json_object_get(plan->options, "mounts"), i, text) {
-        __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
-
-        if (parse_mount(json_string_value(text), plan->base_dir, &mount, err) < 0)
-            return -1;
-        json_array_append_new(mounts, mount.is_volume
-                                          ? volume(mount.source, mount.target, mount.read_only,
-                                                   NULL)
-                                          : bind(mount.source, mount.target, mount.read_only));
+    if (mount->kind == SW_MOUNT_GIT && !site->local) {
+        sw_fail(err, SW_E_SPEC, "mount '%s' is cloned on this machine, and the engine is on "
+                "another one", source);
+        return sw_hint(err, "clone it there and mount the folder, or take it into `code:`");
+    }
+    if (mount->flags && strcmp(mount->flags, "ro") != 0 && strcmp(mount->flags, "rw") != 0) {
+        sw_fail(err, SW_E_SPEC, "mount '%s:%s:%s': its last part is neither ro nor rw", source,
+                mount->target, mount->flags);
+        return sw_hint(err, "write SOURCE:TARGET or SOURCE:TARGET:ro, such as /data:/data:ro");
     }
     return 0;
 }
 
-/* The portable key: folders of the engine's machine, and repositories, which the client has cloned.
- * docker.mounts, where it is given, stands in its place. */
-static int add_portable(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
-                        struct sw_error *err)
+static int add_users(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
+                     struct sw_error *err)
 {
     sw_auto(sw_mounts) struct sw_mounts all = { 0 };
 
-    if (json_array_size(json_object_get(plan->options, "mounts")) > 0)
-        return 0;
     if (sw_mounts_parse(plan->mounts, &all, err) < 0)
         return -1;
     for (size_t i = 0; i < all.count; i++) {
         const struct sw_mount *one = &all.items[i];
-        sw_autofree char *named = one->kind == SW_MOUNT_GIT
-                                      ? sw_format("git+%s@%s", one->source, one->ref)
-                                      : sw_path_absolute(one->source, plan->base_dir);
-        const char *clone = sw_json_str(site->clones, one->target);
+        sw_autofree char *source = source_of(one, plan, site->clones);
+        bool read_only = !sw_mount_is_writable(one);
 
-        if (one->kind == SW_MOUNT_GIT && !site->local) {
-            sw_fail(err, SW_E_SPEC, "mount '%s' is cloned on this machine, and the engine is on "
-                    "another one", named);
-            return sw_hint(err, "clone it there and mount the folder, or take it into `code:`");
-        }
-        json_array_append_new(mounts, bind(clone ? clone : named, one->target,
-                                           !sw_mount_is_writable(one)));
+        if (check_mount(one, source, site, err) < 0)
+            return -1;
+        json_array_append_new(mounts, is_volume(one)
+                                          ? volume(source, one->target, read_only, NULL)
+                                          : bind(source, one->target, read_only));
     }
     return 0;
 }
 
-static bool find_own_results(const struct sw_plan *plan, struct mount *out)
+/* The mount at /results, if it can be written to; into `out`, which is the caller's to release. */
+static bool find_own_results(const struct sw_plan *plan, struct sw_mount *out)
 {
-    size_t i;
-    json_t *text;
+    sw_auto(sw_mounts) struct sw_mounts all = { 0 };
 
-    json_array_foreach(json_object_get(plan->options, "mounts"), i, text) {
-        if (parse_mount(json_string_value(text), plan->base_dir, out, NULL) == 0 &&
-            strcmp(out->target, DOCKER_RESULTS) == 0 && !out->read_only)
+    if (sw_mounts_parse(plan->mounts, &all, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < all.count; i++)
+        if (all.items[i].kind == SW_MOUNT_PATH && sw_mount_is_writable(&all.items[i]) &&
+            strcmp(all.items[i].target, DOCKER_RESULTS) == 0) {
+            *out = all.items[i];
+            all.items[i] = (struct sw_mount){ 0 };
             return true;
-        mount_auto(out);
-        *out = (struct mount){ 0 };
-    }
+        }
     return false;
 }
 
 bool docker_has_own_results(const struct sw_plan *plan)
 {
-    __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
+    sw_auto(sw_mount) struct sw_mount mount = { 0 };
 
     return find_own_results(plan, &mount);
 }
 
 char *docker_own_results(const struct sw_plan *plan)
 {
-    __attribute__((cleanup(mount_auto))) struct mount mount = { 0 };
+    sw_auto(sw_mount) struct sw_mount mount = { 0 };
 
-    if (!find_own_results(plan, &mount) || mount.is_volume)
-        return NULL;
-    return sw_take(mount.source);
+    return find_own_results(plan, &mount) && !is_volume(&mount) ? source_of(&mount, plan, NULL)
+                                                                : NULL;
 }
 
 /* ---- inputs and outputs that are paths here -------------------------------------------------- */
@@ -288,8 +259,8 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
         json_array_append_new(mounts, site->results
                                           ? bind(site->results, DOCKER_RESULTS, false)
                                           : volume(name, DOCKER_RESULTS, false, plan->job_id));
-    if (add_users(plan, mounts, err) < 0 || add_portable(plan, site, mounts, err) < 0 ||
-        add_inputs(plan, site, mounts, err) < 0 || add_outputs(plan, site, mounts, err) < 0)
+    if (add_users(plan, site, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
+        add_outputs(plan, site, mounts, err) < 0)
         return NULL;
     return sw_take(mounts);
 }

@@ -335,8 +335,6 @@ static int clone_repositories(struct docker_sending *s, struct sw_error *err)
     sw_autofree char *cache = sw_path_join(s->link->state_dir, "git");
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
-    if (json_array_size(json_object_get(s->plan->options, "mounts")) > 0)
-        return 0;                              /* docker's own stand in their place */
     if (sw_mounts_parse(s->plan->mounts, &mounts, err) < 0)
         return -1;
     s->clones = json_object();

@@ -107,8 +107,8 @@ static void a_job_with_everything(void **state)
                                                   "a.json"));
     json_array_append_new(plan->outputs, json_pack("{s:s, s:s}", "path", "/results", "to",
                                                    "out/{id}"));
-    json_object_set_new(plan->options, "mounts", json_pack("[s, s, s]", "/data:/mnt/data:ro",
-                                                           "cache:/root/.cache", "~/models:/models"));
+    plan->mounts = json_pack("[s, s, s]", "/data:/mnt/data:ro", "cache:/root/.cache",
+                             "~/models:/models");
     json_object_set_new(plan->options, "ulimits", json_pack("{s:s}", "nofile", "1024:2048"));
     json_object_set_new(plan->options, "ipc", json_string("host"));
     json_object_set_new(plan->options, "host_config", json_pack("{s:[s], s:i}", "CapAdd",
@@ -236,7 +236,8 @@ static void a_mount_that_makes_no_sense_is_refused(void **state)
         struct sw_error err = { 0 };
         sw_auto(json) json_t *mounts = NULL;
 
-        json_object_set_new(scene->plan->options, "mounts", json_pack("[s]", bad[i]));
+        json_decref(scene->plan->mounts);
+        scene->plan->mounts = json_pack("[s]", bad[i]);
         mounts = docker_mounts(scene->plan, &scene->site, &err);
         assert_null(mounts);
         assert_int_equal(err.code, SW_E_SPEC);
@@ -316,7 +317,7 @@ static void a_results_folder_of_the_users_own_gets_one_folder_per_job(void **sta
     struct scene *scene = *state;
     sw_autofree char *inside = NULL, *own = NULL;
 
-    json_object_set_new(scene->plan->options, "mounts", json_pack("[s]", "/exp:/results"));
+    scene->plan->mounts = json_pack("[s]", "/exp:/results");
     inside = docker_results_inside(scene->plan);
     own = docker_own_results(scene->plan);
     assert_string_equal(inside, "/results/train-abcdefgh");

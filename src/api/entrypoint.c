@@ -51,26 +51,6 @@ static int find_runners(struct sw_session *session, struct found_runners *found,
     return 0;
 }
 
-/* The code as the job would take it along; *what in words. */
-static int pack_code(const struct sw_plan *plan, struct sw_bundle *out, char **what,
-                     struct sw_error *err)
-{
-    const char *said = sw_json_str(plan->code, "root");
-    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
-    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
-    const struct sw_bundle_rules rules = {
-        .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude"),
-        .recipe = sw_json_str(plan->code, "recipe") };
-
-    if (!plan->code)
-        return 0;
-    if (sw_bundle_select(&rules, &list, err) < 0 || sw_bundle_pack(root, &list, out, err) < 0)
-        return -1;
-    *what = sw_bundle_describe(&list);
-    return 0;
-}
-
 char *sw_entrypoint(struct sw_session *session, const struct sw_request *request, bool script,
                     struct sw_error *err)
 {
@@ -84,7 +64,8 @@ char *sw_entrypoint(struct sw_session *session, const struct sw_request *request
     if (api_plan_make(session, request, &made, err) < 0)
         return NULL;
     payload = sw_entrypoint_payload(made.plan, err);
-    if (!payload || pack_code(made.plan, &code, &what, err) < 0 ||
+    if (!payload || (made.plan->code &&
+         sw_bundle_code(made.plan->code, made.plan->base_dir, &code, &what, err) < 0) ||
         sw_payload_take_ca(payload, &ca, err) < 0)
         return NULL;
     sw_entrypoint_describe(&steps, payload);

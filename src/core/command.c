@@ -279,6 +279,20 @@ static bool is_python(const char *word, size_t length)
            strspn(base + 6, "0123456789.") >= length - 6;
 }
 
+char *sw_words_line(const json_t *argv)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(argv, i, word) {
+        if (i)
+            sw_buf_add_char(&out, ' ');
+        sw_buf_add_quoted(&out, json_string_value(word));
+    }
+    return sw_buf_steal(&out);
+}
+
 char *sw_command_torchrun(const char *command, int nodes, int per_node)
 {
     const char *first = command + strspn(command, " \t\n");

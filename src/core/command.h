@@ -30,6 +30,9 @@ char *sw_command_with_args(const char *command, const json_t *args, const json_t
 /* The same for a command in words: "--name", "value", ... "--flag" behind them. Owned. */
 json_t *sw_words_with_args(const json_t *argv, const json_t *args, const json_t *flags);
 
+/* Words as one line for the shell, each quoted where it needs it. Owned. */
+char *sw_words_line(const json_t *argv);
+
 /* A torchrun command from the user's one, for ranks that have $NODE_RANK, $MASTER_ADDR and $MASTER_PORT;
  * NULL: it is not a python command, left as it is. Owned. */
 char *sw_command_torchrun(const char *command, int nodes, int per_node);

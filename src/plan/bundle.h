@@ -5,6 +5,7 @@
  *     bundle_ignore.c    .gitignore, with git's meaning                    (pure)
  *     bundle_select.c    which files of the tree travel
  *     bundle_pack.c      the same files -> the same bytes: tar, gzip       (pure)
+ *     bundle_code.c      the block `code:` of a job
  *     transport.c        how it reaches the job's place, per platform      (pure)
  *     transport_shell.c  the shell text that puts it together there        (pure)
  *
@@ -76,6 +77,9 @@ void sw_bundle_done(struct sw_bundle *bundle);
 static inline void sw_bundle_auto(struct sw_bundle *bundle) { sw_bundle_done(bundle); }
 
 int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct sw_bundle *out,
+                   struct sw_error *err);
+/* What the block `code:` of a job names, packed; *what in words (NULL: not wanted), owned. */
+int sw_bundle_code(const json_t *code, const char *base_dir, struct sw_bundle *out, char **what,
                    struct sw_error *err);
 /* gzip without a time stamp: the same bytes for the same bytes. */
 void sw_gzip(const void *bytes, size_t length, struct sw_buf *out);

@@ -104,24 +104,10 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     return sw_take(payload);
 }
 
-static char *one_line(const json_t *argv)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *word;
-
-    json_array_foreach(argv, i, word) {
-        if (i)
-            sw_buf_add_char(&out, ' ');
-        sw_buf_add_quoted(&out, json_string_value(word));
-    }
-    return sw_buf_steal(&out);
-}
-
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus)
 {
     sw_autofree char *plain = payload->command ? sw_strdup(payload->command)
-                                               : one_line(payload->argv);
+                                               : sw_words_line(payload->argv);
     char *wrapped = sw_command_torchrun(plain, nodes, gpus > 0 ? gpus : 1);
 
     if (!wrapped)

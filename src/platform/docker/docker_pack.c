@@ -33,16 +33,9 @@ static void add_file(struct docker_sending *s, const char *name, unsigned mode,
 static int add_code(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
     const struct sw_plan *plan = s->plan;
-    const char *said = sw_json_str(plan->code, "root");
-    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
     sw_autofree char *folder = docker_job_folder(s->link, plan->job_id);
     sw_autofree char *kept = sw_path_join(folder, "code.tar.gz"), *bytes = NULL;
-    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
-    const struct sw_bundle_rules rules = {
-        .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude"),
-        .recipe = sw_json_str(plan->code, "recipe") };
 
     if (!plan->code)
         return 0;
@@ -52,8 +45,7 @@ static int add_code(struct docker_sending *s, struct docker_owner owner, struct 
         if (!bytes)
             return -1;
         bundle.bytes = sw_take(bytes);
-    } else if (sw_bundle_select(&rules, &list, err) < 0 ||
-               sw_bundle_pack(root, &list, &bundle, err) < 0 ||
+    } else if (sw_bundle_code(plan->code, plan->base_dir, &bundle, NULL, err) < 0 ||
                sw_mkdirs(folder, 0700, err) < 0 ||
                sw_file_write(kept, bundle.bytes, bundle.length, 0600, err) < 0) {
         return -1;

@@ -161,20 +161,6 @@ static json_t *python_argv(const struct sw_plan *plan, const struct sw_paths *pa
     return argv;
 }
 
-static char *shell_text(const json_t *argv)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *word;
-
-    json_array_foreach(argv, i, word) {
-        if (i)
-            sw_buf_add_char(&out, ' ');
-        sw_buf_add_quoted(&out, json_string_value(word));
-    }
-    return sw_buf_steal(&out);
-}
-
 /* The command as words for exec: the job's own shell, unless it is the ordinary one. */
 static void set_command(struct sw_payload *payload, const struct sw_plan *plan, char *command)
 {
@@ -231,7 +217,7 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
     payload->argv = plan->python ? python_argv(plan, paths, &fill, err)
                                  : fill_words(plan->argv, paths, &fill, false, err);
     if (payload->argv && plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *text = shell_text(payload->argv);
+        char *text = sw_words_line(payload->argv);
 
         json_decref(sw_take(payload->argv));
         set_command(payload, plan, text);
@@ -525,7 +511,7 @@ static char *shown_command(const struct sw_payload *payload)
 
     return payload->command
                ? sw_command_with_args(payload->command, payload->args, payload->flags)
-               : shell_text(words);
+               : sw_words_line(words);
 }
 
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)

@@ -67,23 +67,15 @@ void local_receipt(struct sw_receipt *receipt, const char *folder, const char *r
 static int write_code(const struct sw_plan *plan, const struct local_site *site, int attempt,
                       struct sw_error *err)
 {
-    const char *said = sw_json_str(plan->code, "root");
-    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
     sw_autofree char *path = sw_path_join(site->folder, LOCAL_CODE);
     sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, site->folder);
-    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
-    const struct sw_bundle_rules rules = {
-        .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude"),
-        .recipe = sw_json_str(plan->code, "recipe") };
 
     if (!plan->code)
         return 0;
     if (attempt > 1 && sw_file_exists(first))
         return sw_copy_tree(first, path, NULL, NULL, err);
-    if (sw_bundle_select(&rules, &list, err) < 0 ||
-        sw_bundle_pack(root, &list, &bundle, err) < 0)
+    if (sw_bundle_code(plan->code, plan->base_dir, &bundle, NULL, err) < 0)
         return -1;
     return sw_file_write(path, bundle.bytes, bundle.length, 0600, err);
 }

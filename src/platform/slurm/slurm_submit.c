@@ -88,18 +88,9 @@ static int load_secrets(struct cargo *cargo, const struct sw_secrets *secrets,
 static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attempt,
                      struct sw_error *err)
 {
-    const char *said = sw_json_str(plan->code, "root");
-    sw_autofree char *root = sw_path_absolute(said ? said : ".", plan->base_dir);
-    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
-    const struct sw_bundle_rules rules = {
-        .root = root, .include = json_object_get(plan->code, "include"),
-        .exclude = json_object_get(plan->code, "exclude"),
-        .recipe = sw_json_str(plan->code, "recipe") };
-
     if (!plan->code || attempt > 1)
         return 0;
-    return sw_bundle_select(&rules, &list, err) < 0 ||
-                   sw_bundle_pack(root, &list, &cargo->code, err) < 0 ? -1 : 0;
+    return sw_bundle_code(plan->code, plan->base_dir, &cargo->code, NULL, err);
 }
 
 /* ---- the script -------------------------------------------------------------------------------- */

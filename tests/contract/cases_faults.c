@@ -164,7 +164,7 @@ static void a_slow_platform_is_waited_for(void **state)
 
 static void the_jobs_of_one_platform_cost_one_question(void **state)
 {
-    enum { MANY = 40, SLOW_MS = 100 };
+    enum { MANY = 40, SLOW_MS = 500 };
     struct stay *here = *state;
     struct sw_list_options all = { .size = sizeof all, .limit = MANY };
     int64_t begun;
@@ -172,7 +172,7 @@ static void the_jobs_of_one_platform_cost_one_question(void **state)
 
     for (int i = 0; i < MANY; i++)
         launch(here, SLEEPS, 60000);
-    connect_with(here, "slow 100ms");
+    connect_with(here, "slow 500ms");
     begun = sw_monotonic_ms();
     text = sw_list(here->session, &all, NULL);
     assert_non_null(text);

@@ -25,6 +25,8 @@
 enum {
     STREAMS_MOST = 16,
     AT_ONCE = 4 * 1024 * 1024,       /* bytes that one read may add */
+    IN_PASSING_MS = 2000,            /* how long a look at many jobs may stay with one log */
+    ONE_LOOK_MS = 500,               /* it reads in pieces, and asks the engine once */
     INCOMING_MOST = 256 * 1024,
     A_MOMENT_MS = 5,
     TAIL_BYTES = 65536,
@@ -41,6 +43,10 @@ struct stream {
     struct sw_buf incoming;          /* not cut into messages yet */
     int64_t next;                    /* number of the message that comes next */
     bool caught_up, follows, over;
+    int64_t until_ms;                /* when a look in passing has enough; 0: not before the end */
+    int64_t known;                   /* messages in the spool when the engine was asked */
+    int64_t looked_ms;               /* when the last one was */
+    int64_t since_s, first_s;        /* of a tail: older messages are known; -1: none came yet */
     struct sw_error failure;         /* of the connection that followed */
     int64_t used_ms;
 };
@@ -107,6 +113,13 @@ static int write_incoming(struct stream *stream)
     return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || cut ? -1 : 0;
 }
 
+/* Each look in passing must get further than the one before, or it would never arrive. */
+static bool has_enough(const struct stream *stream)
+{
+    return stream->until_ms && sw_monotonic_ms() > stream->until_ms &&
+           stream->spool.note.messages > stream->known;
+}
+
 static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes,
                       size_t length)
 {
@@ -114,25 +127,41 @@ static int take_bytes(void *context, const struct sw_http_reply *so_far, const c
 
     (void)so_far;
     sw_buf_add_bytes(&stream->incoming, bytes, length);
-    return stream->incoming.length < INCOMING_MOST ? 0 : write_incoming(stream);
+    if (stream->incoming.length < INCOMING_MOST)
+        return 0;
+    return write_incoming(stream) < 0 || has_enough(stream);
+}
+
+/* Where to go on: the number and the time of the message that is to come first. */
+static int resume(struct stream *stream, docker_message_fn *take, struct sw_error *err)
+{
+    docker_frames_done(&stream->frames);
+    sw_buf_clear(&stream->incoming);
+    stream->failure = (struct sw_error){ 0 };
+    stream->frames = (struct docker_frames){ .take = take, .context = stream, .stamped = true };
+    if (docker_spool_lock(&stream->spool, err) < 0)
+        return -1;
+    stream->known = stream->spool.note.messages;
+    stream->next = docker_spool_resume(&stream->spool, &stream->since_s);
+    return docker_spool_unlock(&stream->spool, err);
 }
 
 static char *logs_path(struct stream *stream, bool follow, struct sw_error *err)
 {
     sw_autofree char *before = docker_path("/containers/", stream->name, "/logs");
-    int64_t since = 0;
 
-    docker_frames_done(&stream->frames);
-    sw_buf_clear(&stream->incoming);
-    stream->frames = (struct docker_frames){ .take = take_message, .context = stream,
-                                             .stamped = true };
-    if (docker_spool_lock(&stream->spool, err) < 0)
-        return NULL;
-    stream->next = docker_spool_resume(&stream->spool, &since);
-    if (docker_spool_unlock(&stream->spool, err) < 0)
+    if (resume(stream, take_message, err) < 0)
         return NULL;
     return sw_format("%s?stdout=1&stderr=1&timestamps=1&follow=%d&since=%lld", before, follow,
-                     (long long)since);
+                     (long long)stream->since_s);
+}
+
+static int fetch(struct stream *stream, const char *path, struct sw_error *err)
+{
+    struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = stream,
+                                .stall_ms = stream->until_ms ? IN_PASSING_MS : 0 };
+
+    return docker_ask(stream->api, &call, NULL, err) == 0 && write_incoming(stream) == 0 ? 0 : -1;
 }
 
 static int fetch_all(struct stream *stream, struct sw_error *err)
@@ -140,12 +169,9 @@ static int fetch_all(struct stream *stream, struct sw_error *err)
     sw_autofree char *path = logs_path(stream, false, err);
     struct sw_error why = { 0 };
 
-    stream->failure = (struct sw_error){ 0 };
     if (!path)
         return -1;
-    if (docker_ask(stream->api, &(struct docker_call){ .path = path, .sink = take_bytes,
-                                                       .sink_context = stream }, NULL, &why) == 0 &&
-        write_incoming(stream) == 0)
+    if (fetch(stream, path, &why) == 0)
         return 0;
     if (strstr(why.message, "does not support reading"))
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
@@ -153,6 +179,50 @@ static int fetch_all(struct stream *stream, struct sw_error *err)
     if (err)
         *err = stream->failure.code ? stream->failure : why;
     return -1;
+}
+
+/* A message of a tail. The first one tells whether the tail reaches back to what is known; a stream
+ * may be noted some seconds later than its time. */
+static int take_of_tail(void *context, const struct docker_message *message)
+{
+    struct stream *stream = context;
+    int64_t at_s = message->at_ns / 1000000000;
+
+    if (stream->first_s < 0)
+        stream->first_s = at_s;
+    if (stream->first_s >= stream->since_s - SPOOL_OVERLAP_S)
+        return -1;
+    return at_s < stream->since_s ? 0 : take_message(stream, message);
+}
+
+/* To give what came since a time, an engine reads the whole log. Its end is cheap, and enough for
+ * whoever looked not long ago. False: it is not, or the engine would not say. */
+static bool fetch_tail(struct stream *stream)
+{
+    sw_autofree char *path = docker_path("/containers/", stream->name,
+                                         "/logs?stdout=1&stderr=1&timestamps=1&tail=200");
+
+    stream->first_s = -1;
+    return resume(stream, take_of_tail, NULL) == 0 && stream->since_s > 0 &&
+           fetch(stream, path, NULL) == 0;
+}
+
+/* What can be had at once. That there is more, or that the engine takes its time, is no failure. */
+static int catch_up_in_passing(struct stream *stream, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    stream->until_ms = sw_monotonic_ms() + IN_PASSING_MS;
+    stream->caught_up = fetch_tail(stream) || fetch_all(stream, &why) == 0;
+    stream->until_ms = 0;
+    stream->looked_ms = sw_monotonic_ms();
+    if (!stream->caught_up && why.code != SW_E_INTERRUPTED && why.code != SW_E_TIMEOUT &&
+        why.code != SW_E_NOT_FOUND) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    return 0;
 }
 
 static void mark_done(struct stream *stream)
@@ -236,7 +306,7 @@ static int64_t size_now(const struct stream *stream)
 
 /* Silence may mean that there is nothing, or that it is on its way. While the container runs that is
  * the same to the reader; when it is over, "nothing more" must be true: the rest is fetched. */
-static int follow_on(struct stream *stream, struct sw_error *err)
+static int follow_on(struct stream *stream, bool in_passing, struct sw_error *err)
 {
     int64_t begun = size_now(stream), before, now = begun;
 
@@ -248,7 +318,7 @@ static int follow_on(struct stream *stream, struct sw_error *err)
         write_incoming(stream);
         now = size_now(stream);
     } while (stream->follows && now > before && now - begun < AT_ONCE);
-    if (now > begun)
+    if (now > begun || in_passing)
         return 0;
     return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
 }
@@ -310,18 +380,19 @@ static int read_note(struct stream *stream, struct sw_error *err)
 }
 
 /* After it the spool has more than `offset` bytes, or there are no more for now. */
-static int extend(struct sw_link *link, struct stream *stream, int64_t offset, struct sw_error *err)
+static int extend(struct stream *stream, bool in_passing, int64_t offset, struct sw_error *err)
 {
-    (void)link;
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
         return 0;
+    if (in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
+        return 0;
     if (!stream->caught_up)
-        return catch_up(stream, err);
+        return in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, err);
     if (stream->over)
         return 0;
-    return follow_on(stream, err);
+    return follow_on(stream, in_passing, err);
 }
 
 /* ---- the platform's functions ---------------------------------------------------------------- */
@@ -345,7 +416,7 @@ ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int r
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, offset, err) == 0)
+    if (stream && extend(stream, job->in_passing, offset, err) == 0)
         n = read_spool(stream, offset, bytes, size, err);
     pthread_mutex_unlock(&link->streams->lock);
     return n;
@@ -360,7 +431,8 @@ int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int repli
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    if (stream && extend(stream, job->in_passing, INT64_MAX, err) == 0 &&
+        read_note(stream, err) == 0) {
         *size = stream->spool.note.bytes;
         result = 0;
     }
@@ -417,7 +489,8 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    if (stream && extend(stream, job->in_passing, INT64_MAX, err) == 0 &&
+        read_note(stream, err) == 0) {
         sw_log_index_search(stream->spool.index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &before,
                             &has_before, &found, &has_found);
         *offset = has_found ? found.offset : stream->spool.note.bytes;

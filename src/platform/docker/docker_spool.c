@@ -14,8 +14,6 @@
 #include "base/file.h"
 #include "core/log_index.h"
 
-enum { OVERLAP_S = 3 };
-
 static const char magic[8] = "swlog01";
 
 static uint64_t check_of(const struct docker_spool_note *note)
@@ -189,9 +187,9 @@ int64_t docker_spool_resume(const struct docker_spool *spool, int64_t *since_s)
     int64_t again = 0;
 
     *since_s = 0;
-    if (note->unsorted || note->last_s <= OVERLAP_S)
+    if (note->unsorted || note->last_s <= SPOOL_OVERLAP_S)
         return 0;
-    *since_s = note->last_s - OVERLAP_S;
+    *since_s = note->last_s - SPOOL_OVERLAP_S;
     for (int64_t s = *since_s; s <= note->last_s; s++)
         again += note->recent[s % SPOOL_SECONDS];
     return note->messages - again;

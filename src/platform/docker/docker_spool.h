@@ -11,7 +11,10 @@
 
 #include "platform/docker/docker_job.h"
 
-enum { SPOOL_SECONDS = 8 };
+enum {
+    SPOOL_SECONDS = 8,
+    SPOOL_OVERLAP_S = 3,             /* how much later than its time a message may be noted */
+};
 
 struct docker_spool_note {           /* the file R.state, whole */
     char magic[8];

@@ -10,7 +10,7 @@ MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
 .PHONY: help configure build demo check test bench bench-storage bench-slurm fuzz static dist install deb
-.PHONY: portable clean setup
+.PHONY: clean setup
 .DEFAULT_GOAL = build
 
 help:            ## show this list
@@ -69,9 +69,6 @@ install: build   ## install under PREFIX (default /usr/local), below DESTDIR if 
 
 deb: setup       ## build dist/slipway_VERSION_ARCH.deb
 	@scripts/make-deb
-
-portable: setup  ## build dist/portable/, programs that run when copied to another Linux machine
-	@scripts/portable-build
 
 clean:           ## remove everything that was built
 	rm -rf build build-* dist .cache

@@ -53,32 +53,36 @@ static int open_here(const char *path, int flags, struct sw_error *err)
 /* ---- the lock ---------------------------------------------------------------------------------- */
 
 /* Locked, and still the file of that name: another copy may have renamed it just now. */
-static bool is_ours(int fd, const char *path)
+static bool is_ours(struct partial *partial)
 {
     struct stat opened, named;
 
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &opened) == 0 &&
-           stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+    if (flock(partial->fd, LOCK_EX | LOCK_NB) < 0 || fstat(partial->fd, &opened) < 0)
+        return false;
+    partial->empty = opened.st_size == 0;
+    return stat(partial->part, &named) == 0 && opened.st_ino == named.st_ino &&
            opened.st_dev == named.st_dev;
 }
 
 static int open_part(struct partial *partial, struct sw_error *err)
 {
-    sw_autofree char *own = sw_format("-%d-%p", (int)getpid(), (void *)partial);
+    sw_autofree char *own = NULL;
 
     partial->part = hidden(partial->path, ".part");
     partial->state = hidden(partial->path, ".state");
     partial->fd = open_here(partial->part, O_RDWR | O_CREAT | O_NOFOLLOW, err);
-    if (partial->fd >= 0 && is_ours(partial->fd, partial->part))
+    if (partial->fd >= 0 && is_ours(partial))
         return 0;
     if (partial->fd >= 0)
         close(partial->fd);
     free(partial->part);
     free(sw_take(partial->state));
+    own = sw_format("-%d-%p", (int)getpid(), (void *)partial);
     partial->part = hidden(partial->path, own);
     partial->fd = open_here(partial->part, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, err);
     if (partial->fd < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", partial->path);
+    partial->empty = true;
     return 0;
 }
 
@@ -245,7 +249,7 @@ int partial_write(const char *path, const void *bytes, size_t length, int64_t mt
     whole.path = sw_strdup(path);
     whole.unit_count = 1;
     if (open_part(&whole, err) == 0) {
-        if (ftruncate(whole.fd, 0) < 0 || sw_write_all(whole.fd, bytes, length) < 0)
+        if ((!whole.empty && ftruncate(whole.fd, 0) < 0) || sw_write_all(whole.fd, bytes, length) < 0)
             sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
         else
             result = partial_land(&whole, mtime_ms, flush, err);

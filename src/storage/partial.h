@@ -16,6 +16,7 @@ struct partial {
     char *path;              /* the final one */
     char *part, *state;      /* the hidden ones; state NULL: nobody can go on from it */
     int fd;                  /* -1: not open */
+    bool empty;              /* as opened: nothing of an earlier copy is in it */
     int64_t size, unit;      /* -1: the size is not known, one unit */
     size_t unit_count;
     unsigned char *have;     /* one bit per unit */

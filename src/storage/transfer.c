@@ -44,6 +44,36 @@ void item_drop_etags(struct item *item)
     free(sw_take(item->crcs));
 }
 
+struct spare {
+    struct spare *next;
+    char room[SMALL_MAX];
+};
+
+void item_lend_buffer(struct item *item)
+{
+    struct spare *spare = item->copy->spares;
+
+    if (spare)
+        item->copy->spares = spare->next;
+    else
+        spare = sw_alloc(sizeof *spare);
+    item->buffer = spare->room;
+    item->lent = true;
+}
+
+void item_drop_buffer(struct item *item)
+{
+    if (item->lent) {
+        struct spare *spare = (struct spare *)(item->buffer - offsetof(struct spare, room));
+
+        spare->next = item->copy->spares;
+        item->copy->spares = spare;
+        item->buffer = NULL;
+        item->lent = false;
+    }
+    free(sw_take(item->buffer));
+}
+
 void item_free(struct item *item)
 {
     *item->link = item->after;
@@ -57,7 +87,7 @@ void item_free(struct item *item)
     item_drop_etags(item);
     upload_record_close(&item->record);
     free(item->upload);
-    free(item->buffer);
+    item_drop_buffer(item);
     free(item->path);
     free(item->from_key);
     free(item->key);
@@ -468,6 +498,12 @@ static void copy_done(struct copy *copy)
         item_free(copy->all);
     if (copy->spool)
         sw_remove_tree(copy->spool, NULL);
+    while (copy->spares) {
+        struct spare *spare = copy->spares;
+
+        copy->spares = spare->next;
+        free(spare);
+    }
     free(copy->spool);
     free(copy->name);
     free(copy->there);

@@ -98,7 +98,7 @@ static void land_large(struct pool_job *job)
 static void get_restart(struct item *item, const struct sw_error *why)
 {
     partial_done(&item->partial, false);
-    free(sw_take(item->buffer));
+    item_drop_buffer(item);
     item_count(item, -item->counted);
     if (++item->restarts > RESTARTS_MOST) {
         item_fail(item, why);
@@ -266,7 +266,7 @@ static void get_small(struct item *item)
     struct copy *copy = item->copy;
     struct errand *errand = errand_new(copy, SW_OP_GET, copy->from.root, item->from_key, item);
 
-    item->buffer = sw_alloc((size_t)item->object.size + 1);
+    item_lend_buffer(item);
     errand->op.if_match = item->object.etag;
     errand->op.location = item->object.location;
     errand->sink = sink_small;

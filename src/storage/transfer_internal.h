@@ -126,6 +126,7 @@ struct item {
     int64_t counted, announced;              /* bytes reported as moved, and as to be moved */
 
     char *buffer;                            /* small: its content; by the job when read */
+    bool lent;                               /* it is one of the copy's */
     struct partial partial;                  /* get: where it arrives; by the job when opened */
     int fd;                                  /* put: what is sent; by the job when opened */
     int64_t put_mtime_ns;                    /* put: as opened, to notice a change */
@@ -141,9 +142,14 @@ struct item {
     char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
 
+/* Room for a small object that arrives: handed on from item to item, since some allocators ask the
+ * kernel for each. */
+void item_lend_buffer(struct item *item);
+
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
 void item_drop_etags(struct item *item);
+void item_drop_buffer(struct item *item);
 void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
               void (*done)(struct pool_job *));
 struct item *item_of_job(struct pool_job *job);
@@ -182,6 +188,7 @@ struct copy {
     struct item *all;                        /* every item there is */
     size_t items;                            /* not over yet */
     struct errand *errands;                  /* every errand there is */
+    struct spare *spares;                    /* buffers for small objects that nobody uses now */
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */

@@ -167,7 +167,7 @@ static void put_release(struct item *item)
 {
     if (item->fd >= 0)
         close(sw_take_fd(item->fd));
-    free(sw_take(item->buffer));
+    item_drop_buffer(item);
 }
 
 void put_restart(struct item *item)

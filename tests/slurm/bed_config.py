@@ -183,6 +183,20 @@ LogFile={LOG}/slurmdbd
 PidFile={ROOT}/pid/slurmdbd
 """, 0o600, "slurm")
         self.write_plugins()
+        if self.options.oci:
+            self.write_oci()
+
+    def write_oci(self):
+        # Slurm 22.05 knows no %U; the bundle brings the user namespace, and there is no cgroup to write to.
+        runc = f"runc --rootless=true --root={ROOT}/oci/%u"
+        name = "%n.%u.%j.%s.%t"
+        folder(ROOT + "/oci", 0o1777)
+        write("/etc/slurm/oci.conf", f'''\
+RunTimeRun="{runc} run -b %b {name}"
+RunTimeQuery="{runc} state {name}"
+RunTimeKill="{runc} kill -a {name}"
+RunTimeDelete="{runc} delete --force {name}"
+''')
 
     def write_plugins(self):
         lines = ""

@@ -146,6 +146,7 @@ static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *
     slurm_set(&script, "partition", partition);
     slurm_set(&script, "account", sw_json_str(options, "account"));
     slurm_set(&script, "image", wants_container(plan) ? "1" : "0");
+    slurm_set(&script, "bundle", plan && slurm_in_bundle(plan) ? plan->image : NULL);
     slurm_text_add(&script, SLURM_TEXT_CHECKS);
     add_registry(&script, plan, &wish);
     if (ask_host(link, host, sw_buf_text(&script), &reply, err) < 0)

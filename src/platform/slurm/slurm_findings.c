@@ -29,6 +29,8 @@ static const struct meaning {
       "name one of yours with slurm.account or SLURM_ACCOUNT, or ask the administrators for one" },
     { "pyxis", "pyxis", NULL,
       "ask the administrators for Pyxis, or use `container: none` (or `oci`) in the slurm block" },
+    { "oci", "OCI bundle", NULL,
+      "name a bundle on the shared file system; --container needs Slurm 21.08 and an oci.conf of the site" },
     { "base", "base folder", NULL,
       "choose a folder that you may write to with slurm.base_dir or SLURM_BASE_RESULTS_DIR" },
     { "node", "shared folder", "no compute node was free to look at it",

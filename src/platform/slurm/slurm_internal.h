@@ -118,6 +118,10 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err);
 /* Before the step: the image is there, the mounts are known. */
 int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* Does it run in an OCI bundle of the user's, which Slurm itself enters? */
+bool slurm_in_bundle(const struct sw_plan *plan);
+/* Variables of the batch script that a step sees in its container. Owned. */
+char *slurm_container_names(const struct slurm_job *job);
 /* For the login node, before the submit: sources of mounts are made sure of. */
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);

@@ -193,6 +193,14 @@ static const char limit_text[] =
     "done <<ROWS\n$rows\nROWS\n"
     "[ -n \"$fits\" ] || [ -z \"$over\" ] || fail \"limit|$over\"\n";
 
+/* Slurm cannot mount anything into an OCI bundle: it has to bring our folder itself. */
+static const char bundle_text[] =
+    "[ -r \"$bundle/config.json\" ] || fail \"missing|$bundle/config.json\"\n"
+    "grep -o '\"destination\"[[:space:]]*:[[:space:]]*\"[^\"]*\"' \"$bundle/config.json\" |\n"
+    "    { while IFS='\"' read -r _ _ _ where _; do\n"
+    "        case $base/ in \"${where%/}\"/*) exit 0 ;; esac\n"
+    "    done; exit 1; } || fail \"bundle|$bundle/config.json has no mount for $base\"\n";
+
 static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with_limit)
 {
     size_t i;
@@ -200,6 +208,10 @@ static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with
 
     if (!sw_json_bool(plan->options, "check", true))
         return;
+    if (slurm_in_bundle(plan)) {
+        slurm_set(out, "bundle", plan->image);
+        sw_buf_add(out, bundle_text);
+    }
     sw_buf_add(out, "missing=\n");
     json_array_foreach(plan->inputs, i, entry) {
         const char *from = sw_json_str(entry, "from");
@@ -370,6 +382,9 @@ static const struct refusal {
       "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
+    { "bundle", SW_E_SPEC, "the job's OCI bundle: ",
+      "add a mount of type bind with that folder as source and destination; without it the job cannot "
+      "see its own files" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },

@@ -62,9 +62,11 @@ static json_t *paths_of(const json_t *entries, const char *key)
     return all;
 }
 
-static bool in_container(const struct sw_plan *plan)
+/* The files of an OCI bundle are no job's own: all that use it see the same. */
+static bool has_own_root(const struct sw_plan *plan)
 {
-    return plan->image && !sw_text_same(sw_json_str(plan->options, "container"), "none");
+    return plan->image && !slurm_in_bundle(plan) &&
+           !sw_text_same(sw_json_str(plan->options, "container"), "none");
 }
 
 static json_t *mapped_paths(const struct sw_paths *paths, json_t *entries)
@@ -132,7 +134,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
         json_decref(letter->code);
         letter->code = sw_json_object(SW_STR("archive", job->names->code));
     }
-    if (!in_container(job->plan))
+    if (!has_own_root(job->plan))
         use_own_folders(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
@@ -148,6 +150,18 @@ static const char rank_text[] =
     "[ \"$slipway_rank\" != 0 ] || slipway_name=main\n"
     "exec >>\"$slipway_logs/$slipway_name${slipway_task:+.$slipway_task}.out\" 2>&1\n"
     "slipway_report=$slipway_own/rank-$slipway_rank.json\n";
+
+/* In an OCI bundle Slurm's words about the task are those of the batch script: the rank is our first
+ * word (slurm_render.c), and the node follows from it. */
+static const char bundle_text[] =
+    "SLURM_NODEID=$1 SLURM_PROCID=$1 slipway_rank=$1\n"
+    "IFS=,\n"
+    "set -- $WORKER_ADDRS\n"
+    "unset IFS\n"
+    "shift \"$slipway_rank\"\n"
+    "SLURMD_NODENAME=$1\n"
+    "PATH=${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}\n"
+    "export SLURM_NODEID SLURM_PROCID SLURMD_NODENAME PATH\n";
 
 /* With `launcher: mpi` every task is a process of the user's, and needs what Slurm says. */
 static const char alone_text[] =
@@ -215,8 +229,9 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_runner", job->runner);
     slurm_set(out, "slipway_letter", job->names->letter);
     slurm_set(out, "slipway_secrets", job->names->secrets);
-    sw_buf_add(out, job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
-                                                           : "slipway_rank=$SLURM_NODEID\n");
+    sw_buf_add(out, slurm_in_bundle(job->plan)              ? bundle_text
+                    : job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
+                                                             : "slipway_rank=$SLURM_NODEID\n");
     sw_buf_add(out, rank_text);
     sw_buf_add(out, "TAO_RESULTS_ROOT=");
     sw_buf_add_quoted(out, root);

@@ -72,6 +72,8 @@ static void batch_scripts_are_as_they_were_reviewed(void **state)
         { "cosmos", "{\"nodes\":3,\"gpus\":8}",
           "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":1,\"rollout_nodes\":2,"
           "\"controller_port\":8082}}" },
+        { "oci", "{\"nodes\":2,\"image\":\"/lustre/bundles/box\"}",
+          "{" DEFAULTS ",\"container\":\"oci\",\"container_env\":[\"NCCL_SOCKET_IFNAME\"]}" },
     };
 
     (void)state;

@@ -9,9 +9,9 @@ import subprocess
 
 from bed_config import REGISTRY, UID, folder, run, write
 
-PROGRAMS = ["bash", "sh", "cat", "chmod", "cut", "date", "dd", "env", "false", "grep", "head", "hostname", "id",
+PROGRAMS = ["bash", "sh", "cat", "chmod", "cp", "cut", "date", "dd", "env", "false", "grep", "head", "hostname", "id",
             "kill", "ln", "ls", "mkdir", "mv", "nproc", "printenv", "printf", "pwd", "readlink", "rm", "sed", "seq",
-            "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc", "whoami"]
+            "setsid", "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc", "whoami"]
 
 
 def libraries(program):

@@ -73,31 +73,10 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- the batch script --------------------------------------------------------------------------- */
 
-static struct slurm_cache cache_of(const struct slurm_job *job)
-{
-    const json_t *options = job->plan->options;
-    const char *folder = sw_json_str(options, "sqsh_cache_dir");
-    const char *latest = sw_json_str(options, "sqsh_latest");
-    int limit_s = (int)sw_json_int(options, "conversion_timeout_minutes", 30) * 60;
-
-    return (struct slurm_cache){
-        .folder = folder ? folder : job->names->base,
-        .sqsh = !sw_json_bool(options, "use_sqsh", true)     ? SLURM_SQSH_OFF
-              : sw_json_bool(options, "require_sqsh", false) ? SLURM_SQSH_REQUIRED
-                                                             : SLURM_SQSH_AUTO,
-        .latest = sw_text_same(latest, "digest") ? SLURM_LATEST_DIGEST
-                : sw_text_same(latest, "refresh") ||
-                  sw_json_bool(options, "force_reconvert_latest", false) ? SLURM_LATEST_REFRESH
-                                                                         : SLURM_LATEST_REUSE,
-        .submitted = job->names->sbatch, .temp = sw_json_str(options, "enroot_temp_path"),
-        .limit_s = limit_s, .patience = { .wait_s = limit_s + 600 },
-    };
-}
-
 int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(wanted) struct wanted wanted = { 0 };
-    const struct slurm_cache cache = cache_of(job);
+    const struct slurm_cache cache = slurm_cache_of(job);
 
     if (wanted_of(job->plan, &wanted, err) < 0)
         return -1;

@@ -9,6 +9,7 @@
  *     slurm_render.c    plan -> batch script                                          (pure)
  *     slurm_task.c      plan -> what each task runs: entrypoint and letter            (pure)
  *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
+ *     slurm_convert.c   its image converted by a job of its own                       (pure)
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
@@ -126,6 +127,17 @@ char *slurm_container_names(const struct slurm_job *job);
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+
+/* ---- slurm_convert.c: the image made ready ------------------------------------------------------ */
+
+struct slurm_cache;
+struct slurm_cache slurm_cache_of(const struct slurm_job *job);
+/* Does a job of its own convert the image, so that no GPUs wait for it? */
+bool slurm_converts_elsewhere(const struct sw_plan *plan);
+int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* For the submit, behind put(): starts `$state/image.sbatch` unless the image or such a job is there, and
+ * adds it to `after`. */
+int slurm_convert_submit(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 

@@ -113,6 +113,14 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     text = sw_json_dump_pretty(document);
     all = json_pack("[o, o, o]", shown(names.sbatch, sw_buf_text(&batch)),
                     shown(names.entrypoint, sw_buf_text(&entrypoint)), shown(names.letter, text));
+    if (slurm_converts_elsewhere(plan)) {
+        sw_auto(sw_buf) struct sw_buf conversion = SW_BUF_INIT;
+
+        if (slurm_convert_batch(&conversion, &job, err) < 0)
+            return NULL;
+        json_array_append_new(all, shown("the job that converts the image, unless it is in the cache",
+                                         sw_buf_text(&conversion)));
+    }
     if (json_array_size(plan->mounts) > 0)
         json_array_append_new(all, shown("mounts", sw_buf_text(&mounts)));
     return sw_take(all);

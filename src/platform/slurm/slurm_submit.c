@@ -149,13 +149,15 @@ static const char find_text[] =
     "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
     "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
-static const char send_text[] =
+static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
-    "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
+    "    sbatch --parsable --export=ALL ${after:+--dependency=\"$after\"} \"$@\" \"$sbatch\" 2>&1; }\n";
+
+static const char send_text[] =
     "said=$(put) || case $said in\n"
     "*nvalid\\ account* | *ccount*required*)\n"
     "    [ -z \"$account\" ] || refuse \"refused|$said\"\n"
@@ -254,6 +256,17 @@ static int take_ca(struct sw_payload *letter, const struct slurm_names *names, s
     return 0;
 }
 
+static int add_conversion(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+    sw_autofree char *path = sw_format("%s/image.sbatch", job->names->state);
+
+    if (slurm_convert_batch(&batch, job, err) < 0)
+        return -1;
+    add_file(out, path, sw_buf_text(&batch));
+    return 0;
+}
+
 static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = slurm_letter(job, err);
@@ -277,7 +290,7 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
         add_file(out, job->names->ca, sw_buf_text(&ca));
     add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
     add_file(out, job->names->sbatch, sw_buf_text(&batch));
-    return 0;
+    return slurm_converts_elsewhere(job->plan) ? add_conversion(out, job, err) : 0;
 }
 
 static void add_meta(struct sw_buf *out, const struct slurm_job *job)
@@ -353,7 +366,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "runner", job->runner);
     slurm_set(out, "partition", partition);
     slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
-    sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\n",
+    sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\nafter=\n",
                 (long long)job->shape->limit_minutes, (long long)(sw_now_ms() / 1000),
                 (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, begin_text);
@@ -367,6 +380,9 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
+    sw_buf_add(out, put_text);
+    if (slurm_converts_elsewhere(job->plan) && slurm_convert_submit(out, job, err) < 0)
+        return -1;
     sw_buf_add(out, send_text);
     return 0;
 }
@@ -382,6 +398,8 @@ static const struct refusal {
       "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
+    { "convert", SW_E_REFUSED, "Slurm refused the job that converts the image: ",
+      "see the message; slurm.conversion_partition names its partition" },
     { "bundle", SW_E_SPEC, "the job's OCI bundle: ",
       "add a mount of type bind with that folder as source and destination; without it the job cannot "
       "see its own files" },

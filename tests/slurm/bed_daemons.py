@@ -94,7 +94,9 @@ def start_controller():
 
 
 def start_node(name):
-    start(name, ["slurmd", "-N", name])
+    with open(STATE, encoding="utf-8") as file:
+        kind = json.load(file)["machines"].get(name)
+    start(name, ["env", *([f"SLURM_ARCH={kind}"] if kind else []), "slurmd", "-N", name])
 
 
 def start_login(name):

@@ -20,7 +20,7 @@
                       "WORKER_ADDRS,SLIPWAY_JOB_ID,SLIPWAY_ATTEMPT"
 /* Into an OCI bundle Slurm brings what srun exports, instead of the bundle's own values: no more than
  * these, so that PATH and HOME stay the image's. */
-#define BUNDLE_VARIABLES "slipway_own,slipway_logs,slipway_task,CUDA_VISIBLE_DEVICES"
+#define BUNDLE_VARIABLES "slipway_runner,slipway_own,slipway_logs,slipway_task,CUDA_VISIBLE_DEVICES"
 
 struct wanted {
     struct slurm_image image;
@@ -180,7 +180,7 @@ int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         .err = "$slipway_logs/main${slipway_task:+.$slipway_task}.err",
         .canceled = "$slipway_state/canceled",
         .script = job->names->sbatch, .name = job->names->job_name,
-        .comment = job->names->comment, .runner = job->runner, .exclude = exclude,
+        .comment = job->names->comment, .exclude = exclude,
         .retry = job->plan->retry, .checkpoint = job->plan->checkpoint,
         .first = job->attempt, .gpus = job->shape->gpus,
     };

@@ -12,6 +12,7 @@
  *     slurm_convert.c   its image converted by a job of its own                       (pure)
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
+ *     slurm_runner.c    the runner for each kind of machine
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
@@ -40,6 +41,7 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_NODES_MOST = 4096,
     SLURM_MASTER_PORT = 29500,
+    SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
 /* ---- slurm_options.c ------------------------------------------------------------------------- */
@@ -105,7 +107,7 @@ struct slurm_job {                 /* what a render needs; all borrowed */
     const struct slurm_names *names;
     const struct slurm_shape *shape;
     int attempt;
-    const char *runner;            /* path of the runner on the cluster */
+    const char *runner[SLURM_MACHINES];    /* its path on the cluster, by kind; NULL: we have none */
 };
 int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
@@ -127,6 +129,22 @@ char *slurm_container_names(const struct slurm_job *job);
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+
+/* ---- slurm_runner.c: the runner for each kind of machine ---------------------------------------- */
+
+struct slurm_runner {
+    const void *bytes;             /* NULL: we have none of this kind; borrowed */
+    size_t size;
+    char *path;                    /* on the cluster; owned */
+};
+/* All that we have, or the one that the option names. -1: none. */
+int slurm_runners_load(struct slurm_runner runners[SLURM_MACHINES], struct sw_link *link,
+                       const struct sw_plan *plan, const char *base, struct sw_error *err);
+/* For the submit: ends with "need|KIND..." when the cluster lacks the runner for its machines. */
+void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job);
+unsigned slurm_runners_needed(const char *answer);            /* bits by kind; 0: none */
+/* For the batch script: sets and exports slipway_runner, or ends the job. */
+void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_convert.c: the image made ready ------------------------------------------------------ */
 
@@ -210,8 +228,8 @@ struct sw_link {
     char *state_dir;
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
-    const void *runner;            /* the one that runner_name is about; borrowed */
-    char runner_name[SLURM_RUNNER_ROOM];
+    const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
+    char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -103,7 +103,7 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
         return NULL;
     slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, 1);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
-                              .runner = "slipway-runner" };
+                              .runner = { "slipway-runner", "slipway-runner" } };
     letter = slurm_letter(&job, err);
     if (!letter || slurm_batch(&batch, &job, err) < 0 ||
         slurm_mounts_shown(&mounts, &job, err) < 0)

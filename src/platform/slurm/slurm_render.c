@@ -394,6 +394,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
         return -1;
     sw_buf_add(out, last_word_text);
     sw_buf_add(out, handed_text);
+    slurm_runner_choose(out, job);
     add_rendezvous(out, job);
     add_setup(out, job->plan->options);
     if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)

@@ -226,7 +226,6 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
 
     sw_buf_addf(out, "#!/bin/sh\n# Job %s: what each task runs. Made by slipway.\n",
                 job->plan->job_id);
-    slurm_set(out, "slipway_runner", job->runner);
     slurm_set(out, "slipway_letter", job->names->letter);
     slurm_set(out, "slipway_secrets", job->names->secrets);
     sw_buf_add(out, slurm_in_bundle(job->plan)              ? bundle_text

@@ -41,7 +41,7 @@ static int render(const char *more, const char *options, struct sw_buf *batch, s
         return -1;
     slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
-                              .runner = "/lustre/ann/runner/slipway-runner-x86_64-0123" };
+                              .runner = { "/lustre/ann/runner/slipway-runner-x86_64-0123" } };
     if (slurm_batch(batch, &job, err) < 0)
         return -1;
     slurm_entrypoint(task, &job);

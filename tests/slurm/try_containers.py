@@ -163,6 +163,36 @@ def a_login_is_brought_to_the_cluster_when_asked(client):
     assert found == "", found                            # nowhere but in that file
 
 
+def a_login_of_any_registry_is_brought_but_only_to_its_own(client):
+    kept = f"{ROOT}/home/ann/.config/enroot/.credentials"
+    for registry in ("one.example", "two.example:5000", "registry-1.docker.io"):
+        control("add-image", registry, "team/key:1")
+    client.environment.update(DOCKER_USERNAME="ann", DOCKER_PASSWORD="canary-docker-4712")
+    done = client.slipway("run", "-d", client.job_file("true", image="one.example/team/key:1",
+                                                       slurm={"registry_login": True}), check=False)
+    assert done.returncode != 0 and "DOCKER_REGISTRY=one.example" in done.stderr, done.stderr
+    client.as_user("sh", "-c", f"umask 077; mkdir -p {os.path.dirname(kept)}; echo '# mine' >> {kept}")
+    for image, registry, machine in (("one.example/team/key:1", "one.example", "one.example"),
+                                     ("two.example:5000/team/key:1", "two.example:5000", "two.example"),
+                                     ("team/key:1", "", "registry-1.docker.io")):
+        client.environment["DOCKER_REGISTRY"] = registry
+        job = client.submit("cat /etc/image", image=image, slurm={"registry_login": True})
+        client.wait(job)
+        assert "team/key:1" in client.log(job), client.log(job)
+        with open(kept, encoding="utf-8") as file:
+            lines = file.read()
+        assert f"machine {machine} login ann password canary-docker-4712\n" in lines and "# mine\n" in lines
+        assert "canary-docker" not in done.stderr + client.log(job)
+    assert os.stat(kept).st_mode & 0o777 == 0o600
+    assert os.listdir(os.path.dirname(kept)) == [".credentials"], os.listdir(os.path.dirname(kept))
+    said = client.slipway("preflight", client.job_file("true", image="three.example/team/key:1",
+                                                       slurm={"registry_login": True}), "-p", "slurm", check=False)
+    assert "registry_login brings them" in said.stdout + said.stderr, said.stdout + said.stderr
+    found = subprocess.run(["grep", "-rl", "canary-docker-4712", BASE, client.home], stdout=subprocess.PIPE, text=True,
+                           check=False).stdout
+    assert found == "", found
+
+
 def an_image_that_does_not_exist_is_told(client):
     job = client.submit("true", image="nvcr.io/team/nosuch:1", retry={"max": 0}, slurm={"require_sqsh": True})
     client.wait(job)
@@ -239,7 +269,8 @@ CASES = [ten_jobs_that_ask_together_import_once, ten_jobs_wait_for_one_that_conv
          two_conversions_of_one_image_never_run_together, a_conversion_that_fails_is_the_jobs_evidence,
          a_conversion_waits_beside_what_the_job_waits_for_anyway,
          a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
-         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked, an_image_that_does_not_exist_is_told,
+         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked,
+         a_login_of_any_registry_is_brought_but_only_to_its_own, an_image_that_does_not_exist_is_told,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
          the_plan_shows_the_mounts]

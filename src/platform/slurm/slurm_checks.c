@@ -123,6 +123,7 @@ static void add_registry(struct sw_buf *script, const struct sw_plan *plan, stru
     if (!registry)
         return;
     wish->secret_named = names_secret(plan, registry->variable);
+    wish->login_brought = sw_json_bool(plan->options, "registry_login", false);
     sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);
     sw_buf_add(script, "} | sed 's/^/credential /'\n");

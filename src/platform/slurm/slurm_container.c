@@ -61,7 +61,8 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err)
     if (!plan->image && (sw_text_same(how, "pyxis") || sw_text_same(how, "oci")))
         return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image", how);
     if (slurm_in_bundle(plan) && plan->launcher == SW_LAUNCHER_MPI) {
-        sw_fail(err, SW_E_UNSUPPORTED, "Slurm does not tell the processes of an OCI bundle their MPI ranks");
+        sw_fail(err, SW_E_UNSUPPORTED, "Slurm does not tell the processes of an OCI bundle their MPI "
+                "ranks");
         return sw_hint(err, "use an image with Pyxis, or `launcher: torchrun`");
     }
     if (wanted_of(plan, &wanted, err) < 0 || slurm_mounts_check(&wanted.mounts, err) < 0)

@@ -89,10 +89,11 @@ static void add_credential(json_t *rows, const struct slurm_wish *wish, char *li
     if (sw_text_same(verdict, "ok")) {
         slurm_finding(rows, check, true, file, NULL);
     } else if (sw_text_same(verdict, "missing")) {
-        message = sw_format("none in %.300s: public images only", file);
-        fix = sw_format("add the line 'machine %.100s login LOGIN password KEY' to %.300s, and "
-                        "chmod 600 it", host, file);
-        slurm_finding(rows, check, !wish->secret_named, message, fix);
+        message = sw_format("none in %.300s: %s", file, wish->login_brought
+                            ? "registry_login brings them with the job" : "public images only");
+        fix = sw_format("set slurm.registry_login, or add the line 'machine %.100s login LOGIN password "
+                        "KEY' to %.300s and chmod 600 it", host, file);
+        slurm_finding(rows, check, wish->login_brought || !wish->secret_named, message, fix);
     } else if (sw_text_same(verdict, "open")) {
         const char *path = strchr(file, ' ');
 

@@ -113,7 +113,7 @@ const struct sw_option slurm_options[] = {
       .help = "the image's own entry point runs before the command" },
     { "container_env", SW_TEXTS, .help = "variables whose value on the host wins over the image's" },
     { "registry_login", SW_FLAG, .initial = "false",
-      .help = "keep the registry's password (NGC_KEY for nvcr.io) in enroot's .credentials there" },
+      .help = "keep the registry's password (NGC_KEY, DOCKER_PASSWORD) in enroot's .credentials there" },
     { "use_sqsh", SW_FLAG, .initial = "true", .env = "SLURM_USE_SQSH",
       .help = "convert the image once and keep it on the shared file system" },
     { "require_sqsh", SW_FLAG, .initial = "false", .env = "SLURM_REQUIRE_SQSH",

@@ -9,6 +9,7 @@
  *     slurm_render.c    plan -> batch script                                          (pure)
  *     slurm_task.c      plan -> what each task runs: entrypoint and letter            (pure)
  *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
+ *     slurm_cosmos.c    the roles of Cosmos-RL, as variables of its tasks              (pure)
  *     slurm_convert.c   its image converted by a job of its own                       (pure)
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
@@ -129,6 +130,11 @@ char *slurm_container_names(const struct slurm_job *job);
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+
+/* ---- slurm_cosmos.c: nothing for a job without `cosmos` ------------------------------------------ */
+
+void slurm_cosmos_environment(json_t *env, const struct slurm_job *job);
+void slurm_cosmos_roles(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_runner.c: the runner for each kind of machine ---------------------------------------- */
 

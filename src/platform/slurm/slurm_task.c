@@ -39,6 +39,7 @@ json_t *slurm_environment(const struct slurm_job *job)
     if (!json_object_get(env, "HF_HOME"))
         json_object_set_new(env, "HF_HOME",
                             json_sprintf("%s/.cache/huggingface", job->names->base));
+    slurm_cosmos_environment(env, job);
     json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
     json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
     return env;
@@ -169,6 +170,26 @@ static const char alone_text[] =
     "unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \\\n"
     "    RANK LOCAL_RANK GROUP_RANK\n";
 
+/* Another CUDA than the image's first one, where it is installed beside (contract 4.3.6, row 17). */
+static const char cuda_text[] =
+    "CUDA_HOME=$slipway_cuda CUDA_PATH=$slipway_cuda\n"
+    "LD_LIBRARY_PATH=$slipway_cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n"
+    "LIBRARY_PATH=$slipway_cuda/lib64${LIBRARY_PATH:+:$LIBRARY_PATH}\n"
+    "CPATH=$slipway_cuda/include${CPATH:+:$CPATH}\n"
+    "export CUDA_HOME CUDA_PATH LD_LIBRARY_PATH LIBRARY_PATH CPATH\n";
+
+static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_auto(json) json_t *env = slurm_environment(job);
+    const char *version = sw_json_str(env, "CUDA_OVERRIDE_VERSION");
+    sw_autofree char *folder = version ? sw_format("/usr/local/cuda-%s", version) : NULL;
+
+    if (!folder)
+        return;
+    slurm_set(out, "slipway_cuda", folder);
+    sw_buf_add(out, cuda_text);
+}
+
 /* What ran away from the command has our mark in its environment; where Slurm tracks processes by
  * cgroups there is nothing left to find. */
 static const char run_text[] =
@@ -199,27 +220,6 @@ static const char run_text[] =
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "exit \"$slipway_code\"\n";
 
-static void add_cosmos(struct sw_buf *out, const struct slurm_job *job)
-{
-    const json_t *cosmos = json_object_get(job->plan->options, "cosmos");
-    long long policy = sw_json_int(cosmos, "policy_nodes", 1);
-
-    if (!json_is_object(cosmos))
-        return;
-    sw_buf_addf(out,
-        "export COSMOS_POLICY_NODES=%lld COSMOS_ROLLOUT_NODES=%lld\n"
-        "export COSMOS_CONTROLLER_HOST=$MASTER_ADDR COSMOS_CONTROLLER_PORT=%lld\n"
-        "if [ \"$NODE_RANK\" -lt %lld ]; then\n"
-        "    COSMOS_ROLE=policy COSMOS_ROLE_RANK=$NODE_RANK\n"
-        "else\n"
-        "    COSMOS_ROLE=rollout COSMOS_ROLE_RANK=$((NODE_RANK - %lld))\n"
-        "fi\n"
-        "COSMOS_CONTROLLER=$([ \"$NODE_RANK\" = 0 ] && echo 1 || echo 0)\n"
-        "export COSMOS_ROLE COSMOS_ROLE_RANK COSMOS_CONTROLLER\n",
-        policy, (long long)job->shape->nodes - policy,
-        (long long)sw_json_int(cosmos, "controller_port", 8082), policy, policy);
-}
-
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
 {
     sw_autofree char *root = sw_format("%s/results", job->names->base);
@@ -241,6 +241,7 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
                      "export TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n", job->plan->job_id);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
-    add_cosmos(out, job);
+    slurm_cosmos_roles(out, job);
+    add_cuda(out, job);
     sw_buf_add(out, run_text);
 }

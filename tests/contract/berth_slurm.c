@@ -75,6 +75,6 @@ const struct berth berth_slurm = {
     .command_key = "command",
     .lacks = {
         [2] = "the test cluster has no cgroups, and Slurm limits memory with nothing else",
-        [3] = "the cluster is not cut off here: tests/slurm/scenes does that to a running one",
+        [3] = "the cluster is not cut off here: tests/slurm/try_jobs.py does that to a running one",
     },
 };

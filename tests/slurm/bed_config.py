@@ -72,6 +72,7 @@ class Bed:
         self.options = options
         self.accounting = not options.no_accounting
         self.nodes = {f"n{i}": f"127.0.1.{i}" for i in range(1, options.nodes + 1)}
+        self.machines = dict(word.split("=") for word in options.machine)
         self.here = os.path.dirname(os.path.realpath(__file__))
 
     # ---- people and places
@@ -126,7 +127,8 @@ class Bed:
                 "low PriorityTier=1 MaxTime=INFINITE PreemptMode=REQUEUE",
                 "high PriorityTier=10 MaxTime=INFINITE PreemptMode=OFF",
                 "closed State=DOWN"]
-        return "".join(f"PartitionName={row.split(' ', 1)[0]} Nodes=ALL {row.partition(' ')[2]}\n"
+        return "".join(f"PartitionName={row.split(' ', 1)[0]} {'' if 'Nodes=' in row else 'Nodes=ALL '}"
+                       f"{row.partition(' ')[2]}\n"
                        for row in rows + self.options.partition)
 
     def write_slurm(self):
@@ -183,6 +185,20 @@ LogFile={LOG}/slurmdbd
 PidFile={ROOT}/pid/slurmdbd
 """, 0o600, "slurm")
         self.write_plugins()
+        if self.options.oci:
+            self.write_oci()
+
+    def write_oci(self):
+        # Slurm 22.05 knows no %U; the bundle brings the user namespace, and there is no cgroup to write to.
+        runc = f"runc --rootless=true --root={ROOT}/oci/%u"
+        name = "%n.%u.%j.%s.%t"
+        folder(ROOT + "/oci", 0o1777)
+        write("/etc/slurm/oci.conf", f'''\
+RunTimeRun="{runc} run -b %b {name}"
+RunTimeQuery="{runc} state {name}"
+RunTimeKill="{runc} kill -a {name}"
+RunTimeDelete="{runc} delete --force {name}"
+''')
 
     def write_plugins(self):
         lines = ""
@@ -234,6 +250,10 @@ Subsystem sftp internal-sftp
               f"PATH={BIN}:/usr/local/bin:/usr/bin:/bin \"$@\"\n", 0o755)
         if os.path.exists(self.here + "/enroot"):
             os.symlink(self.here + "/enroot", BIN + "/enroot")
+        if self.machines:
+            rows = "".join(f"-m,{node}) echo {kind} ;;\n" for node, kind in self.machines.items())
+            write(BIN + "/uname", "#!/bin/sh\n# What a node of another kind would say.\ncase $*,${SLURMD_NODENAME-} in\n"
+                  f"{rows}*) exec /usr/bin/uname \"$@\" ;;\nesac\n", 0o755)
         with open("/etc/profile", "a", encoding="utf-8") as file:
             file.write(f"\nPATH={BIN}:$PATH\n")
 
@@ -243,7 +263,8 @@ Subsystem sftp internal-sftp
         self.write_slurm()
         self.write_ssh()
         self.write_programs()
-        write(STATE, json.dumps({"nodes": list(self.nodes), "accounting": self.accounting}))
+        write(STATE, json.dumps({"nodes": list(self.nodes), "accounting": self.accounting,
+                                 "machines": self.machines}))
 
     def client_environment(self):
         environment = {key: value for key, value in os.environ.items()

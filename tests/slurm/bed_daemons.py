@@ -94,7 +94,9 @@ def start_controller():
 
 
 def start_node(name):
-    start(name, ["slurmd", "-N", name])
+    with open(STATE, encoding="utf-8") as file:
+        kind = json.load(file)["machines"].get(name)
+    start(name, ["env", *([f"SLURM_ARCH={kind}"] if kind else []), "slurmd", "-N", name])
 
 
 def start_login(name):
@@ -251,6 +253,7 @@ CONTROLS = {
     "mend": (start_login, "LOGIN: its sshd listens again"),
     "add-image": (bed_images.add_to_registry, "REGISTRY IMAGE:TAG: now enroot can import it"),
     "make-sqsh": (bed_images.make_squashfs, "PATH: a squashfs image"),
+    "make-bundle": (bed_images.make_bundle, "PATH [FOLDER...]: an OCI bundle that mounts these folders"),
     "want-login": (bed_images.want_login, "REGISTRY LOGIN PASSWORD: no import without them"),
     "slow-imports": (bed_images.slow_imports, "SECONDS: how long an import takes"),
     "fault": (set_fault, "lose-before|lose-after|refuse|slow: what the next sbatch of a login does"),

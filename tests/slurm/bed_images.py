@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # bed_images.py - container images for the test cluster, made from this machine's own programs.
+import json
 import os
 import re
 import shutil
 import subprocess
 
-from bed_config import REGISTRY, folder, run, write
+from bed_config import REGISTRY, UID, folder, run, write
 
-PROGRAMS = ["bash", "sh", "cat", "chmod", "cut", "date", "dd", "env", "false", "grep", "head", "hostname", "id",
+PROGRAMS = ["bash", "sh", "cat", "chmod", "cp", "cut", "date", "dd", "env", "false", "grep", "head", "hostname", "id",
             "kill", "ln", "ls", "mkdir", "mv", "nproc", "printenv", "printf", "pwd", "readlink", "rm", "sed", "seq",
-            "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc", "whoami"]
+            "setsid", "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc", "whoami"]
 
 
 def libraries(program):
@@ -49,6 +50,32 @@ def make_squashfs(path):
     run("mksquashfs", path + ".root", path, "-no-progress", "-all-root", "-noappend", "-comp", "gzip",
         "-Xcompression-level", "1")
     shutil.rmtree(path + ".root")
+
+
+def make_bundle(path, *mounts):
+    """cluster-control make-bundle PATH [FOLDER...]: an OCI bundle of a static busybox, for the plain user"""
+    for part in ("bin", "proc", "dev", "etc", "tmp", *(mount.lstrip("/") for mount in mounts)):
+        folder(f"{path}/rootfs/{part}")
+    box = path + "/rootfs/bin/busybox"
+    shutil.copy(shutil.which("busybox"), box)
+    for applet in subprocess.run([box, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split():
+        if applet != "busybox":
+            os.symlink("busybox", f"{path}/rootfs/bin/{applet}")
+    write(path + "/rootfs/etc/image", os.path.basename(path) + "\n")
+    mapping = [{"containerID": 0, "hostID": UID, "size": 1}]
+    write(path + "/config.json", json.dumps({
+        "ociVersion": "1.0.2",
+        "process": {"user": {"uid": 0, "gid": 0}, "args": ["sh"], "cwd": "/",
+                    "env": ["PATH=/bin", "IMAGE_NAME=" + os.path.basename(path)]},
+        "root": {"path": "rootfs"},
+        "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+                   {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["mode=755"]},
+                   *({"destination": mount, "type": "bind", "source": mount, "options": ["rbind", "rw"]}
+                     for mount in mounts)],
+        "linux": {"uidMappings": mapping, "gidMappings": mapping,
+                  "namespaces": [{"type": kind} for kind in ("pid", "mount", "user", "ipc", "uts")]}}))
+    for folder_path, _, _ in os.walk(path):
+        shutil.chown(folder_path, UID, UID)
 
 
 def want_login(registry, login, password):

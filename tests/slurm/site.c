@@ -128,6 +128,24 @@ static void each_thing_that_is_wrong_is_named_with_its_fix(void **state)
     sw_platform_slurm.close(link);
 }
 
+static void a_bundle_is_looked_at_when_slurm_is_to_run_it(void **state)
+{
+    struct sw_link *link = open_link(json_object());
+    struct sw_plan plan = plan_with(sw_json_object(SW_STR("container", "oci")));
+    sw_auto(json) json_t *missing = NULL, *there = NULL;
+
+    (void)state;
+    plan.image = (char *)"/media/lustre/ann/box";
+    missing = checks(link, &plan);
+    expect(missing, "OCI bundle", false, "there is no /media/lustre/ann/box/config.json", "oci.conf");
+    assert_int_equal(system("as-ann sh -c 'mkdir /media/lustre/ann/box; "
+                            "echo {} > /media/lustre/ann/box/config.json'"), 0);
+    there = checks(link, &plan);
+    expect(there, "OCI bundle", true, "/media/lustre/ann/box", "");
+    json_decref(plan.options);
+    sw_platform_slurm.close(link);
+}
+
 static void containers_are_looked_at_when_there_is_an_image(void **state)
 {
     struct sw_link *link = open_link(json_object());
@@ -230,6 +248,7 @@ int main(void)
         cmocka_unit_test(everything_in_order_is_said_so),
         cmocka_unit_test(each_thing_that_is_wrong_is_named_with_its_fix),
         cmocka_unit_test(containers_are_looked_at_when_there_is_an_image),
+        cmocka_unit_test(a_bundle_is_looked_at_when_slurm_is_to_run_it),
         cmocka_unit_test(the_controller_being_away_is_said),
         cmocka_unit_test(the_inventory_counts_gpus_in_use),
         cmocka_unit_test(paths_are_the_clusters_own),

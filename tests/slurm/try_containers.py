@@ -38,6 +38,86 @@ def ten_jobs_that_ask_together_import_once(client):
     assert len(nodes) > 1, nodes                         # not only one node's word
 
 
+CONVERTING = {"conversion_partition": "cpu", "conversion_memory_gb": 1}
+
+
+def conversions(client):
+    """Rows of accounting: what ran under the name of a conversion."""
+    rows = client.as_user("sacct", "-n", "-X", "-P", "-S", "now-1hour", "--format=JobIDRaw,JobName,Partition")
+    return [row.split("|") for row in rows.splitlines() if "|tao-sqsh-" in row]
+
+
+def ten_jobs_wait_for_one_that_converts_in_its_own_partition(client):
+    control("add-image", "nvcr.io", "team/apart:1")
+    control("slow-imports", "4")
+    before = len(imports())
+    first = client.submit("cat /etc/image", image="nvcr.io/team/apart:1", slurm=CONVERTING)
+    rows = until("the conversion", lambda: conversions(client), 30)
+    assert len(rows) == 1 and rows[0][2] == "cpu", rows
+    assert "Dependency" in client.as_user("squeue", "-h", "-o", "%r", "-n", f"tao-job-{first}")
+    client.environment["SLURM_CONVERSION_PARTITION"] = "cpu"
+    files = [client.job_file("cat /etc/image", image="nvcr.io/team/apart:1", slurm={"conversion_memory_gb": 1})
+             for _ in range(9)]
+    running = [subprocess.Popen([client.program, "run", "-d", file], env=client.environment, cwd=client.home, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL) for file in files]
+    jobs = [first] + [process.communicate()[0].split()[0] for process in running]
+    for job in jobs:
+        client.wait(job)
+    control("slow-imports", "0")
+    assert [client.status(job)["status"] for job in jobs] == ["Complete"] * 10
+    assert all("team/apart:1" in client.log(job) for job in jobs)
+    assert len(imports()) - before == 1, imports()
+    assert len(conversions(client)) == 1, conversions(client)      # and no job of ours waited with its nodes
+    with open(f"{BASE}/nvcr.io_team_apart_1.sqsh", "rb") as file:
+        assert file.read(4) == b"hsqs"
+    again = client.submit("cat /etc/image", image="nvcr.io/team/apart:1", slurm=CONVERTING)
+    client.wait(again)
+    assert len(conversions(client)) == 1, "the image was there already"
+
+
+def two_conversions_of_one_image_never_run_together(client):
+    control("add-image", "nvcr.io", "team/twice:1")
+    control("slow-imports", "2")
+    before = len(imports())
+    job = client.submit("cat /etc/image", image="nvcr.io/team/twice:1", slurm=CONVERTING)
+    with open(f"{BASE}/meta/{job}.1/image.sbatch", encoding="utf-8") as file:
+        script = file.read()
+    # As if another client had looked at the queue a moment earlier.
+    subprocess.run(["as-ann", "sbatch", "-Q"], input=script, text=True, check=True)
+    client.wait(job)
+    until("both conversions", lambda: "tao-sqsh" not in client.as_user("squeue", "-h", "-o", "%j"))
+    control("slow-imports", "0")
+    assert "team/twice:1" in client.log(job), client.log(job)
+    assert len(imports()) - before == 1, imports()
+
+
+def a_conversion_that_fails_is_the_jobs_evidence(client):
+    job = client.submit("true", image="nvcr.io/team/gone:1", retry={"max": 0},
+                        slurm={**CONVERTING, "require_sqsh": True})
+    client.wait(job)
+    status = client.status(job)
+    assert status["status"] == "Error" and status["exit_code"] == 78, status
+    assert "404 Not Found" in client.log(job), client.log(job)
+    why = client.slipway("why", job, check=False).stdout
+    assert "image" in why, why
+    done = client.slipway("run", "-d", client.job_file("true", image="nvcr.io/team/gone:2",
+                                                       slurm={"conversion_partition": "nosuch"}), check=False)
+    assert done.returncode != 0 and "job that converts the image" in done.stderr, done.stderr
+    assert client.as_user("squeue", "-h").strip() == ""
+
+
+def a_conversion_waits_beside_what_the_job_waits_for_anyway(client):
+    control("add-image", "nvcr.io", "team/after:1")
+    number = client.as_user("sbatch", "--parsable", "-t", "1", "--wrap", "sleep 2; exit 1").split()[-1]
+    job = client.submit("cat /etc/image", image="nvcr.io/team/after:1",
+                        slurm={**CONVERTING, "dependency": f"afternotok:{number}"})
+    said = client.as_user("scontrol", "show", "job", client.slurm_id(job))
+    assert f"afternotok:{number}" in said and "afterany:" in said, said
+    client.wait(job)
+    assert "team/after:1" in client.log(job), client.log(job)
+
+
 def a_job_canceled_while_it_converts_leaves_the_turn_to_the_next(client):
     control("add-image", "nvcr.io", "team/turn:1")
     control("slow-imports", "4")
@@ -81,6 +161,36 @@ def a_login_is_brought_to_the_cluster_when_asked(client):
     found = subprocess.run(["grep", "-rl", "canary-key-4711", BASE, client.home], stdout=subprocess.PIPE, text=True,
                            check=False).stdout
     assert found == "", found                            # nowhere but in that file
+
+
+def a_login_of_any_registry_is_brought_but_only_to_its_own(client):
+    kept = f"{ROOT}/home/ann/.config/enroot/.credentials"
+    for registry in ("one.example", "two.example:5000", "registry-1.docker.io"):
+        control("add-image", registry, "team/key:1")
+    client.environment.update(DOCKER_USERNAME="ann", DOCKER_PASSWORD="canary-docker-4712")
+    done = client.slipway("run", "-d", client.job_file("true", image="one.example/team/key:1",
+                                                       slurm={"registry_login": True}), check=False)
+    assert done.returncode != 0 and "DOCKER_REGISTRY=one.example" in done.stderr, done.stderr
+    client.as_user("sh", "-c", f"umask 077; mkdir -p {os.path.dirname(kept)}; echo '# mine' >> {kept}")
+    for image, registry, machine in (("one.example/team/key:1", "one.example", "one.example"),
+                                     ("two.example:5000/team/key:1", "two.example:5000", "two.example"),
+                                     ("team/key:1", "", "registry-1.docker.io")):
+        client.environment["DOCKER_REGISTRY"] = registry
+        job = client.submit("cat /etc/image", image=image, slurm={"registry_login": True})
+        client.wait(job)
+        assert "team/key:1" in client.log(job), client.log(job)
+        with open(kept, encoding="utf-8") as file:
+            lines = file.read()
+        assert f"machine {machine} login ann password canary-docker-4712\n" in lines and "# mine\n" in lines
+        assert "canary-docker" not in done.stderr + client.log(job)
+    assert os.stat(kept).st_mode & 0o777 == 0o600
+    assert os.listdir(os.path.dirname(kept)) == [".credentials"], os.listdir(os.path.dirname(kept))
+    said = client.slipway("preflight", client.job_file("true", image="three.example/team/key:1",
+                                                       slurm={"registry_login": True}), "-p", "slurm", check=False)
+    assert "registry_login brings them" in said.stdout + said.stderr, said.stdout + said.stderr
+    found = subprocess.run(["grep", "-rl", "canary-docker-4712", BASE, client.home], stdout=subprocess.PIPE, text=True,
+                           check=False).stdout
+    assert found == "", found
 
 
 def an_image_that_does_not_exist_is_told(client):
@@ -155,9 +265,12 @@ def the_plan_shows_the_mounts(client):
     assert "https://git.example.org/a/b at main, cloned once into" in done.stdout, done.stdout
 
 
-CASES = [ten_jobs_that_ask_together_import_once,
+CASES = [ten_jobs_that_ask_together_import_once, ten_jobs_wait_for_one_that_converts_in_its_own_partition,
+         two_conversions_of_one_image_never_run_together, a_conversion_that_fails_is_the_jobs_evidence,
+         a_conversion_waits_beside_what_the_job_waits_for_anyway,
          a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
-         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked, an_image_that_does_not_exist_is_told,
+         a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked,
+         a_login_of_any_registry_is_brought_but_only_to_its_own, an_image_that_does_not_exist_is_told,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
          the_plan_shows_the_mounts]

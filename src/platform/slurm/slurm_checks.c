@@ -123,6 +123,7 @@ static void add_registry(struct sw_buf *script, const struct sw_plan *plan, stru
     if (!registry)
         return;
     wish->secret_named = names_secret(plan, registry->variable);
+    wish->login_brought = sw_json_bool(plan->options, "registry_login", false);
     sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);
     sw_buf_add(script, "} | sed 's/^/credential /'\n");
@@ -146,6 +147,7 @@ static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *
     slurm_set(&script, "partition", partition);
     slurm_set(&script, "account", sw_json_str(options, "account"));
     slurm_set(&script, "image", wants_container(plan) ? "1" : "0");
+    slurm_set(&script, "bundle", plan && slurm_in_bundle(plan) ? plan->image : NULL);
     slurm_text_add(&script, SLURM_TEXT_CHECKS);
     add_registry(&script, plan, &wish);
     if (ask_host(link, host, sw_buf_text(&script), &reply, err) < 0)

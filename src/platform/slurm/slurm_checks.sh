@@ -2,8 +2,8 @@
 #
 # slurm_checks.sh - is everything there that a job of ours needs? Looked at from a login host.
 #
-# Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted). One
-# line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
+# Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted), bundle (an
+# OCI bundle, or nothing). One line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
 # shellcheck disable=SC2154
 
 sw_answer() { printf '%s|%s|%s\n' "$1" "$2" "$(printf '%s' "$3" | tr '\n|' ' /')"; }
@@ -72,6 +72,16 @@ sw_check_pyxis() {
     fi
 }
 
+sw_check_bundle() {
+    if ! srun --help 2>&1 | grep -q -e '--container '; then
+        sw_answer oci no 'srun does not know --container'
+    elif [ ! -r "$bundle/config.json" ]; then
+        sw_answer oci no "there is no $bundle/config.json"
+    else
+        sw_answer oci yes "$bundle"
+    fi
+}
+
 sw_check_base() {
     if ! (umask 022; mkdir -p "$base") 2>/dev/null; then
         sw_answer base no "$base cannot be made"
@@ -103,6 +113,7 @@ if sw_check_slurm; then
     sw_check_partition
     sw_check_account
     [ "$image" != 1 ] || sw_check_pyxis
+    [ -z "$bundle" ] || sw_check_bundle
     sw_check_base && sw_check_node
 else
     sw_check_base

@@ -18,6 +18,9 @@
 /* What every container gets besides the image's own environment. */
 #define OUR_VARIABLES "NNODES,NPROC_PER_NODE,NUM_GPU_PER_NODE,WORLD_SIZE,MASTER_ADDR,MASTER_PORT," \
                       "WORKER_ADDRS,SLIPWAY_JOB_ID,SLIPWAY_ATTEMPT"
+/* Into an OCI bundle Slurm brings what srun exports, instead of the bundle's own values: no more than
+ * these, so that PATH and HOME stay the image's. */
+#define BUNDLE_VARIABLES "slipway_runner,slipway_own,slipway_logs,slipway_task,CUDA_VISIBLE_DEVICES"
 
 struct wanted {
     struct slurm_image image;
@@ -32,10 +35,15 @@ static void wanted_done(struct wanted *wanted)
 }
 static inline void wanted_auto(struct wanted *wanted) { wanted_done(wanted); }
 
+bool slurm_in_bundle(const struct sw_plan *plan)
+{
+    return plan->image && sw_text_same(sw_json_str(plan->options, "container"), "oci");
+}
+
 static int wanted_of(const struct sw_plan *plan, struct wanted *out, struct sw_error *err)
 {
-    const char *how = sw_json_str(plan->options, "container");
-    bool bundle = sw_text_same(how, "oci"), none = sw_text_same(how, "none");
+    bool bundle = slurm_in_bundle(plan);
+    bool none = sw_text_same(sw_json_str(plan->options, "container"), "none");
 
     out->bundle = bundle ? plan->image : NULL;
     return slurm_image_parse(bundle || none ? NULL : plan->image, &out->image, err) < 0 ||
@@ -52,6 +60,11 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err)
 
     if (!plan->image && (sw_text_same(how, "pyxis") || sw_text_same(how, "oci")))
         return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image", how);
+    if (slurm_in_bundle(plan) && plan->launcher == SW_LAUNCHER_MPI) {
+        sw_fail(err, SW_E_UNSUPPORTED, "Slurm does not tell the processes of an OCI bundle their MPI "
+                "ranks");
+        return sw_hint(err, "use an image with Pyxis, or `launcher: torchrun`");
+    }
     if (wanted_of(plan, &wanted, err) < 0 || slurm_mounts_check(&wanted.mounts, err) < 0)
         return -1;
     container = (struct slurm_container){ .image = &wanted.image, .bundle = wanted.bundle,
@@ -61,31 +74,10 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err)
 
 /* ---- the batch script --------------------------------------------------------------------------- */
 
-static struct slurm_cache cache_of(const struct slurm_job *job)
-{
-    const json_t *options = job->plan->options;
-    const char *folder = sw_json_str(options, "sqsh_cache_dir");
-    const char *latest = sw_json_str(options, "sqsh_latest");
-    int limit_s = (int)sw_json_int(options, "conversion_timeout_minutes", 30) * 60;
-
-    return (struct slurm_cache){
-        .folder = folder ? folder : job->names->base,
-        .sqsh = !sw_json_bool(options, "use_sqsh", true)     ? SLURM_SQSH_OFF
-              : sw_json_bool(options, "require_sqsh", false) ? SLURM_SQSH_REQUIRED
-                                                             : SLURM_SQSH_AUTO,
-        .latest = sw_text_same(latest, "digest") ? SLURM_LATEST_DIGEST
-                : sw_text_same(latest, "refresh") ||
-                  sw_json_bool(options, "force_reconvert_latest", false) ? SLURM_LATEST_REFRESH
-                                                                         : SLURM_LATEST_REUSE,
-        .submitted = job->names->sbatch, .temp = sw_json_str(options, "enroot_temp_path"),
-        .limit_s = limit_s, .patience = { .wait_s = limit_s + 600 },
-    };
-}
-
 int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(wanted) struct wanted wanted = { 0 };
-    const struct slurm_cache cache = cache_of(job);
+    const struct slurm_cache cache = slurm_cache_of(job);
 
     if (wanted_of(job->plan, &wanted, err) < 0)
         return -1;
@@ -110,13 +102,20 @@ static enum slurm_said said(const json_t *options, const char *key, bool missing
     return sw_json_bool(options, key, missing) ? SLURM_YES : SLURM_NO;
 }
 
+char *slurm_container_names(const struct slurm_job *job)
+{
+    sw_autofree char *more = slurm_joined(job->plan->options, "container_env");
+
+    return sw_format("%s%s%s%s", OUR_VARIABLES,
+                     slurm_in_bundle(job->plan) ? "," BUNDLE_VARIABLES : "", more ? "," : "",
+                     more ? more : "");
+}
+
 int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options;
     sw_auto(wanted) struct wanted wanted = { 0 };
-    sw_autofree char *mounts = host_mounts(job), *names = slurm_joined(options, "container_env");
-    sw_autofree char *env = sw_format("%s%s%s", OUR_VARIABLES, names ? "," : "",
-                                      names ? names : "");
+    sw_autofree char *mounts = host_mounts(job), *env = slurm_container_names(job);
     struct slurm_container container;
 
     if (wanted_of(job->plan, &wanted, err) < 0)
@@ -182,7 +181,7 @@ int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         .err = "$slipway_logs/main${slipway_task:+.$slipway_task}.err",
         .canceled = "$slipway_state/canceled",
         .script = job->names->sbatch, .name = job->names->job_name,
-        .comment = job->names->comment, .runner = job->runner, .exclude = exclude,
+        .comment = job->names->comment, .exclude = exclude,
         .retry = job->plan->retry, .checkpoint = job->plan->checkpoint,
         .first = job->attempt, .gpus = job->shape->gpus,
     };

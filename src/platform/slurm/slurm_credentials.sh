@@ -23,6 +23,15 @@ sw_credential_check() {
     fi
 }
 
+# One at a time: who writes starts from what all others wrote. A lock that is older than any writer takes was left.
+sw_credentials_lock() {
+    tries=0
+    until mkdir "$1" 2>/dev/null; do
+        [ "$((tries += 1))" -lt 100 ] || { rmdir "$1" 2>/dev/null; tries=0; }
+        sleep 0.1
+    done
+}
+
 # sw_credential_install LOGIN MACHINE...: the password is the next line of standard input.
 sw_credential_install() (
     umask 077
@@ -36,6 +45,8 @@ sw_credential_install() (
     esac
     mkdir -p "${file%/*}" && new=$(mktemp "${file%/*}/.credentials.XXXXXX") || exit 1
     trap 'rm -f "$new"' EXIT
+    sw_credentials_lock "$file.lock"
+    trap 'rm -f "$new"; rmdir "$file.lock"' EXIT
     [ ! -e "$file" ] || cat "$file" > "$new" || exit 1
     for machine; do
         kept=$(awk -v m="$machine" -v l="$login" \

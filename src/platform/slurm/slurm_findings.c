@@ -29,6 +29,8 @@ static const struct meaning {
       "name one of yours with slurm.account or SLURM_ACCOUNT, or ask the administrators for one" },
     { "pyxis", "pyxis", NULL,
       "ask the administrators for Pyxis, or use `container: none` (or `oci`) in the slurm block" },
+    { "oci", "OCI bundle", NULL,
+      "name a bundle on the shared file system; --container needs Slurm 21.08 and an oci.conf of the site" },
     { "base", "base folder", NULL,
       "choose a folder that you may write to with slurm.base_dir or SLURM_BASE_RESULTS_DIR" },
     { "node", "shared folder", "no compute node was free to look at it",
@@ -87,10 +89,11 @@ static void add_credential(json_t *rows, const struct slurm_wish *wish, char *li
     if (sw_text_same(verdict, "ok")) {
         slurm_finding(rows, check, true, file, NULL);
     } else if (sw_text_same(verdict, "missing")) {
-        message = sw_format("none in %.300s: public images only", file);
-        fix = sw_format("add the line 'machine %.100s login LOGIN password KEY' to %.300s, and "
-                        "chmod 600 it", host, file);
-        slurm_finding(rows, check, !wish->secret_named, message, fix);
+        message = sw_format("none in %.300s: %s", file, wish->login_brought
+                            ? "registry_login brings them with the job" : "public images only");
+        fix = sw_format("set slurm.registry_login, or add the line 'machine %.100s login LOGIN password "
+                        "KEY' to %.300s and chmod 600 it", host, file);
+        slurm_finding(rows, check, wish->login_brought || !wish->secret_named, message, fix);
     } else if (sw_text_same(verdict, "open")) {
         const char *path = strchr(file, ' ');
 

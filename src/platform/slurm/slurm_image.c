@@ -234,8 +234,8 @@ bool slurm_image_moves(const struct slurm_image *image)
 
 /* ---- the conversion ----------------------------------------------------------------------- */
 
-void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
-                         const struct slurm_cache *cache, const char *or_else)
+bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
+                      const struct slurm_cache *cache)
 {
     static const char *const when[] = {
         [SLURM_LATEST_REUSE] = "reuse",
@@ -245,12 +245,8 @@ void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
     sw_autofree char *pyxis = slurm_image_pyxis(image), *uri = slurm_image_enroot(image);
     sw_autofree char *name = slurm_image_file_name(image), *file = NULL;
 
-    if (image->kind == SLURM_IMAGE_NONE)
-        return;
-    if (!name || cache->sqsh == SLURM_SQSH_OFF) {
-        slurm_set(out, "SLIPWAY_IMAGE", pyxis);
-        return;
-    }
+    if (!name || cache->sqsh == SLURM_SQSH_OFF)
+        return false;
     file = sw_format("%s/%s", cache->folder, name);
     slurm_set(out, "SW_IMAGE", uri + strlen("docker://"));
     slurm_set(out, "SW_IMAGE_PYXIS", pyxis);
@@ -259,11 +255,25 @@ void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
     slurm_set(out, "SW_IMAGE_WHEN", when[slurm_image_moves(image) ? cache->latest : 0]);
     slurm_set_number(out, "SW_IMAGE_LIMIT", cache->limit_s > 0 ? cache->limit_s : 1800);
     slurm_set_number(out, "SW_IMAGE_MUST", cache->sqsh == SLURM_SQSH_REQUIRED);
+    slurm_set_number(out, "SW_IMAGE_ELSEWHERE", cache->elsewhere);
     slurm_set(out, "SW_IMAGE_TEMP", cache->temp);
     slurm_set(out, "SW_SUBMITTED", cache->submitted);
     slurm_set_patience(out, &cache->patience);
     slurm_text_add(out, SLURM_TEXT_IMAGE);
-    sw_buf_addf(out, "sw_image || %s\n", or_else);
+    return true;
+}
+
+void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
+                         const struct slurm_cache *cache, const char *or_else)
+{
+    sw_autofree char *pyxis = slurm_image_pyxis(image);
+
+    if (image->kind == SLURM_IMAGE_NONE)
+        return;
+    if (slurm_image_text(out, image, cache))
+        sw_buf_addf(out, "sw_image || %s\n", or_else);
+    else
+        slurm_set(out, "SLIPWAY_IMAGE", pyxis);
 }
 
 /* ---- the step ----------------------------------------------------------------------------- */

@@ -73,10 +73,15 @@ struct slurm_cache {
     enum slurm_latest latest;
     const char *submitted;    /* a file that is as old as the submit, for REFRESH */
     const char *temp;         /* where enroot unpacks meanwhile; NULL: TMPDIR of the node */
+    bool elsewhere;           /* another job converted it before ours began */
     int limit_s;              /* one import; 0: 1800 */
     struct slurm_patience patience;
 };
 
+/* The values of one image and the functions that work on them, sw_image_there and sw_image. False:
+ * there is nothing to convert. */
+bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
+                      const struct slurm_cache *cache);
 /* Shell text for the batch script: sets SLIPWAY_IMAGE, or runs `or_else` when the image is required
  * and cannot be had. Nothing for a job without a container. */
 void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,

@@ -9,8 +9,11 @@
  *     slurm_render.c    plan -> batch script                                          (pure)
  *     slurm_task.c      plan -> what each task runs: entrypoint and letter            (pure)
  *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
+ *     slurm_cosmos.c    the roles of Cosmos-RL, as variables of its tasks              (pure)
+ *     slurm_convert.c   its image converted by a job of its own                       (pure)
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
+ *     slurm_runner.c    the runner for each kind of machine
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
@@ -39,6 +42,7 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_NODES_MOST = 4096,
     SLURM_MASTER_PORT = 29500,
+    SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
 /* ---- slurm_options.c ------------------------------------------------------------------------- */
@@ -104,7 +108,7 @@ struct slurm_job {                 /* what a render needs; all borrowed */
     const struct slurm_names *names;
     const struct slurm_shape *shape;
     int attempt;
-    const char *runner;            /* path of the runner on the cluster */
+    const char *runner[SLURM_MACHINES];    /* its path on the cluster, by kind; NULL: we have none */
 };
 int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
@@ -118,10 +122,46 @@ int slurm_container_preflight(const struct sw_plan *plan, struct sw_error *err);
 /* Before the step: the image is there, the mounts are known. */
 int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* Does it run in an OCI bundle of the user's, which Slurm itself enters? */
+bool slurm_in_bundle(const struct sw_plan *plan);
+/* Variables of the batch script that a step sees in its container. Owned. */
+char *slurm_container_names(const struct slurm_job *job);
 /* For the login node, before the submit: sources of mounts are made sure of. */
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+
+/* ---- slurm_cosmos.c: nothing for a job without `cosmos` ------------------------------------------ */
+
+void slurm_cosmos_environment(json_t *env, const struct slurm_job *job);
+void slurm_cosmos_roles(struct sw_buf *out, const struct slurm_job *job);
+
+/* ---- slurm_runner.c: the runner for each kind of machine ---------------------------------------- */
+
+struct slurm_runner {
+    const void *bytes;             /* NULL: we have none of this kind; borrowed */
+    size_t size;
+    char *path;                    /* on the cluster; owned */
+};
+/* All that we have, or the one that the option names. -1: none. */
+int slurm_runners_load(struct slurm_runner runners[SLURM_MACHINES], struct sw_link *link,
+                       const struct sw_plan *plan, const char *base, struct sw_error *err);
+/* For the submit: ends with "need|KIND..." when the cluster lacks the runner for its machines. */
+void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job);
+unsigned slurm_runners_needed(const char *answer);            /* bits by kind; 0: none */
+/* For the batch script: sets and exports slipway_runner, or ends the job. */
+void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job);
+
+/* ---- slurm_convert.c: the image made ready ------------------------------------------------------ */
+
+struct slurm_cache;
+struct slurm_cache slurm_cache_of(const struct slurm_job *job);
+/* Does a job of its own convert the image, so that no GPUs wait for it? */
+bool slurm_converts_elsewhere(const struct sw_plan *plan);
+int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* For the submit, behind put(): starts `$state/image.sbatch` unless the image or such a job is there, and
+ * adds it to `after`. */
+int slurm_convert_submit(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 
@@ -194,8 +234,8 @@ struct sw_link {
     char *state_dir;
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
-    const void *runner;            /* the one that runner_name is about; borrowed */
-    char runner_name[SLURM_RUNNER_ROOM];
+    const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
+    char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

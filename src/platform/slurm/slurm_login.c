@@ -5,16 +5,68 @@
  * Pyxis does not see the job's environment; enroot reads ~/.config/enroot/.credentials there. The
  * value goes from this process's environment through a memory file and the connection's standard
  * input into that file: it is in no argument, no script and no other file.
+ *
+ * Which variable is for which registry is decided as for Docker (docs/decisions/0021): a password goes
+ * only where it was made for.
  */
 #include "platform/slurm/slurm_internal.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_credentials.h"
+
+struct login {                     /* borrowed */
+    const char *user, *variable;
+};
+
+static const char *env(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* Is DOCKER_PASSWORD for this registry? NULL: Docker Hub, for which it is when nobody says more. */
+static bool is_docker_registry(const char *host)
+{
+    static const char *const hub[] = { "docker.io", "index.docker.io", "registry-1.docker.io" };
+    const char *whose = env("DOCKER_REGISTRY") ? env("DOCKER_REGISTRY") : hub[0];
+
+    if (host)
+        return sw_text_same(whose, host);
+    for (size_t i = 0; i < SW_COUNT(hub); i++)
+        if (sw_text_same(whose, hub[i]))
+            return true;
+    return false;
+}
+
+static int login_of(const struct slurm_registry *registry, const struct slurm_image *image,
+                    struct login *out, struct sw_error *err)
+{
+    const char *host = registry->host ? registry->host : "docker.io";
+    const char *user = env("DOCKER_USERNAME") ? env("DOCKER_USERNAME") : image->user;
+
+    if (user && env("DOCKER_PASSWORD") && is_docker_registry(registry->host))
+        *out = (struct login){ user, "DOCKER_PASSWORD" };
+    else if (registry->variable)
+        *out = (struct login){ registry->login, registry->variable };
+    else {
+        sw_fail(err, SW_E_CREDENTIAL, "slurm.registry_login: there is no password for '%s'", host);
+        return sw_hint(err, "set DOCKER_REGISTRY=%s, DOCKER_USERNAME and DOCKER_PASSWORD, or put the "
+                            "line into ~/.config/enroot/.credentials on the cluster yourself", host);
+    }
+    for (const char *c = out->user; *c; c++)
+        if (isspace((unsigned char)*c) || iscntrl((unsigned char)*c))
+            return sw_fail(err, SW_E_SPEC, "the login for '%s' holds a blank", host);
+    return 0;
+}
 
 static int hold(const char *variable, int *fd, struct sw_error *err)
 {
@@ -28,8 +80,8 @@ static int hold(const char *variable, int *fd, struct sw_error *err)
     return 0;
 }
 
-static int bring(struct sw_link *link, const struct slurm_registry *registry, int fd,
-                 struct sw_error *err)
+static int bring(struct sw_link *link, const struct slurm_registry *registry,
+                 const struct login *login, int fd, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -40,8 +92,8 @@ static int bring(struct sw_link *link, const struct slurm_registry *registry, in
         return sw_fail_errno(err, SW_E_IO, "cannot hold the password");
     password.length = (size_t)info.st_size;
     sw_text_once(&script);
-    sw_buf_addf(&script, "tr '\\000' '\\n' | sed -n 's/^%s=//p' | {\n", registry->variable);
-    slurm_credentials_install(&script, registry, NULL);
+    sw_buf_addf(&script, "tr '\\000' '\\n' | sed -n 's/^%s=//p' | {\n", login->variable);
+    slurm_credentials_install(&script, registry, login->user);
     sw_buf_add(&script, "}\n");
     if (slurm_ask(link, sw_buf_text(&script), &password, 1, true, &reply, err) < 0)
         return -1;
@@ -56,6 +108,7 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     struct slurm_registry unknown;
     const struct slurm_registry *registry;
+    struct login login = { 0 };
     int fd = -1, result;
 
     if (!sw_json_bool(plan->options, "registry_login", false) || !plan->image)
@@ -65,14 +118,11 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return 0;
-    if (!registry->variable) {
-        sw_fail(err, SW_E_UNSUPPORTED, "nobody knows which variable holds the password for '%s'",
-                registry->host ? registry->host : "Docker Hub");
-        return sw_hint(err, "put the line into ~/.config/enroot/.credentials on the cluster yourself");
-    }
-    result = hold(registry->variable, &fd, err);
+    if (login_of(registry, &image, &login, err) < 0)
+        return -1;
+    result = hold(login.variable, &fd, err);
     if (result == 0)
-        result = bring(link, registry, fd, err);
+        result = bring(link, registry, &login, fd, err);
     if (fd >= 0)
         close(fd);
     return result;

@@ -103,7 +103,7 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
         return NULL;
     slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, 1);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
-                              .runner = "slipway-runner" };
+                              .runner = { "slipway-runner", "slipway-runner" } };
     letter = slurm_letter(&job, err);
     if (!letter || slurm_batch(&batch, &job, err) < 0 ||
         slurm_mounts_shown(&mounts, &job, err) < 0)
@@ -113,6 +113,14 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     text = sw_json_dump_pretty(document);
     all = json_pack("[o, o, o]", shown(names.sbatch, sw_buf_text(&batch)),
                     shown(names.entrypoint, sw_buf_text(&entrypoint)), shown(names.letter, text));
+    if (slurm_converts_elsewhere(plan)) {
+        sw_auto(sw_buf) struct sw_buf conversion = SW_BUF_INIT;
+
+        if (slurm_convert_batch(&conversion, &job, err) < 0)
+            return NULL;
+        json_array_append_new(all, shown("the job that converts the image, unless it is in the cache",
+                                         sw_buf_text(&conversion)));
+    }
     if (json_array_size(plan->mounts) > 0)
         json_array_append_new(all, shown("mounts", sw_buf_text(&mounts)));
     return sw_take(all);

@@ -204,13 +204,23 @@ static void add_rendezvous(struct sw_buf *out, const struct slurm_job *job)
 
 /* ---- srun -------------------------------------------------------------------------------------- */
 
+/* Slurm (22.05) puts what srun exports into an OCI bundle and nothing that it knows about the task: the
+ * rank gets in as a word of the command, which a list of programs can have for each task. */
+static const char tasks_text[] =
+    "echo \"* /bin/sh $slipway_entrypoint %t\" >\"$slipway_own/tasks\" || exit 74\n";
+
 static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options;
+    bool bundle = slurm_in_bundle(job->plan);
+    sw_autofree char *names = bundle ? slurm_container_names(job) : sw_strdup("ALL");
     size_t i;
     json_t *word;
 
-    sw_buf_add(out, "slipway_run() {\n    srun --kill-on-bad-exit=1 --wait=60 --export=ALL");
+    if (bundle)
+        sw_buf_add(out, tasks_text);
+    sw_buf_add(out, "slipway_run() {\n    srun --kill-on-bad-exit=1 --wait=60 --export=");
+    sw_buf_add_quoted(out, names);
     if (job->shape->cpus > 0)
         sw_buf_addf(out, " --cpus-per-task=%d", job->shape->cpus);
     if (job->plan->launcher == SW_LAUNCHER_MPI)
@@ -222,7 +232,8 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         sw_buf_add_char(out, ' ');
         sw_buf_add_quoted(out, json_string_value(word));
     }
-    sw_buf_add(out, " \\\n        /bin/sh \"$slipway_entrypoint\"\n}\n");
+    sw_buf_add(out, bundle ? " \\\n        --multi-prog \"$slipway_own/tasks\"\n}\n"
+                           : " \\\n        /bin/sh \"$slipway_entrypoint\"\n}\n");
     return 0;
 }
 
@@ -383,6 +394,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
         return -1;
     sw_buf_add(out, last_word_text);
     sw_buf_add(out, handed_text);
+    slurm_runner_choose(out, job);
     add_rendezvous(out, job);
     add_setup(out, job->plan->options);
     if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)

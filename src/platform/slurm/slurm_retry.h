@@ -29,7 +29,7 @@ struct slurm_retry {
     /* Values. */
     const char *script;                  /* the batch script's own path, for a successor */
     const char *name, *comment;          /* by which its jobs are found in the queue */
-    const char *runner;                  /* path on the shared file system */
+    const char *runner;                  /* path on the shared file system; NULL: SW_RUNNER is set later */
     const char *exclude;                 /* nodes that the job avoids anyway; NULL: none */
     const json_t *retry;                 /* the job file's `retry`; NULL: not given */
     const json_t *checkpoint;            /* the job file's `checkpoint`; NULL: not given */

@@ -44,7 +44,8 @@ static void shape_cpus(const struct sw_plan *plan, struct slurm_shape *shape)
 
     if (plan->cpus <= 0 && shape->gpus > 0) {
         int64_t each = said > 0 ? said : CPUS_PER_GPU;
-        bool alone = shape->nodes == 1 && shape->gpus > 1 && shape->tasks_per_node == 1;
+        bool alone = shape->nodes == 1 && shape->gpus > 1 && shape->tasks_per_node == 1 &&
+                     !json_object_get(plan->options, "cosmos");
 
         cpus = alone ? each * shape->gpus : each;
         cpus = alone && cpus > most ? most : cpus;

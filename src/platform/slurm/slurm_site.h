@@ -11,10 +11,11 @@
 
 /* What slurm_checks.sh answered, as findings {"check","ok","message","fix"} added to `rows`.
  * `minutes`: how long the job wants to run; 0: not known. `secret_named`: the job brings the
- * password of its image's registry. */
+ * password of its image's registry, so it is no public one. */
 struct slurm_wish {
     int64_t minutes;
     bool secret_named;
+    bool login_brought;            /* by the submit: registry_login */
 };
 void slurm_findings(json_t *rows, const struct slurm_wish *wish, const char *answers);
 void slurm_finding(json_t *rows, const char *check, bool ok, const char *message, const char *fix);

@@ -17,21 +17,18 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "core/runner_image.h"
 #include "plan/bundle.h"
 
 struct cargo {                     /* what goes as bytes */
-    const void *runner;
-    size_t runner_size;
-    char runner_name[SLURM_RUNNER_ROOM];
+    struct slurm_runner runner[SLURM_MACHINES];
     int secrets;                   /* memory file; -1: none */
     size_t secrets_size;
     struct sw_bundle code;
@@ -41,33 +38,12 @@ static void cargo_auto(struct cargo *cargo)
 {
     if (cargo->secrets >= 0)
         close(cargo->secrets);
+    for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
+        free(cargo->runner[kind].path);
     sw_bundle_done(&cargo->code);
 }
 
 /* ---- what travels ---------------------------------------------------------------------------- */
-
-/* Named after its content, which is read once per connection. */
-static int load_runner(struct cargo *cargo, struct sw_link *link, const struct sw_plan *plan,
-                       struct sw_error *err)
-{
-    const char *arch = sw_json_str(plan->options, "arch");
-    char hash[SW_DIGEST_HEX];
-
-    if (!arch)
-        arch = "x86_64";
-    cargo->runner = sw_embedded_runner(arch, &cargo->runner_size, err);
-    if (!cargo->runner)
-        return -1;
-    pthread_mutex_lock(&link->lock);
-    if (link->runner != cargo->runner) {
-        sw_sha256_hex(cargo->runner, cargo->runner_size, hash);
-        snprintf(link->runner_name, sizeof link->runner_name, "slipway-runner-%s-%.16s", arch, hash);
-        link->runner = cargo->runner;
-    }
-    memcpy(cargo->runner_name, link->runner_name, sizeof cargo->runner_name);
-    pthread_mutex_unlock(&link->lock);
-    return 0;
-}
 
 static int load_secrets(struct cargo *cargo, const struct sw_secrets *secrets,
                         struct sw_error *err)
@@ -149,13 +125,15 @@ static const char find_text[] =
     "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
     "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
-static const char send_text[] =
+static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
-    "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
+    "    sbatch --parsable --export=ALL ${after:+--dependency=\"$after\"} \"$@\" \"$sbatch\" 2>&1; }\n";
+
+static const char send_text[] =
     "said=$(put) || case $said in\n"
     "*nvalid\\ account* | *ccount*required*)\n"
     "    [ -z \"$account\" ] || refuse \"refused|$said\"\n"
@@ -193,6 +171,14 @@ static const char limit_text[] =
     "done <<ROWS\n$rows\nROWS\n"
     "[ -n \"$fits\" ] || [ -z \"$over\" ] || fail \"limit|$over\"\n";
 
+/* Slurm cannot mount anything into an OCI bundle: it has to bring our folder itself. */
+static const char bundle_text[] =
+    "[ -r \"$bundle/config.json\" ] || fail \"missing|$bundle/config.json\"\n"
+    "grep -o '\"destination\"[[:space:]]*:[[:space:]]*\"[^\"]*\"' \"$bundle/config.json\" |\n"
+    "    { while IFS='\"' read -r _ _ _ where _; do\n"
+    "        case $base/ in \"${where%/}\"/*) exit 0 ;; esac\n"
+    "    done; exit 1; } || fail \"bundle|$bundle/config.json has no mount for $base\"\n";
+
 static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with_limit)
 {
     size_t i;
@@ -200,6 +186,10 @@ static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with
 
     if (!sw_json_bool(plan->options, "check", true))
         return;
+    if (slurm_in_bundle(plan)) {
+        slurm_set(out, "bundle", plan->image);
+        sw_buf_add(out, bundle_text);
+    }
     sw_buf_add(out, "missing=\n");
     json_array_foreach(plan->inputs, i, entry) {
         const char *from = sw_json_str(entry, "from");
@@ -242,6 +232,17 @@ static int take_ca(struct sw_payload *letter, const struct slurm_names *names, s
     return 0;
 }
 
+static int add_conversion(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+    sw_autofree char *path = sw_format("%s/image.sbatch", job->names->state);
+
+    if (slurm_convert_batch(&batch, job, err) < 0)
+        return -1;
+    add_file(out, path, sw_buf_text(&batch));
+    return 0;
+}
+
 static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = slurm_letter(job, err);
@@ -265,7 +266,7 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
         add_file(out, job->names->ca, sw_buf_text(&ca));
     add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
     add_file(out, job->names->sbatch, sw_buf_text(&batch));
-    return 0;
+    return slurm_converts_elsewhere(job->plan) ? add_conversion(out, job, err) : 0;
 }
 
 static void add_meta(struct sw_buf *out, const struct slurm_job *job)
@@ -324,8 +325,19 @@ static void remember_limit(struct sw_link *link, const struct slurm_job *job)
     pthread_mutex_unlock(&link->lock);
 }
 
+static void take_runners(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo,
+                         unsigned bring)
+{
+    for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
+        if (!(bring & 1u << kind))
+            continue;
+        slurm_set(out, "runner", job->runner[kind]);
+        sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner[kind].size);
+    }
+}
+
 static int make_script(struct sw_buf *out, struct sw_link *link, const struct slurm_job *job,
-                       const struct cargo *cargo, bool with_runner, struct sw_error *err)
+                       const struct cargo *cargo, unsigned bring, struct sw_error *err)
 {
     const struct slurm_names *names = job->names;
     sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
@@ -338,23 +350,25 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "sbatch", names->sbatch);
     slurm_set(out, "name", names->job_name);
     slurm_set(out, "comment", names->comment);
-    slurm_set(out, "runner", job->runner);
     slurm_set(out, "partition", partition);
     slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
-    sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\n",
+    sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\nafter=\n",
                 (long long)job->shape->limit_minutes, (long long)(sw_now_ms() / 1000),
                 (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, begin_text);
-    if (with_runner)
-        sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner_size);
+    if (bring)
+        take_runners(out, job, cargo, bring);
     else
-        sw_buf_add(out, "[ -x \"$runner\" ] || { echo 'need|runner'; exit 0; }\n");
+        slurm_runners_look(out, job);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
+    sw_buf_add(out, put_text);
+    if (slurm_converts_elsewhere(job->plan) && slurm_convert_submit(out, job, err) < 0)
+        return -1;
     sw_buf_add(out, send_text);
     return 0;
 }
@@ -370,6 +384,13 @@ static const struct refusal {
       "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
+    { "machines", SW_E_UNSUPPORTED, "there is no runner for the machines of this partition: ",
+      "runners exist for x86_64 and aarch64; slurm.arch says which kind to take, whatever Slurm calls it" },
+    { "convert", SW_E_REFUSED, "Slurm refused the job that converts the image: ",
+      "see the message; slurm.conversion_partition names its partition" },
+    { "bundle", SW_E_SPEC, "the job's OCI bundle: ",
+      "add a mount of type bind with that folder as source and destination; without it the job cannot "
+      "see its own files" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
@@ -415,12 +436,14 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
     receipt->results_dir = sw_strdup(job->names->results);
 }
 
-/* 1: the runner is missing there. */
+/* Brings the runners of these kinds along. More than 0: nothing was done, those kinds are missing. */
 static int send_once(struct sw_link *link, const struct slurm_job *job, const struct cargo *cargo,
-                     bool with_runner, struct sw_receipt *receipt, struct sw_error *err)
+                     unsigned bring, struct sw_receipt *receipt, struct sw_error *err)
 {
+    const struct slurm_runner *runner = cargo->runner;
     const struct sw_ssh_piece all[] = {
-        { .bytes = cargo->runner, .length = with_runner ? cargo->runner_size : 0, .fd = -1 },
+        { .bytes = runner[0].bytes, .length = bring & 1u << 0 ? runner[0].size : 0, .fd = -1 },
+        { .bytes = runner[1].bytes, .length = bring & 1u << 1 ? runner[1].size : 0, .fd = -1 },
         { .length = cargo->secrets_size, .fd = cargo->secrets },
         { .bytes = cargo->code.bytes ? cargo->code.bytes : "", .length = cargo->code.length,
           .fd = -1 },
@@ -434,12 +457,12 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, const st
     for (size_t i = 0; i < SW_COUNT(all); i++)
         if (all[i].length)
             pieces[count++] = all[i];
-    if (make_script(&script, link, job, cargo, with_runner, err) < 0)
+    if (make_script(&script, link, job, cargo, bring, err) < 0)
         return -1;
     if (slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
         return -1;
-    if (reply.exit_code == 0 && sw_text_starts(sw_buf_text(&reply.output), "need|runner"))
-        return 1;
+    if (reply.exit_code == 0 && slurm_runners_needed(sw_buf_text(&reply.output)))
+        return (int)slurm_runners_needed(sw_buf_text(&reply.output));
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
         fill_receipt(receipt, link, job, number);
         remember_limit(link, job);
@@ -473,24 +496,24 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     const char *base = slurm_base(link, plan->options, err);
     __attribute__((cleanup(cargo_auto))) struct cargo cargo = { .secrets = -1 };
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_autofree char *runner = NULL;
     struct slurm_shape shape;
     struct slurm_job job;
     int result;
 
-    if (!base || slurm_shape_of(plan, &shape, err) < 0 || load_runner(&cargo, link, plan, err) < 0 ||
+    if (!base || slurm_shape_of(plan, &shape, err) < 0 ||
+        slurm_runners_load(cargo.runner, link, plan, base, err) < 0 ||
         load_secrets(&cargo, secrets, err) < 0 || load_code(&cargo, plan, attempt, err) < 0)
         return -1;
     slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, attempt);
-    runner = sw_format("%s/runner/%s", base, cargo.runner_name);
-    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
-                              .runner = runner };
+    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt };
+    for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
+        job.runner[kind] = cargo.runner[kind].path;
     if (slurm_registry_login(link, plan, err) < 0 || stage_mounts(link, &job, err) < 0)
         return -1;
-    result = send_once(link, &job, &cargo, false, receipt, err);
-    if (result == 1)
-        result = send_once(link, &job, &cargo, true, receipt, err);
-    if (result == 1)
+    result = send_once(link, &job, &cargo, 0, receipt, err);
+    if (result > 0)
+        result = send_once(link, &job, &cargo, (unsigned)result, receipt, err);
+    if (result > 0)
         return sw_fail(err, SW_E_REFUSED, "the runner cannot be kept in '%s/runner'", base);
     return result;
 }

@@ -39,6 +39,7 @@ json_t *slurm_environment(const struct slurm_job *job)
     if (!json_object_get(env, "HF_HOME"))
         json_object_set_new(env, "HF_HOME",
                             json_sprintf("%s/.cache/huggingface", job->names->base));
+    slurm_cosmos_environment(env, job);
     json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
     json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
     return env;
@@ -62,9 +63,11 @@ static json_t *paths_of(const json_t *entries, const char *key)
     return all;
 }
 
-static bool in_container(const struct sw_plan *plan)
+/* The files of an OCI bundle are no job's own: all that use it see the same. */
+static bool has_own_root(const struct sw_plan *plan)
 {
-    return plan->image && !sw_text_same(sw_json_str(plan->options, "container"), "none");
+    return plan->image && !slurm_in_bundle(plan) &&
+           !sw_text_same(sw_json_str(plan->options, "container"), "none");
 }
 
 static json_t *mapped_paths(const struct sw_paths *paths, json_t *entries)
@@ -132,7 +135,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
         json_decref(letter->code);
         letter->code = sw_json_object(SW_STR("archive", job->names->code));
     }
-    if (!in_container(job->plan))
+    if (!has_own_root(job->plan))
         use_own_folders(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
@@ -149,11 +152,43 @@ static const char rank_text[] =
     "exec >>\"$slipway_logs/$slipway_name${slipway_task:+.$slipway_task}.out\" 2>&1\n"
     "slipway_report=$slipway_own/rank-$slipway_rank.json\n";
 
+/* In an OCI bundle Slurm's words about the task are those of the batch script: the rank is our first
+ * word (slurm_render.c), and the node follows from it. */
+static const char bundle_text[] =
+    "SLURM_NODEID=$1 SLURM_PROCID=$1 slipway_rank=$1\n"
+    "IFS=,\n"
+    "set -- $WORKER_ADDRS\n"
+    "unset IFS\n"
+    "shift \"$slipway_rank\"\n"
+    "SLURMD_NODENAME=$1\n"
+    "PATH=${PATH:-/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin}\n"
+    "export SLURM_NODEID SLURM_PROCID SLURMD_NODENAME PATH\n";
+
 /* With `launcher: mpi` every task is a process of the user's, and needs what Slurm says. */
 static const char alone_text[] =
     "export SLURM_JOB_NAME=bash\n"
     "unset SLURM_NTASKS SLURM_NNODES SLURM_PROCID SLURM_LOCALID SLURM_NTASKS_PER_NODE \\\n"
     "    RANK LOCAL_RANK GROUP_RANK\n";
+
+/* Another CUDA than the image's first one, where it is installed beside (contract 4.3.6, row 17). */
+static const char cuda_text[] =
+    "CUDA_HOME=$slipway_cuda CUDA_PATH=$slipway_cuda\n"
+    "LD_LIBRARY_PATH=$slipway_cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}\n"
+    "LIBRARY_PATH=$slipway_cuda/lib64${LIBRARY_PATH:+:$LIBRARY_PATH}\n"
+    "CPATH=$slipway_cuda/include${CPATH:+:$CPATH}\n"
+    "export CUDA_HOME CUDA_PATH LD_LIBRARY_PATH LIBRARY_PATH CPATH\n";
+
+static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_auto(json) json_t *env = slurm_environment(job);
+    const char *version = sw_json_str(env, "CUDA_OVERRIDE_VERSION");
+    sw_autofree char *folder = version ? sw_format("/usr/local/cuda-%s", version) : NULL;
+
+    if (!folder)
+        return;
+    slurm_set(out, "slipway_cuda", folder);
+    sw_buf_add(out, cuda_text);
+}
 
 /* What ran away from the command has our mark in its environment; where Slurm tracks processes by
  * cgroups there is nothing left to find. */
@@ -185,38 +220,17 @@ static const char run_text[] =
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "exit \"$slipway_code\"\n";
 
-static void add_cosmos(struct sw_buf *out, const struct slurm_job *job)
-{
-    const json_t *cosmos = json_object_get(job->plan->options, "cosmos");
-    long long policy = sw_json_int(cosmos, "policy_nodes", 1);
-
-    if (!json_is_object(cosmos))
-        return;
-    sw_buf_addf(out,
-        "export COSMOS_POLICY_NODES=%lld COSMOS_ROLLOUT_NODES=%lld\n"
-        "export COSMOS_CONTROLLER_HOST=$MASTER_ADDR COSMOS_CONTROLLER_PORT=%lld\n"
-        "if [ \"$NODE_RANK\" -lt %lld ]; then\n"
-        "    COSMOS_ROLE=policy COSMOS_ROLE_RANK=$NODE_RANK\n"
-        "else\n"
-        "    COSMOS_ROLE=rollout COSMOS_ROLE_RANK=$((NODE_RANK - %lld))\n"
-        "fi\n"
-        "COSMOS_CONTROLLER=$([ \"$NODE_RANK\" = 0 ] && echo 1 || echo 0)\n"
-        "export COSMOS_ROLE COSMOS_ROLE_RANK COSMOS_CONTROLLER\n",
-        policy, (long long)job->shape->nodes - policy,
-        (long long)sw_json_int(cosmos, "controller_port", 8082), policy, policy);
-}
-
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
 {
     sw_autofree char *root = sw_format("%s/results", job->names->base);
 
     sw_buf_addf(out, "#!/bin/sh\n# Job %s: what each task runs. Made by slipway.\n",
                 job->plan->job_id);
-    slurm_set(out, "slipway_runner", job->runner);
     slurm_set(out, "slipway_letter", job->names->letter);
     slurm_set(out, "slipway_secrets", job->names->secrets);
-    sw_buf_add(out, job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
-                                                           : "slipway_rank=$SLURM_NODEID\n");
+    sw_buf_add(out, slurm_in_bundle(job->plan)              ? bundle_text
+                    : job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
+                                                             : "slipway_rank=$SLURM_NODEID\n");
     sw_buf_add(out, rank_text);
     sw_buf_add(out, "TAO_RESULTS_ROOT=");
     sw_buf_add_quoted(out, root);
@@ -227,6 +241,7 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
                      "export TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n", job->plan->job_id);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
-    add_cosmos(out, job);
+    slurm_cosmos_roles(out, job);
+    add_cuda(out, job);
     sw_buf_add(out, run_text);
 }

@@ -165,6 +165,34 @@ static void no_process_has_the_password_among_its_arguments(void **state)
     assert_null(strstr(seen, "canary"));
 }
 
+static void ten_that_write_together_lose_nothing(void **state)
+{
+    struct stage *stage = *state;
+    sw_autofree char *enroot = stage_path(stage, "enroot"), *all = NULL;
+    pid_t writers[10];
+
+    setenv("ENROOT_CONFIG_PATH", enroot, 1);
+    mkdir(enroot, 0700);
+    stage_write(stage, "enroot/.credentials", "# mine\nmachine other login a password b\n");
+    for (int i = 0; i < 10; i++) {
+        sw_autofree char *image = sw_format("h%d.example/app:1", i), *name = sw_format("w%d", i);
+        sw_autofree char *text = install_text(image, "me"), *input = sw_format("w%d.in", i);
+
+        stage_write(stage, input, "key\n");
+        writers[i] = stage_start(stage, stage_shells[i % 2], name, text);
+    }
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(stage_wait(stage, writers[i]), 0);
+    all = stage_read(stage, "enroot/.credentials");
+    assert_non_null(strstr(all, "# mine\nmachine other login a password b\n"));
+    for (int i = 0; i < 10; i++) {
+        sw_autofree char *line = sw_format("machine h%d.example login me password key\n", i);
+
+        assert_non_null(strstr(all, line));
+    }
+    assert_int_equal(stage_run(stage, "dash", "look", "ls -A $HERE/enroot | grep -vx .credentials"), 1);
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, stage_set, stage_clear)
@@ -174,6 +202,7 @@ int main(void)
         STAGED(one_line_is_replaced_and_the_others_stay),
         STAGED(a_password_that_enroot_would_run_is_refused),
         STAGED(no_process_has_the_password_among_its_arguments),
+        STAGED(ten_that_write_together_lose_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

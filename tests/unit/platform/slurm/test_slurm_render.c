@@ -41,7 +41,7 @@ static int render(const char *more, const char *options, struct sw_buf *batch, s
         return -1;
     slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
-                              .runner = "/lustre/ann/runner/slipway-runner-x86_64-0123" };
+                              .runner = { "/lustre/ann/runner/slipway-runner-x86_64-0123" } };
     if (slurm_batch(batch, &job, err) < 0)
         return -1;
     slurm_entrypoint(task, &job);
@@ -72,6 +72,8 @@ static void batch_scripts_are_as_they_were_reviewed(void **state)
         { "cosmos", "{\"nodes\":3,\"gpus\":8}",
           "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":1,\"rollout_nodes\":2,"
           "\"controller_port\":8082}}" },
+        { "oci", "{\"nodes\":2,\"image\":\"/lustre/bundles/box\"}",
+          "{" DEFAULTS ",\"container\":\"oci\",\"container_env\":[\"NCCL_SOCKET_IFNAME\"]}" },
     };
 
     (void)state;

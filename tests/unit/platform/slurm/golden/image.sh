@@ -91,6 +91,7 @@ SW_IMAGE_FILE=/lustre/me/nvcr.io_nvidia_tao_t_1.sqsh
 SW_IMAGE_WHEN=reuse
 SW_IMAGE_LIMIT=1800
 SW_IMAGE_MUST=0
+SW_IMAGE_ELSEWHERE=0
 SW_IMAGE_TEMP=''
 SW_SUBMITTED=/lustre/me/sbatch/j
 SW_LEASE=60
@@ -141,11 +142,28 @@ sw_image_by_digest() {
         sw_say "the digest of $SW_IMAGE is not known here; a file in the cache is used as it is"
     fi
 }
+sw_image_told() {
+    ls "${SW_IMAGE_FILE%/*}" > /dev/null 2>&1      # a shared file system may answer from memory
+    ! sw_image_there || return 0
+    sw_told=$SW_IMAGE_FILE.lock/$(sw_newest_turn "$SW_IMAGE_FILE.lock")
+    if [ -e "$sw_told/failed" ]; then
+        cat "$sw_told/said" >&2
+        cat "$sw_told/failed"
+    else
+        echo "the job that had to convert it ended without it (see ${SW_IMAGE_FILE##*/}.log beside it)"
+    fi
+}
+sw_image_not_here() {
+    if [ "$SW_IMAGE_ELSEWHERE" = 1 ] && [ "$SLIPWAY_ATTEMPT" = "$SW_FIRST" ]; then
+        sw_image_told
+    else
+        command -v enroot > /dev/null || echo "enroot is not installed on $(uname -n)"
+    fi
+}
 sw_image() {
     mkdir -p "${SW_IMAGE_FILE%/*}" 2>/dev/null
     [ "$SW_IMAGE_WHEN" != digest ] || sw_image_by_digest
-    sw_missing=''
-    command -v enroot > /dev/null || sw_missing="enroot is not installed on $(uname -n)"
+    sw_missing=$(sw_image_not_here)
     if sw_image_there || { [ -z "$sw_missing" ] &&
         sw_once "$SW_IMAGE_FILE.lock" "image $SW_IMAGE" sw_image_there sw_image_make; }; then
         SLIPWAY_IMAGE=$(readlink -f "$SW_IMAGE_FILE")

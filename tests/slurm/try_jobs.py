@@ -2,9 +2,11 @@
 #
 # try_jobs.py - jobs on a real cluster: what is submitted runs once, and what is told about it is true.
 #
-#   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
+#   tests/slurm/cluster --nodes 4 --set EnforcePartLimits=ANY --partition 'paid AllowAccounts=vision,language' -- \
+#       python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
 import json
 import os
+import subprocess
 import sys
 import threading
 
@@ -190,6 +192,89 @@ def what_cannot_run_is_refused_with_the_reason(client):
     assert "nosuch" in refused(client, "true", slurm={"partition": ["nosuch"]})
 
 
+# ---- secrets of a job that had no last word
+
+DEAF = "trap '' TERM; while :; do sleep 1; done"         # only a KILL ends it, and the batch script with it
+
+
+def cancel_by_hand(client, job):
+    client.as_user("scancel", client.slurm_id(job))
+
+
+def kill_by_hand(client, job):
+    client.as_user("scancel", "--batch", "--signal=KILL", client.slurm_id(job))
+
+
+def lose_its_node(client, job):
+    node = client.running_on(job)
+    control("lose-node", node)
+    until("the end", lambda: not client.in_queue(job))
+    control("start-node", node)
+
+
+ENDINGS = {"canceled-pending": ("sleep 300", {"begin": "now+1hour"}, cancel_by_hand, "Canceled"),
+           "canceled": ("sleep 300", {}, cancel_by_hand, "Canceled"),
+           "canceled-deaf": (DEAF, {}, cancel_by_hand, "Canceled"),
+           "killed": (DEAF, {}, kill_by_hand, "Error"),
+           "node-lost": (DEAF, {"requeue": False, "nodelist": ["n4"]}, lose_its_node, "Error"),
+           "time-limit": (DEAF, {"use_timeout": False, "signal_ahead": "0s"}, lambda client, job: None, "Error")}
+
+
+def secrets_go_with_the_job_however_slurm_ended_it(client):
+    client.environment["T_TOKEN"] = "canary-of-the-endings"
+    jobs = {}
+    for name, (command, slurm, _, _) in ENDINGS.items():
+        jobs[name] = client.submit(command, secrets=["T_TOKEN"], time="1m", retry={"max": 0}, slurm=slurm)
+        assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets")
+    for name, (_, slurm, end, _) in ENDINGS.items():
+        if "begin" not in slurm:
+            client.running_on(jobs[name])
+        end(client, jobs[name])
+    for name, (_, _, _, status) in ENDINGS.items():
+        client.wait(jobs[name])
+        if name in ("killed", "node-lost"):
+            assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), name      # nobody had the time
+        told = seen(client, jobs[name], status)
+        assert not os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), (name, told)
+
+
+def secrets_of_an_array_go_with_its_last_task(client):
+    client.environment["T_TOKEN"] = "canary-of-the-endings"
+    job = client.submit('[ -n "$T_TOKEN" ]', secrets=["T_TOKEN"], slurm={"array": "0-3%2"})
+    assert seen(client, job, "Complete")["exit_code"] == 0
+    assert not os.path.exists(f"{BASE}/env/{job}.secrets")
+
+
+# ---- which account is charged (the partition `paid` takes these two, and neither is the user's default)
+
+def account_of(client, job):
+    return client.as_user("squeue", "-h", "-t", "all", "-j", client.slurm_id(job), "-o", "%a").strip()
+
+
+def give_account(name):
+    """As the cluster's administrator."""
+    for words in (["account", name], ["user", "ann", f"account={name}"]):
+        subprocess.run(["sacctmgr", "-i", "-Q", "add", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def the_account_is_found_or_asked_for(client):
+    paid = {"partition": ["paid"]}
+    told = refused(client, "true", slurm=paid)
+    assert "nvalid account" in told and "accounts of ann: research" in told, told
+    give_account("vision")
+    job = until("the controller to know the account", lambda: client.slipway(
+        "run", "-d", client.job_file("true", slurm=paid), check=False).stdout.split())[0]
+    assert account_of(client, job) == "vision", account_of(client, job)
+    seen(client, job, "Complete")
+    give_account("language")
+    told = refused(client, "true", slurm=paid)
+    assert "language,research,vision" in told and "slurm.account" in told, told
+    until("the named account", lambda: client.slipway("run", "-d", "--id", "by-language", client.job_file(
+        "true", slurm={**paid, "account": "language"}), check=False).returncode == 0)
+    assert account_of(client, "by-language") == "language"
+    assert "nvalid account" in refused(client, "true", slurm={**paid, "account": "nobody"})
+
+
 def an_input_is_not_looked_for_when_told_so(client):
     job = client.submit("true", inputs={"/data/x": f"{BASE}/no-such-input"}, slurm={"check": False})
     assert seen(client, job, "Error")["exit_code"] == 74
@@ -231,8 +316,9 @@ def five_hundred_jobs_are_refreshed_in_one_call(client):
     client.as_user("scancel", "-u", "ann")
 
 
+HELPERS = ("seen", "refused", "account_of", "give_account", "cancel_by_hand", "kill_by_hand", "lose_its_node")
 CASES = [value for name, value in list(globals().items())
-         if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("seen", "refused")]
+         if callable(value) and getattr(value, "__module__", "") == __name__ and name not in HELPERS]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -149,6 +149,20 @@ static const char find_text[] =
     "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
     "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
+/* When Slurm wants another account or a plugin of the site wants one named: the user's default, else
+ * the only other one. Which of several is charged is for its user to say. */
+static const char account_text[] =
+    "try_accounts() {\n"
+    "    me=$(id -un) cluster=$(scontrol show config | sed -n 's/^ClusterName *= *//p')\n"
+    "    yours=$(sacctmgr -nP show assoc where user=\"$me\" ${cluster:+cluster=\"$cluster\"} "
+    "format=account | sort -u | paste -sd, -)\n"
+    "    usual=$(sacctmgr -nP show user where name=\"$me\" format=defaultaccount)\n"
+    "    [ -z \"$usual\" ] || ! send \"$usual\" || return 0\n"
+    "    other=$(printf %s \"$yours\" | tr , '\\n' | grep -vxF \"$usual\" | paste -sd, -)\n"
+    "    case $other in '' | *,*) ;; *) ! send \"$other\" || return 0 ;; esac\n"
+    "    refuse \"account|$said; accounts of $me: ${yours:-none}\"\n"
+    "}\n";
+
 static const char send_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
@@ -156,16 +170,14 @@ static const char send_text[] =
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
     "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
-    "said=$(put) || case $said in\n"
-    "*nvalid\\ account* | *ccount*required*)\n"
-    "    [ -z \"$account\" ] || refuse \"refused|$said\"\n"
-    "    account=$(sacctmgr -nP show assoc where user=\"$(id -un)\" format=account | head -n 1)\n"
-    "    [ -n \"$account\" ] || refuse \"refused|$said\"\n"
-    "    said=$(put --account=\"$account\") || refuse \"refused|$said\" ;;\n"
-    "*'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*)\n"
-    "    maybe ;;\n"
-    "*) refuse \"refused|$said\" ;;\n"
-    "esac\n"
+    "send() {\n"
+    "    said=$(put ${1:+--account=\"$1\"}) || case $said in\n"
+    "    *nvalid\\ account* | *ccount*required*) return 1 ;;\n"
+    "    *'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*) maybe ;;\n"
+    "    *) refuse \"refused|$said\" ;;\n"
+    "    esac\n"
+    "}\n"
+    "send '' || { [ -z \"$account\" ] || refuse \"account|$said\"; try_accounts; }\n"
     "job=\n"
     "while read -r row; do\n"
     "    row=${row%%;*}\n"
@@ -355,6 +367,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
+    sw_buf_add(out, account_text);
     sw_buf_add(out, send_text);
     return 0;
 }
@@ -367,12 +380,14 @@ static const struct refusal {
     const char *message, *hint;
 } refusals[] = {
     { "missing", SW_E_SPEC, "the cluster does not have: ",
-      "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
+      "paths of inputs are the cluster's own; --no-check submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
+    { "account", SW_E_REFUSED, "Slurm refused the job: ",
+      "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
       "see the message; `slipway doctor` shows partitions and limits" },
     { "cut", SW_E_UNREACHABLE, "", "" },

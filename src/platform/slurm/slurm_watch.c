@@ -43,8 +43,13 @@ static const char before_text[] =
     "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
     "}\n";
 
-/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. */
+/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. The
+ * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. */
 static const char after_text[] =
+    "forget() {\n"
+    "    secrets=${meta%/meta}/env/${1%.*}.secrets\n"
+    "    [ ! -e \"$secrets\" ] || rm -f \"$secrets\"\n"
+    "}\n"
     "after() {\n"
     "    eval \"number=\\$number_$1\"\n"
     "    eval \"said=\\${said_$number-}\"\n"
@@ -58,6 +63,7 @@ static const char after_text[] =
     "    done\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$1\"\n"
     "    if [ \"$number\" != 0 ]; then\n"
+    "        [ \"$said\" = live ] || [ -d \"$state/attempts.d/after-$number\" ] || forget \"$3\"\n"
     "        case $said$told in live* | over1) ;; *) past=$past,$number ;; esac\n"
     "        return 0\n"
     "    fi\n"

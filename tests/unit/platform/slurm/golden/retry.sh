@@ -104,7 +104,7 @@ sw_refused() {
 sw_successor() {
     mkdir "$SW_RECORD.d/after-$SLURM_JOB_ID" 2>/dev/null || return 1
     sw_tries=0 sw_next=''
-    set -- --parsable --begin "now+$1"
+    set -- --parsable --begin "now+$1" ${SLURM_JOB_ACCOUNT:+--account="$SLURM_JOB_ACCOUNT"}
     sw_bad=$(sort -u "$SW_RECORD.d/avoid" 2>/dev/null | tr '\n' ',')
     sw_bad=$SW_EXCLUDE${SW_EXCLUDE:+${sw_bad:+,}}${sw_bad%,}
     while [ -z "$sw_next" ] && [ "$sw_tries" -lt 5 ]; do

@@ -155,7 +155,41 @@ def a_task_of_an_array_is_requeued_alone(client):
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
-CASES = [a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
+ONCE = "[ $SLIPWAY_ATTEMPT != 1 ] || { sleep 4; echo 'GPU has fallen off the bus'; exit 1; }"
+
+
+def jobs_that_wait_follow_it_to_another_node(client):
+    first = client.submit(ONCE, retry={"wait": "1s"})
+    number = client.slurm_id(first)
+    waiting = [client.submit(ONCE, retry={"wait": "1s"}, slurm={"dependency": f"afterok:{number}"}),
+               client.submit("true", slurm={"dependency": f"afterok:{first}"}),
+               client.submit("true", slurm={"dependency": f"afterany:{number},afterok:{first}"})]
+    client.wait(first)
+    assert client.slurm_id(first) != number
+    ended = client.attempts(first)[-1]["at"]
+    for job in waiting:
+        client.wait(job)
+        assert client.attempts(job) and client.attempts(job)[0]["at"] >= ended, (client.attempts(job), ended)
+        assert client.status(job)["status"] == "Complete", client.status(job)
+    client.had_ids(waiting[0], 2)                   # it had a successor itself, which waited for nobody
+    late = client.submit("true", slurm={"dependency": f"afterok:{first}"})
+    client.wait(late)
+    assert client.status(late)["status"] == "Complete"
+
+
+def what_cannot_happen_any_more_is_not_waited_for(client):
+    failed = client.submit("exit 3", retry={"max": 0})
+    client.wait(failed)
+    for waits, word in ((f"afterok:{failed}", "not ended well"), ("afterok:nobody-here", "there is no job")):
+        done = client.slipway("run", "-d", client.job_file("true", slurm={"dependency": waits}), check=False)
+        assert done.returncode != 0 and word in done.stderr, done.stderr
+    other = client.submit("true", slurm={"dependency": f"afternotok:{failed}"})
+    client.wait(other)
+    assert client.status(other)["status"] == "Complete"
+
+
+CASES = [jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
+         a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
          the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_comes_back,

@@ -11,6 +11,7 @@
  *     slurm_container.c the plan's image, mounts and retry as pieces of the script    (pure)
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
+ *     slurm_depend.c    waiting for another job of ours                                (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
@@ -123,6 +124,13 @@ int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct 
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
+/* ---- slurm_depend.c: `dependency` that names jobs of ours --------------------------------------- */
+
+bool slurm_waits_for_ours(const json_t *options);
+/* For the login node: sets `after`, what sbatch's --dependency gets; empty when the script says it.
+ * `base` is set and `fail` is a function. */
+void slurm_depend_script(struct sw_buf *out, const json_t *options);
+
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 
 enum sw_state slurm_state(const char *said, const char **note);
@@ -220,6 +228,17 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 /* A pattern of the shell: words of squeue after which nothing of the job is left. */
 #define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
                    "BOOT_FAIL | PREEMPTED"
+
+/* The shell function `newest PREFIX`: sets `newest`, the last attempt of PREFIX.N that has a number; 0: none. */
+#define SLURM_NEWEST                                                            \
+    "newest() {\n"                                                              \
+    "    newest=0\n"                                                            \
+    "    for folder in \"$1\".[0-9]*; do\n"                                     \
+    "        n=${folder##*.}\n"                                                 \
+    "        case $n in *[!0-9]*) continue ;; esac\n"                           \
+    "        [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n" \
+    "    done\n"                                                                \
+    "}\n"
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 

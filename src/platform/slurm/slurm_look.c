@@ -180,13 +180,9 @@ char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struc
 
 /* "attempt number", then a list of our record and the plan. */
 static const char adopt_text[] =
+    SLURM_NEWEST
     "[ -s \"$meta\" ] || exit 0\n"
-    "newest=0\n"
-    "for folder in \"${meta%.json}\".[0-9]*; do\n"
-    "    n=${folder##*.}\n"
-    "    case $n in *[!0-9]*) continue ;; esac\n"
-    "    [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n"
-    "done\n"
+    "newest \"${meta%.json}\"\n"
     "[ \"$newest\" -gt 0 ] || exit 0\n"
     "read -r number <\"${meta%.json}.$newest/job\"\n"
     "echo \"$newest $number\"\n"

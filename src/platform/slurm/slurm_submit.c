@@ -171,7 +171,7 @@ static const char send_text[] =
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
     "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
     "send() {\n"
-    "    said=$(put ${1:+--account=\"$1\"}) || case $said in\n"
+    "    said=$(put ${1:+--account=\"$1\"} ${after:+--dependency=\"$after\"}) || case $said in\n"
     "    *nvalid\\ account* | *ccount*required*) return 1 ;;\n"
     "    *'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*) maybe ;;\n"
     "    *) refuse \"refused|$said\" ;;\n"
@@ -361,6 +361,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
         sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner_size);
     else
         sw_buf_add(out, "[ -x \"$runner\" ] || { echo 'need|runner'; exit 0; }\n");
+    slurm_depend_script(out, job->plan->options);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
@@ -383,6 +384,8 @@ static const struct refusal {
       "paths of inputs are the cluster's own; --no-check submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
+    { "depend", SW_E_SPEC, "what the job waits for: ",
+      "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },

@@ -147,7 +147,7 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
     stage_run(stage, "dash", "job", text);
     expect_word(stage, "again");
     calls = stage_read(stage, "sbatch.calls");
-    assert_string_equal(calls, "--parsable --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
+    assert_string_equal(calls, "--parsable --dependency= --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
     env = stage_read(stage, "sbatch.env");
     assert_string_equal(env, "0\n");
     attempts_of(stage, &attempts);

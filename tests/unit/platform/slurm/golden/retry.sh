@@ -101,10 +101,18 @@ sw_refused() {
     case $sw_next in *'not available'* | *'nvalid node'*) sw_bad=$SW_EXCLUDE ;; esac
     sw_next=''
 }
+sw_repoint() {
+    squeue -h -t PD -u "$(id -un)" -o '%F|%E' | sort -u | while IFS='|' read -r sw_id sw_waits; do
+        case $sw_waits in *":$SLURM_JOB_ID"[!0-9]*) ;; *) continue ;; esac
+        sw_waits=$(echo "$sw_waits" | sed "s/([^)]*)//g; s/:$SLURM_JOB_ID\([^0-9]\|\$\)/:$sw_next\1/g")
+        scontrol update "JobId=$sw_id" "Dependency=$sw_waits" &&
+            sw_say "job $sw_id waits for job $sw_next now"
+    done
+}
 sw_successor() {
     mkdir "$SW_RECORD.d/after-$SLURM_JOB_ID" 2>/dev/null || return 1
     sw_tries=0 sw_next=''
-    set -- --parsable --begin "now+$1" ${SLURM_JOB_ACCOUNT:+--account="$SLURM_JOB_ACCOUNT"}
+    set -- --parsable --dependency= --begin "now+$1" ${SLURM_JOB_ACCOUNT:+--account="$SLURM_JOB_ACCOUNT"}
     sw_bad=$(sort -u "$SW_RECORD.d/avoid" 2>/dev/null | tr '\n' ',')
     sw_bad=$SW_EXCLUDE${SW_EXCLUDE:+${sw_bad:+,}}${sw_bad%,}
     while [ -z "$sw_next" ] && [ "$sw_tries" -lt 5 ]; do
@@ -115,6 +123,7 @@ sw_successor() {
     done
     [ -n "$sw_next" ] || return 1
     echo "$sw_next" > "$SW_RECORD.d/after-$SLURM_JOB_ID/id"
+    sw_repoint
     ! command -v sw_handed > /dev/null || sw_handed "$sw_next"
 }
 sw_requeue() {

@@ -188,7 +188,41 @@ def what_cannot_happen_any_more_is_not_waited_for(client):
     assert client.status(other)["status"] == "Complete"
 
 
-CASES = [jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
+def every_attempt_is_in_the_status_and_has_its_log(client):
+    job = client.submit("echo \"rank $NODE_RANK attempt $SLIPWAY_ATTEMPT\"\n"
+                        "[ $SLIPWAY_ATTEMPT -gt 2 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
+                        nodes=2, retry={"wait": "1s"})
+    client.wait(job)
+    told = client.status(job)
+    assert (told["attempt"], told["status"]) == (3, "Complete"), told
+    assert [(one["number"], one["state"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
+        (1, "Error", 1, "gpu"), (2, "Error", 1, "gpu"), (3, "Complete", 0, None)], told["attempts"]
+    assert len({one["remote_id"] for one in told["attempts"]}) == 3, told["attempts"]
+    for attempt in (1, 2, 3):
+        for rank in (0, 1):
+            said = client.slipway("logs", job, "--attempt", str(attempt), "--rank", str(rank)).stdout
+            others = [n for n in (1, 2, 3) if f"rank {rank} attempt {n}\n" in said]
+            assert others == [attempt], (attempt, rank, said)
+    assert client.log(job).count("attempt 2\n") == 2, client.log(job)            # without a number: all of it
+    assert client.slipway("logs", job, "--attempt", "4", check=False).returncode != 0
+    retries = [event for event in client.slipway("events", job, "-o", "json").stdout.splitlines()
+               if '"kind":"attempt"' in event.replace(" ", "")]
+    assert len(retries) == 2, retries
+
+    other = Client(client.program)                      # one who comes later sees the same
+    other.slipway("adopt", job, "-p", "slurm")
+    assert [one["number"] for one in other.status(job)["attempts"]] == [1, 2, 3]
+    other.close()
+
+    client.slipway("retry", job)                        # by hand: the next number, and folders of its own
+    until("the fourth", lambda: client.status(job)["status"] == "Complete" and client.status(job)["attempt"] == 4)
+    assert "attempt 4\n" in client.slipway("logs", job, "--attempt", "4").stdout
+    assert "rank 0 attempt 2\n" in client.slipway("logs", job, "--attempt", "2").stdout
+    client.slipway("rm", job)
+
+
+CASES = [every_attempt_is_in_the_status_and_has_its_log,
+         jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
          a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,

@@ -132,6 +132,12 @@ bool slurm_is_array(const struct sw_jobref *job)
     return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
 }
 
+/* A job that tries again by itself stays in the folders of the attempt it was submitted as. */
+int slurm_submitted_as(const struct sw_jobref *job)
+{
+    return (int)sw_json_int(job->details, "attempt", job->attempt);
+}
+
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {
@@ -139,7 +145,8 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 
     if (!base)
         return -1;
-    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id, job->attempt);
+    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id,
+                     slurm_submitted_as(job));
     return 0;
 }
 

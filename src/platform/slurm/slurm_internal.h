@@ -222,6 +222,7 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
 bool slurm_is_array(const struct sw_jobref *job);
+int slurm_submitted_as(const struct sw_jobref *job);       /* the attempt in the names of its folders */
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 
@@ -229,7 +230,7 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 #define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
                    "BOOT_FAIL | PREEMPTED"
 
-/* The shell function `newest PREFIX`: sets `newest`, the last attempt of PREFIX.N that has a number; 0: none. */
+/* The shell function `newest PREFIX` sets `newest` to the last PREFIX.N that has a job; 0: none. */
 #define SLURM_NEWEST                                                            \
     "newest() {\n"                                                              \
     "    newest=0\n"                                                            \

@@ -292,6 +292,9 @@ static const char handed_text[] =
     "\"$slipway_state/job\"\n"
     "}\n"
     "sw_begin\n"
+    "\n# Where its part of each log begins.\n"
+    "[ \"$SLIPWAY_ATTEMPT\" = \"$SW_FIRST\" ] || find \"$slipway_logs\" -name '*.out' "
+    "-printf \"$SLIPWAY_ATTEMPT %f %s\\n\" >>\"$slipway_own/parts\"\n"
     "! sw_used_up || slipway_give_up 75 node-lost '\"its retries are used up\"'\n";
 
 static const char life_text[] =

@@ -427,7 +427,7 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
         SW_STR("base_dir", job->names->base), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
-        SW_INT("nodes", job->shape->nodes),
+        SW_INT("attempt", job->attempt), SW_INT("nodes", job->shape->nodes),
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_STR("hostname", sw_ssh_host(link->ssh)));
     receipt->results_dir = sw_strdup(job->names->results);

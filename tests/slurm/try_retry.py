@@ -7,9 +7,11 @@
 #
 # Each case submits detached, lets things break, and reads what the job itself left: its records, Slurm's
 # accounting, and then what a client says that looks only now.
+import glob
+import os
 import sys
 
-from bed_client import Client, control, main, until
+from bed_client import BASE, Client, control, main, until
 
 
 def a_program_error_surfaces_at_once(client):
@@ -221,7 +223,21 @@ def every_attempt_is_in_the_status_and_has_its_log(client):
     client.slipway("rm", job)
 
 
-CASES = [every_attempt_is_in_the_status_and_has_its_log,
+def rules_of_the_user_decide_there_too(client):
+    with open(os.path.join(client.home, "env.toml"), "w", encoding="utf-8") as file:
+        file.write('[[rules]]\npattern = "flux capacitor"\ncause = "gpu"\nclass = "ERR_INFRA"\n')
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"\n"
+                        "[ $SLIPWAY_ATTEMPT != 1 ] || { echo 'the flux capacitor is dry'; exit 9; }", retry={"wait": "1s"})
+    client.wait(job)
+    end = client.attempts(job)[1]
+    assert (end["cause"], end["action"]) == ("gpu", "successor"), end
+    assert client.status(job)["status"] == "Complete"
+    client.slipway("rm", job)
+    assert not glob.glob(f"{BASE}/*/*{job}*"), glob.glob(f"{BASE}/*/*{job}*")
+
+
+CASES = [rules_of_the_user_decide_there_too,
+         every_attempt_is_in_the_status_and_has_its_log,
          jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
          a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,

@@ -65,7 +65,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *base;
     char *job_name;                /* what squeue shows */
     char *comment;                 /* which attempt of which job it is */
-    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *sbatch;
+    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *rules, *sbatch;
     char *mounts;                  /* file: what --container-mounts gets */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */

@@ -89,6 +89,7 @@ int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct
     slurm_set(out, "SW_NAME", retry->name);
     slurm_set(out, "SW_COMMENT", retry->comment);
     slurm_set(out, "SW_RUNNER", retry->runner);
+    slurm_set(out, "SW_RULES", retry->rules);
     slurm_set(out, "SW_EXCLUDE", retry->exclude);
     slurm_set(out, "SW_ON", on);
     slurm_set_number(out, "SW_FIRST", retry->first);

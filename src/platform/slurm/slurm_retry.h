@@ -31,6 +31,7 @@ struct slurm_retry {
     const char *script;                  /* the batch script's own path, for a successor */
     const char *name, *comment;          /* by which its jobs are found in the queue */
     const char *runner;                  /* path on the shared file system */
+    const char *rules;                   /* file of the user's own rules; NULL: none */
     const char *exclude;                 /* nodes that the job avoids anyway; NULL: none */
     const json_t *retry;                 /* the job file's `retry`; NULL: not given */
     const json_t *checkpoint;            /* the job file's `checkpoint`; NULL: not given */

@@ -275,6 +275,11 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
     add_file(out, job->names->letter, letter_text);
     if (letter->ca)
         add_file(out, job->names->ca, sw_buf_text(&ca));
+    if (job->plan->rules) {
+        sw_autofree char *rules = sw_json_dump(job->plan->rules);
+
+        add_file(out, job->names->rules, rules);
+    }
     add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
     add_file(out, job->names->sbatch, sw_buf_text(&batch));
     return 0;

@@ -6,6 +6,7 @@ SW_SCRIPT=/lustre/me/sbatch/job_a.sbatch
 SW_NAME=tao-job-a
 SW_COMMENT=slipway:a:1
 SW_RUNNER=/lustre/me/runner/slipway-runner
+SW_RULES=''
 SW_EXCLUDE=n9
 SW_ON=''
 SW_FIRST=1
@@ -57,7 +58,7 @@ sw_who_stopped() {
 sw_judge() {
     SW_CLASS=ERR_PROGRAM SW_CAUSE=unknown SW_RULE='' SW_AGAIN=never
     sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
-        --on "$SW_ON" --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
+        --on "$SW_ON" ${SW_RULES:+--rules "$SW_RULES"} --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
         sw_say 'the runner could not judge this failure; it is not tried again'
         return 0
     }

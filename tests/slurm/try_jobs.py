@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 from bed_client import BASE, Client, control, main, until
 
@@ -278,6 +279,42 @@ def the_account_is_found_or_asked_for(client):
 def an_input_is_not_looked_for_when_told_so(client):
     job = client.submit("true", inputs={"/data/x": f"{BASE}/no-such-input"}, slurm={"check": False})
     assert seen(client, job, "Error")["exit_code"] == 74
+
+
+# ---- beside a running job
+
+def a_command_runs_beside_each_rank(client):
+    job = client.submit("cd /tmp; sleep 300", nodes=2, gpus=2, env={"MINE": "a value; with 'signs'"})
+    client.running_on(job)
+    until("both ranks", lambda: client.slipway("exec", job, "--rank", "1", "--", "sh", "-c", "echo $MINE").stdout)
+    shown = 'echo "$NODE_RANK $SLURMD_NODENAME $MINE $PWD"; exit 75'
+    nodes = client.as_user("scontrol", "show", "hostnames", client.running_on(job)).split()
+    for rank in (0, 1):
+        done = client.slipway("exec", job, "--rank", str(rank), "--", "sh", "-c", shown, check=False)
+        assert done.stdout == f"{rank} {nodes[rank]} a value; with 'signs' /tmp\n", (done.stdout, done.stderr)
+        assert (done.returncode, done.stderr) == (75, ""), done
+    assert client.slipway("exec", job, "--rank", "2", "--", "true", check=False).returncode == 64
+    fed = subprocess.run([client.program, "exec", job, "--", "sh", "-c", "wc -c; echo loud >&2"], text=True, env=client.environment,
+                         input="x" * 300000, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    assert (fed.stdout.strip(), fed.stderr) == ("300000", "loud\n"), fed
+    assert client.status(job)["status"] == "Running"
+    client.slipway("cancel", job)
+
+
+def what_was_said_since_is_told(client):
+    job = client.submit("echo early; while [ ! -e {results_dir}/go ]; do sleep 0.2; done; echo late; sleep 300")
+    client.running_on(job)
+    times = f"{BASE}/meta/{job}.1/times"
+    until("the first time", lambda: os.path.exists(times) and os.path.getsize(times))
+    after = os.path.getmtime(times)
+    until("a later second", lambda: time.time() > after + 2)
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(f"{BASE}/results/{job}/go", "w", encoding="utf-8"):
+        pass
+    until("the late word", lambda: "late" in client.log(job))
+    assert client.slipway("logs", job, "--since", since).stdout == "late\n", client.slipway("logs", job, "--since", since).stdout
+    assert client.slipway("logs", job, "--since", "1h").stdout == "early\nlate\n"
+    client.slipway("cancel", job)
 
 
 # ---- other clients

@@ -77,7 +77,7 @@ static void slurm_close(struct sw_link *link)
     free(link);
 }
 
-static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err)
 {
     int result;
@@ -85,6 +85,14 @@ static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_s
     pthread_mutex_lock(&link->lock);
     result = sw_ssh_run(link->ssh, call, reply, err);
     pthread_mutex_unlock(&link->lock);
+    return result;
+}
+
+static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err)
+{
+    int result = slurm_call(link, call, reply, err);
+
     if (result == 0 && reply->exit_code == BUSY)
         return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
                        sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
@@ -165,6 +173,7 @@ const struct sw_platform sw_platform_slurm = {
     .poll = slurm_poll,
     .read_log = slurm_read_log,
     .log_size = slurm_log_size,
+    .log_since = slurm_log_since,
     .cancel = slurm_cancel,
     .cleanup = slurm_cleanup,
     .replicas = slurm_replicas,
@@ -174,5 +183,6 @@ const struct sw_platform sw_platform_slurm = {
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .exec = slurm_exec,
     .inventory = slurm_inventory,
 };

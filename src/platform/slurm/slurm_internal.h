@@ -17,7 +17,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c   act
+ *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c,
+ *     slurm_exec.c                                                                    act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -208,6 +209,9 @@ struct sw_link {
     void *warn_context;
 };
 
+/* One call as it is; its exit code means nothing here. */
+int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
  * controller does not answer (exit code 75 of our scripts). */
 int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
@@ -252,6 +256,8 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
+int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err);
 int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                   struct sw_error *err);
@@ -259,6 +265,8 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err);
 /* slurm_checks.c, slurm_inventory.c */
 json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);

@@ -100,3 +100,27 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
     *size = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;
 }
+
+/* The batch script looks every few seconds, so the answer may be that much too early, never too late. */
+int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (begin_script(&script, link, job, replica, err) < 0)
+        return -1;
+    if (slurm_is_array(job))
+        sw_buf_addf(&script, "state=$state/task-%d\n", replica);
+    sw_buf_addf(&script, "since=%lld best=$from\n"
+                "[ ! -f \"$state/times\" ] || while read -r file size at; do\n"
+                "    [ \"$file\" != \"$name\" ] || [ \"$at\" -ge \"$since\" ] || best=$size\n"
+                "done <\"$state/times\"\n"
+                "[ -z \"$to\" ] || [ \"$best\" -le \"$to\" ] || best=$to\n"
+                "[ \"$best\" -ge \"$from\" ] || best=$from\n"
+                "echo $((best - from))\n", (long long)(at_ms / 1000));
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    *offset = strtoll(sw_buf_text(&reply.output), NULL, 10);
+    return 0;
+}

@@ -312,7 +312,17 @@ static const char life_text[] =
     "        wait \"$slipway_sleep\" && kill -USR1 $$; } >/dev/null 2>&1 &\n"
     "    slipway_timer=$!\n"
     "fi\n"
-    "slipway_run &\n"
+    "\n# How long each log was when it last grew, for those who ask what was said since.\n"
+    "[ -e \"$slipway_own/times\" ] || : >\"$slipway_own/times\"\n"
+    "{ trap 'kill \"$slipway_nap\"; exit' TERM; trap - USR1\n"
+    "    while :; do\n"
+    "        sleep 5 & slipway_nap=$!\n"
+    "        wait \"$slipway_nap\"\n"
+    "        find \"$slipway_logs\" -name '*.out' -newer \"$slipway_own/times\" -printf '%f %s %Ts\\n' "
+    ">>\"$slipway_own/times\"\n"
+    "    done; } >/dev/null 2>&1 &\n"
+    "slipway_clock=$!\n"
+    "\nslipway_run &\n"
     "slipway_step=$!\n"
     "while :; do\n"
     "    wait \"$slipway_step\"\n"
@@ -320,7 +330,7 @@ static const char life_text[] =
     "    kill -0 \"$slipway_step\" 2>/dev/null || break\n"
     "done\n"
     "trap '' USR1 TERM\n"
-    "[ -z \"${slipway_timer-}\" ] || kill \"$slipway_timer\" 2>/dev/null\n";
+    "kill \"$slipway_clock\" ${slipway_timer-} 2>/dev/null\n";
 
 static const char end_text[] =
     "\n# How it ended: the first rank that failed tells code, signal and words.\n"

@@ -6,6 +6,7 @@
 #       python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -175,6 +176,57 @@ def a_failed_step_is_never_complete(client):
     assert seen(client, job, "Error")["exit_code"] == 1
 
 
+def parts_of_a_heterogeneous_job_are_one_job(client):
+    # Of somebody else's making, as above: ours have equal nodes. The second part waits for the first to let go.
+    job = client.submit("true", slurm={"begin": "now+1hour"})
+    client.as_user("scancel", client.slurm_id(job))
+    number = client.as_user("sbatch", "--parsable", "-n1", "-o", "/dev/null", "--wrap", "srun --het-group=0,1 sleep 3", ":",
+                            "-n1").split(";")[0].strip()
+    with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
+        file.write(number + "\n")
+    until("both parts", lambda: len(client.as_user("squeue", "-h", "-t", "R", "-j", number, "-o", "%i").split()) == 2)
+    assert f"{number}+1" in client.as_user("squeue", "-h", "-j", number, "-o", "%i")
+    assert client.status(job)["status"] == "Running", client.status(job)
+    assert seen(client, job, "Complete")["exit_code"] == 0
+
+
+def accounting_that_is_away_changes_no_job(client):
+    control("stop-accounting")
+    try:
+        ended = client.submit("exit 3", retry={"max": 0})
+        killed = client.submit("sleep 300", retry={"max": 0})
+        assert seen(client, ended, "Error")["exit_code"] == 3
+        client.running_on(killed)
+        kill_by_hand(client, killed)
+        client.wait(killed)
+        assert seen(client, killed, "Error")["exit_code"] is None           # the controller does not tell the code
+    finally:
+        control("start-accounting")
+
+
+def set_memory_of_the_controller(seconds):
+    with open("/etc/slurm/slurm.conf", encoding="utf-8") as file:
+        text = re.sub(r"(?m)^MinJobAge=.*", f"MinJobAge={seconds}", file.read())
+    with open("/etc/slurm/slurm.conf", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run(["scontrol", "reconfigure"], check=True)
+
+
+def what_the_controller_has_forgotten_is_in_the_accounting(client):
+    set_memory_of_the_controller(2)
+    try:
+        job = client.submit("sleep 300", retry={"max": 0})
+        client.running_on(job)
+        kill_by_hand(client, job)                       # it leaves no word of its own
+        until("the controller to forget it", lambda: client.slurm_id(job) not in
+              client.as_user("squeue", "-h", "-t", "all", "-o", "%A").split(), 120)
+    finally:
+        set_memory_of_the_controller(300)
+    assert not client.over(job)
+    told = client.status(job)
+    assert (told["status"], told["reason"], told["signal"]) == ("Error", "signal", 9), told
+
+
 def a_status_file_that_says_failure_is_believed(client):
     job = client.submit("echo '{\"status\": \"FAILURE\"}' > {results_dir}/status.json", retry={"max": 0})
     assert seen(client, job, "Error")["reason"] == "status"
@@ -226,7 +278,7 @@ def secrets_go_with_the_job_however_slurm_ended_it(client):
     jobs = {}
     for name, (command, slurm, _, _) in ENDINGS.items():
         jobs[name] = client.submit(command, secrets=["T_TOKEN"], time="1m", retry={"max": 0}, slurm=slurm)
-        assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets")
+        assert os.stat(f"{BASE}/env/{jobs[name]}.secrets").st_mode & 0o777 == 0o600
     for name, (_, slurm, end, _) in ENDINGS.items():
         if "begin" not in slurm:
             client.running_on(jobs[name])
@@ -353,7 +405,8 @@ def five_hundred_jobs_are_refreshed_in_one_call(client):
     client.as_user("scancel", "-u", "ann")
 
 
-HELPERS = ("seen", "refused", "account_of", "give_account", "cancel_by_hand", "kill_by_hand", "lose_its_node")
+HELPERS = ("seen", "refused", "account_of", "give_account", "cancel_by_hand", "kill_by_hand", "lose_its_node",
+           "set_memory_of_the_controller")
 CASES = [value for name, value in list(globals().items())
          if callable(value) and getattr(value, "__module__", "") == __name__ and name not in HELPERS]
 

@@ -90,25 +90,29 @@ def scancel_by_hand_does_not_start_another(client):
     assert client.status(job)["status"] == "Canceled", client.status(job)
 
 
+SAVES = """if [ -n "$SLIPWAY_RESUME_FROM" ]; then echo "goes on from ${SLIPWAY_RESUME_FROM##*/}"; exit 0; fi
+mkdir -p /results/ckpt; [ $NODE_RANK != 0 ] || echo weights > /results/ckpt/epoch_7.ckpt; sleep 300"""
+
+
 def the_time_limit_goes_on_from_a_checkpoint(client):
-    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        checkpoint={"dir": "/results/ckpt"}, retry={"wait": "1s"},
+    job = client.submit(SAVES, checkpoint={"dir": "/results/ckpt"}, outputs=["/results"], retry={"wait": "1s"},
                         slurm={"timeout_hours": 0.002})
     client.wait(job)
     runs = client.attempts(job)
     assert runs[1]["cause"] == "time" and runs[1]["action"] == "requeue", runs
+    assert "goes on from epoch_7.ckpt" in client.log(job), client.log(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
-def a_preempted_job_comes_back(client):
-    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        nodes=3, slurm={"partition": ["low"], "exclusive": True})
+def a_preempted_job_goes_on_from_its_checkpoint(client):
+    job = client.submit(SAVES, checkpoint={"dir": "/results/ckpt"}, outputs=["/results"], nodes=3, slurm={"partition": ["low"], "exclusive": True})
     client.running_on(job)
     other = client.submit("sleep 1", nodes=3, slurm={"partition": ["high"], "exclusive": True})
     client.wait(other)
     client.wait(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
     assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 2
+    assert "goes on from epoch_7.ckpt" in client.log(job), client.log(job)
 
 
 def a_job_canceled_by_preemption_comes_back_under_another_id(client):
@@ -242,7 +246,7 @@ CASES = [rules_of_the_user_decide_there_too,
          a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
-         the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_comes_back,
+         the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_goes_on_from_its_checkpoint,
          a_job_canceled_by_preemption_comes_back_under_another_id,
          one_who_watches_sees_one_job_from_begin_to_end, a_task_of_an_array_is_requeued_alone,
          a_killed_node_is_followed_by_a_new_run_without_a_client,

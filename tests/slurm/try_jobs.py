@@ -223,6 +223,7 @@ def what_the_controller_has_forgotten_is_in_the_accounting(client):
     finally:
         set_memory_of_the_controller(300)
     assert not client.over(job)
+    until("accounting", lambda: "Unknown" not in client.as_user("sacct", "-nX", "-j", client.slurm_id(job), "--format=End"))
     told = client.status(job)
     assert (told["status"], told["reason"], told["signal"]) == ("Error", "signal", 9), told
 

@@ -365,7 +365,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
         return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
-        job.ref.attempt = options->attempt;
+        job.ref.attempt = job.ref.log_attempt = options->attempt;
     r.count = options->replica >= 0 ? 1 : (size_t)nodes;
     r.streams = sw_alloc(r.count * sizeof *r.streams);
     for (size_t i = 0; i < r.count; i++)

@@ -153,6 +153,8 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
                              request->base_dir ? request->base_dir : here, err);
     if (!out->plan)
         return -1;
+    if (json_array_size(api_rules(session)) > 0)
+        out->plan->rules = json_deep_copy(api_rules(session));
     out->platform = sw_platform_need(out->spec->platform, err);
     if (!out->platform)
         return -1;

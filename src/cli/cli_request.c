@@ -72,6 +72,14 @@ static int set_env(struct sw_request *request, const char *key, const char *pair
     return sw_request_set(request, key, whole, err);
 }
 
+/* --no-check has no value of its own. */
+static int set_false(struct sw_request *request, const char *key, const char *value,
+                     struct sw_error *err)
+{
+    (void)value;
+    return sw_request_set(request, key, "false", err);
+}
+
 static int set_id(struct sw_request *request, const char *key, const char *value,
                   struct sw_error *err)
 {
@@ -106,6 +114,10 @@ const struct cli_flag cli_job_flags[] = {
              .set = sw_request_set),
     JOB_FLAG("output", 0, "PATH[=DEST]", "results at PATH, sent to DEST at the end",
              .key = "outputs", .set = sw_request_set),
+    JOB_FLAG("mount", 0, "SRC:DST", "mount a folder, or a repository: git+URL@REF:DST",
+             .key = "mounts", .set = sw_request_set),
+    JOB_FLAG("no-check", 0, NULL, "Slurm: submit without looking whether inputs exist",
+             .key = "slurm.check", .set = set_false),
     JOB_FLAG("label", 0, "KEY=VALUE", "label, for -l of other commands", .key = "labels",
              .set = sw_request_set),
     JOB_FLAG("workdir", 0, "DIR", "where the command starts", .key = "workdir",

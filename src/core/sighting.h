@@ -15,6 +15,7 @@ struct sw_jobref {
     const char *id;
     const char *remote_id;     /* what submit gave back; NULL when it never came that far */
     int attempt;               /* from 1 */
+    int log_attempt;           /* of its log the part of this attempt alone; 0: as the platform keeps it */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
     bool in_passing;           /* of its log only what can be had at once: somebody waits for more */
@@ -31,6 +32,9 @@ enum sw_presence {
 struct sw_sighting {
     struct sw_jobref job;
 
+    int attempt;               /* the platform tries again by itself and is at this one; 0: as asked */
+    json_t *before;            /* and how those before went, as sw_store_attempts() tells it; owned by
+                                  whoever polled; NULL */
     enum sw_presence presence;
     enum sw_state state;
     char reason[48];           /* one word: "exit", "signal", "time", "memory", "gpu-wait" */

@@ -52,6 +52,7 @@ struct slice {
 static void slice_auto(struct slice *slice)
 {
     for (size_t i = 0; i < slice->count; i++) {
+        json_decref(slice->seen[i].before);
         json_decref(slice->seen[i].live);
         json_decref(slice->seen[i].runner);
         json_decref(slice->views[i].verdict);
@@ -222,6 +223,18 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
     return verdict;
 }
 
+/* The platform tried again by itself: the row goes on to the attempt that is there now. */
+static int catch_up(const struct slice *slice, struct sw_job *job, struct sw_sighting *seen,
+                    struct sw_error *err)
+{
+    if (seen->presence != SW_PRESENT || seen->attempt <= job->attempt)
+        return 0;
+    if (sw_store_caught_up(slice->store, seen, slice->now_ms, err) < 0)
+        return -1;
+    job->attempt = seen->job.attempt = seen->attempt;
+    return 0;
+}
+
 static void cancel_again(const struct slice *slice, const struct sw_job *job,
                          const struct sw_sighting *seen)
 {
@@ -292,6 +305,8 @@ static int judge(struct slice *slice, struct sw_error *err)
             judge_absence(view, seen, slice->now_ms);
         else if (seen->presence == SW_PRESENT && view->job.phase == SW_PHASE_SUBMITTING &&
                  take_over(slice, &view->job, err) < 0)
+            return -1;
+        if (catch_up(slice, &view->job, seen, err) < 0)
             return -1;
         cancel_again(slice, &view->job, seen);
         view->verdict = verdict_of(slice, seen);

@@ -33,7 +33,7 @@ static const struct field {
     ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),     ROW(checkpoint, DOCUMENT),
     ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
-    ROW(cache, TEXT),         ROW(mounts, DOCUMENT),
+    ROW(cache, TEXT),         ROW(mounts, DOCUMENT),    ROW(rules, DOCUMENT),
 #undef ROW
 };
 

@@ -2,7 +2,8 @@
 /*
  * verdict.c - `slipway-runner verdict`: what a failure was, judged where it happened.
  *
- *     slipway-runner verdict --exit 1 [--reason WORD] [--gpus N] [--on CAUSES] [--log FILE:FROM]...
+ *     slipway-runner verdict --exit 1 [--reason WORD] [--gpus N] [--on CAUSES] [--rules FILE]
+ *         [--log FILE:FROM]...
  *
  * Where a platform's own script has to decide whether to try again, no client may be running; the
  * rules are diagnose/'s own, so client and script cannot disagree (docs/decisions/0027). One line
@@ -17,16 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "core/sighting.h"
 #include "diagnose/diagnose.h"
 
-enum { TAIL_BYTES = 32 * 1024 };
+enum { TAIL_BYTES = 32 * 1024, RULES_MAX = 1024 * 1024 };
 
 struct question {
     struct sw_evidence evidence;
     struct sw_buf log;
     json_t *on;                   /* NULL: as the rules say */
+    json_t *rules;                /* the user's own; NULL: none */
 };
 
 /* ---- what is asked ------------------------------------------------------------------------ */
@@ -65,6 +68,17 @@ static int take_on(struct question *question, const char *value)
     return 0;
 }
 
+/* Rules that cannot be read are none: the built-in ones decide. */
+static int take_rules(struct question *question, const char *value)
+{
+    size_t length = 0;
+    sw_autofree char *text = sw_file_read(value, RULES_MAX, &length, NULL);
+
+    json_decref(question->rules);
+    question->rules = text ? sw_json_parse(text, length, value, NULL) : NULL;
+    return 0;
+}
+
 /* The end of a file, from the byte on where this attempt began to write. A log that is not there
  * has said nothing. */
 static int take_log(struct question *question, const char *value)
@@ -100,7 +114,7 @@ static const struct {
     int (*take)(struct question *question, const char *value);
 } words[] = {
     { "--exit", take_exit }, { "--reason", take_reason }, { "--gpus", take_gpus },
-    { "--on", take_on },     { "--log", take_log },
+    { "--on", take_on },     { "--log", take_log },       { "--rules", take_rules },
 };
 
 static int read_question(int argc, char **argv, struct question *question)
@@ -164,7 +178,7 @@ int runner_verdict(int argc, char **argv)
     if (outcome == 0) {
         question.evidence.log_tail = sw_strdup(sw_buf_text(&question.log));
         node = runner_failed_node(question.evidence.log_tail);
-        verdict = sw_diagnose(&question.evidence);
+        verdict = sw_diagnose_with(&question.evidence, question.rules);
         rule = sw_json_str(verdict, "rule");
         printf("%s %s %s %s %s\n",
                sw_verdict_is_retriable(verdict, question.on) ? "again" : "never",
@@ -173,6 +187,7 @@ int runner_verdict(int argc, char **argv)
     }
     sw_buf_done(&question.log);
     json_decref(question.on);
+    json_decref(question.rules);
     sw_evidence_done(&question.evidence);
     return outcome < 0 ? RUNNER_USAGE : 0;
 }

@@ -141,6 +141,11 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
  * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
+/* The platform tried again by itself, maybe more than once: the attempts of seen->before are written
+ * down, each with an event, and the job is at seen->attempt, Pending until that is seen. Nothing when
+ * it is over or there already. */
+int sw_store_caught_up(struct sw_store *store, const struct sw_sighting *seen, int64_t now_ms,
+                       struct sw_error *err);
 /* Nodes (array of names) that coming attempts keep away from; NULL: none. */
 int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
                    struct sw_error *err);

@@ -2,11 +2,15 @@
 #
 # try_jobs.py - jobs on a real cluster: what is submitted runs once, and what is told about it is true.
 #
-#   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
+#   tests/slurm/cluster --nodes 4 --set EnforcePartLimits=ANY --partition 'paid AllowAccounts=vision,language' -- \
+#       python3 tests/slurm/try_jobs.py SLIPWAY [CASE...]
 import json
 import os
+import re
+import subprocess
 import sys
 import threading
+import time
 
 from bed_client import BASE, Client, control, main, until
 
@@ -172,6 +176,58 @@ def a_failed_step_is_never_complete(client):
     assert seen(client, job, "Error")["exit_code"] == 1
 
 
+def parts_of_a_heterogeneous_job_are_one_job(client):
+    # Of somebody else's making, as above: ours have equal nodes. The second part waits for the first to let go.
+    job = client.submit("true", slurm={"begin": "now+1hour"})
+    client.as_user("scancel", client.slurm_id(job))
+    number = client.as_user("sbatch", "--parsable", "-n1", "-o", "/dev/null", "--wrap", "srun --het-group=0,1 sleep 3", ":",
+                            "-n1").split(";")[0].strip()
+    with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
+        file.write(number + "\n")
+    until("both parts", lambda: len(client.as_user("squeue", "-h", "-t", "R", "-j", number, "-o", "%i").split()) == 2)
+    assert f"{number}+1" in client.as_user("squeue", "-h", "-j", number, "-o", "%i")
+    assert client.status(job)["status"] == "Running", client.status(job)
+    assert seen(client, job, "Complete")["exit_code"] == 0
+
+
+def accounting_that_is_away_changes_no_job(client):
+    control("stop-accounting")
+    try:
+        ended = client.submit("exit 3", retry={"max": 0})
+        killed = client.submit("sleep 300", retry={"max": 0})
+        assert seen(client, ended, "Error")["exit_code"] == 3
+        client.running_on(killed)
+        kill_by_hand(client, killed)
+        client.wait(killed)
+        assert seen(client, killed, "Error")["exit_code"] is None           # the controller does not tell the code
+    finally:
+        control("start-accounting")
+
+
+def set_memory_of_the_controller(seconds):
+    with open("/etc/slurm/slurm.conf", encoding="utf-8") as file:
+        text = re.sub(r"(?m)^MinJobAge=.*", f"MinJobAge={seconds}", file.read())
+    with open("/etc/slurm/slurm.conf", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run(["scontrol", "reconfigure"], check=True)
+
+
+def what_the_controller_has_forgotten_is_in_the_accounting(client):
+    set_memory_of_the_controller(2)
+    try:
+        job = client.submit("sleep 300", retry={"max": 0})
+        client.running_on(job)
+        kill_by_hand(client, job)                       # it leaves no word of its own
+        until("the controller to forget it", lambda: client.slurm_id(job) not in
+              client.as_user("squeue", "-h", "-t", "all", "-o", "%A").split(), 120)
+    finally:
+        set_memory_of_the_controller(300)
+    assert not client.over(job)
+    until("accounting", lambda: "Unknown" not in client.as_user("sacct", "-nX", "-j", client.slurm_id(job), "--format=End"))
+    told = client.status(job)
+    assert (told["status"], told["reason"], told["signal"]) == ("Error", "signal", 9), told
+
+
 def a_status_file_that_says_failure_is_believed(client):
     job = client.submit("echo '{\"status\": \"FAILURE\"}' > {results_dir}/status.json", retry={"max": 0})
     assert seen(client, job, "Error")["reason"] == "status"
@@ -190,9 +246,128 @@ def what_cannot_run_is_refused_with_the_reason(client):
     assert "nosuch" in refused(client, "true", slurm={"partition": ["nosuch"]})
 
 
+# ---- secrets of a job that had no last word
+
+DEAF = "trap '' TERM; while :; do sleep 1; done"         # only a KILL ends it, and the batch script with it
+
+
+def cancel_by_hand(client, job):
+    client.as_user("scancel", client.slurm_id(job))
+
+
+def kill_by_hand(client, job):
+    client.as_user("scancel", "--batch", "--signal=KILL", client.slurm_id(job))
+
+
+def lose_its_node(client, job):
+    node = client.running_on(job)
+    control("lose-node", node)
+    until("the end", lambda: not client.in_queue(job))
+    control("start-node", node)
+
+
+ENDINGS = {"canceled-pending": ("sleep 300", {"begin": "now+1hour"}, cancel_by_hand, "Canceled"),
+           "canceled": ("sleep 300", {}, cancel_by_hand, "Canceled"),
+           "canceled-deaf": (DEAF, {}, cancel_by_hand, "Canceled"),
+           "killed": (DEAF, {}, kill_by_hand, "Error"),
+           "node-lost": (DEAF, {"requeue": False, "nodelist": ["n4"]}, lose_its_node, "Error"),
+           "time-limit": (DEAF, {"use_timeout": False, "signal_ahead": "0s"}, lambda client, job: None, "Error")}
+
+
+def secrets_go_with_the_job_however_slurm_ended_it(client):
+    client.environment["T_TOKEN"] = "canary-of-the-endings"
+    jobs = {}
+    for name, (command, slurm, _, _) in ENDINGS.items():
+        jobs[name] = client.submit(command, secrets=["T_TOKEN"], time="1m", retry={"max": 0}, slurm=slurm)
+        assert os.stat(f"{BASE}/env/{jobs[name]}.secrets").st_mode & 0o777 == 0o600
+    for name, (_, slurm, end, _) in ENDINGS.items():
+        if "begin" not in slurm:
+            client.running_on(jobs[name])
+        end(client, jobs[name])
+    for name, (_, _, _, status) in ENDINGS.items():
+        client.wait(jobs[name])
+        if name in ("killed", "node-lost"):
+            assert os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), name      # nobody had the time
+        told = seen(client, jobs[name], status)
+        assert not os.path.exists(f"{BASE}/env/{jobs[name]}.secrets"), (name, told)
+
+
+def secrets_of_an_array_go_with_its_last_task(client):
+    client.environment["T_TOKEN"] = "canary-of-the-endings"
+    job = client.submit('[ -n "$T_TOKEN" ]', secrets=["T_TOKEN"], slurm={"array": "0-3%2"})
+    assert seen(client, job, "Complete")["exit_code"] == 0
+    assert not os.path.exists(f"{BASE}/env/{job}.secrets")
+
+
+# ---- which account is charged (the partition `paid` takes these two, and neither is the user's default)
+
+def account_of(client, job):
+    return client.as_user("squeue", "-h", "-t", "all", "-j", client.slurm_id(job), "-o", "%a").strip()
+
+
+def give_account(name):
+    """As the cluster's administrator."""
+    for words in (["account", name], ["user", "ann", f"account={name}"]):
+        subprocess.run(["sacctmgr", "-i", "-Q", "add", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def the_account_is_found_or_asked_for(client):
+    paid = {"partition": ["paid"]}
+    told = refused(client, "true", slurm=paid)
+    assert "nvalid account" in told and "accounts of ann: research" in told, told
+    give_account("vision")
+    job = until("the controller to know the account", lambda: client.slipway(
+        "run", "-d", client.job_file("true", slurm=paid), check=False).stdout.split())[0]
+    assert account_of(client, job) == "vision", account_of(client, job)
+    seen(client, job, "Complete")
+    give_account("language")
+    told = refused(client, "true", slurm=paid)
+    assert "language,research,vision" in told and "slurm.account" in told, told
+    until("the named account", lambda: client.slipway("run", "-d", "--id", "by-language", client.job_file(
+        "true", slurm={**paid, "account": "language"}), check=False).returncode == 0)
+    assert account_of(client, "by-language") == "language"
+    assert "nvalid account" in refused(client, "true", slurm={**paid, "account": "nobody"})
+
+
 def an_input_is_not_looked_for_when_told_so(client):
     job = client.submit("true", inputs={"/data/x": f"{BASE}/no-such-input"}, slurm={"check": False})
     assert seen(client, job, "Error")["exit_code"] == 74
+
+
+# ---- beside a running job
+
+def a_command_runs_beside_each_rank(client):
+    job = client.submit("cd /tmp; sleep 300", nodes=2, gpus=2, env={"MINE": "a value; with 'signs'"})
+    client.running_on(job)
+    until("both ranks", lambda: client.slipway("exec", job, "--rank", "1", "--", "sh", "-c", "echo $MINE").stdout)
+    shown = 'echo "$NODE_RANK $SLURMD_NODENAME $MINE $PWD"; exit 75'
+    nodes = client.as_user("scontrol", "show", "hostnames", client.running_on(job)).split()
+    for rank in (0, 1):
+        done = client.slipway("exec", job, "--rank", str(rank), "--", "sh", "-c", shown, check=False)
+        assert done.stdout == f"{rank} {nodes[rank]} a value; with 'signs' /tmp\n", (done.stdout, done.stderr)
+        assert (done.returncode, done.stderr) == (75, ""), done
+    assert client.slipway("exec", job, "--rank", "2", "--", "true", check=False).returncode == 64
+    fed = subprocess.run([client.program, "exec", job, "--", "sh", "-c", "wc -c; echo loud >&2"], text=True, env=client.environment,
+                         input="x" * 300000, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    assert (fed.stdout.strip(), fed.stderr) == ("300000", "loud\n"), fed
+    assert client.status(job)["status"] == "Running"
+    client.slipway("cancel", job)
+
+
+def what_was_said_since_is_told(client):
+    job = client.submit("echo early; while [ ! -e {results_dir}/go ]; do sleep 0.2; done; echo late; sleep 300")
+    client.running_on(job)
+    times = f"{BASE}/meta/{job}.1/times"
+    until("the first time", lambda: os.path.exists(times) and os.path.getsize(times))
+    after = os.path.getmtime(times)
+    until("a later second", lambda: time.time() > after + 2)
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    with open(f"{BASE}/results/{job}/go", "w", encoding="utf-8"):
+        pass
+    until("the late word", lambda: "late" in client.log(job))
+    assert client.slipway("logs", job, "--since", since).stdout == "late\n", client.slipway("logs", job, "--since", since).stdout
+    assert client.slipway("logs", job, "--since", "1h").stdout == "early\nlate\n"
+    client.slipway("cancel", job)
 
 
 # ---- other clients
@@ -231,8 +406,10 @@ def five_hundred_jobs_are_refreshed_in_one_call(client):
     client.as_user("scancel", "-u", "ann")
 
 
+HELPERS = ("seen", "refused", "account_of", "give_account", "cancel_by_hand", "kill_by_hand", "lose_its_node",
+           "set_memory_of_the_controller")
 CASES = [value for name, value in list(globals().items())
-         if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("seen", "refused")]
+         if callable(value) and getattr(value, "__module__", "") == __name__ and name not in HELPERS]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -7,9 +7,11 @@
 #
 # Each case submits detached, lets things break, and reads what the job itself left: its records, Slurm's
 # accounting, and then what a client says that looks only now.
+import glob
+import os
 import sys
 
-from bed_client import Client, control, main, until
+from bed_client import BASE, Client, control, main, until
 
 
 def a_program_error_surfaces_at_once(client):
@@ -88,25 +90,29 @@ def scancel_by_hand_does_not_start_another(client):
     assert client.status(job)["status"] == "Canceled", client.status(job)
 
 
+SAVES = """if [ -n "$SLIPWAY_RESUME_FROM" ]; then echo "goes on from ${SLIPWAY_RESUME_FROM##*/}"; exit 0; fi
+mkdir -p /results/ckpt; [ $NODE_RANK != 0 ] || echo weights > /results/ckpt/epoch_7.ckpt; sleep 300"""
+
+
 def the_time_limit_goes_on_from_a_checkpoint(client):
-    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        checkpoint={"dir": "/results/ckpt"}, retry={"wait": "1s"},
+    job = client.submit(SAVES, checkpoint={"dir": "/results/ckpt"}, outputs=["/results"], retry={"wait": "1s"},
                         slurm={"timeout_hours": 0.002})
     client.wait(job)
     runs = client.attempts(job)
     assert runs[1]["cause"] == "time" and runs[1]["action"] == "requeue", runs
+    assert "goes on from epoch_7.ckpt" in client.log(job), client.log(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
-def a_preempted_job_comes_back(client):
-    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        nodes=3, slurm={"partition": ["low"], "exclusive": True})
+def a_preempted_job_goes_on_from_its_checkpoint(client):
+    job = client.submit(SAVES, checkpoint={"dir": "/results/ckpt"}, outputs=["/results"], nodes=3, slurm={"partition": ["low"], "exclusive": True})
     client.running_on(job)
     other = client.submit("sleep 1", nodes=3, slurm={"partition": ["high"], "exclusive": True})
     client.wait(other)
     client.wait(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
     assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 2
+    assert "goes on from epoch_7.ckpt" in client.log(job), client.log(job)
 
 
 def a_job_canceled_by_preemption_comes_back_under_another_id(client):
@@ -155,10 +161,92 @@ def a_task_of_an_array_is_requeued_alone(client):
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
-CASES = [a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
+ONCE = "[ $SLIPWAY_ATTEMPT != 1 ] || { sleep 4; echo 'GPU has fallen off the bus'; exit 1; }"
+
+
+def jobs_that_wait_follow_it_to_another_node(client):
+    first = client.submit(ONCE, retry={"wait": "1s"})
+    number = client.slurm_id(first)
+    waiting = [client.submit(ONCE, retry={"wait": "1s"}, slurm={"dependency": f"afterok:{number}"}),
+               client.submit("true", slurm={"dependency": f"afterok:{first}"}),
+               client.submit("true", slurm={"dependency": f"afterany:{number},afterok:{first}"})]
+    client.wait(first)
+    assert client.slurm_id(first) != number
+    ended = client.attempts(first)[-1]["at"]
+    for job in waiting:
+        client.wait(job)
+        assert client.attempts(job) and client.attempts(job)[0]["at"] >= ended, (client.attempts(job), ended)
+        assert client.status(job)["status"] == "Complete", client.status(job)
+    client.had_ids(waiting[0], 2)                   # it had a successor itself, which waited for nobody
+    late = client.submit("true", slurm={"dependency": f"afterok:{first}"})
+    client.wait(late)
+    assert client.status(late)["status"] == "Complete"
+
+
+def what_cannot_happen_any_more_is_not_waited_for(client):
+    failed = client.submit("exit 3", retry={"max": 0})
+    client.wait(failed)
+    for waits, word in ((f"afterok:{failed}", "not ended well"), ("afterok:nobody-here", "there is no job")):
+        done = client.slipway("run", "-d", client.job_file("true", slurm={"dependency": waits}), check=False)
+        assert done.returncode != 0 and word in done.stderr, done.stderr
+    other = client.submit("true", slurm={"dependency": f"afternotok:{failed}"})
+    client.wait(other)
+    assert client.status(other)["status"] == "Complete"
+
+
+def every_attempt_is_in_the_status_and_has_its_log(client):
+    job = client.submit("echo \"rank $NODE_RANK attempt $SLIPWAY_ATTEMPT\"\n"
+                        "[ $SLIPWAY_ATTEMPT -gt 2 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
+                        nodes=2, retry={"wait": "1s"})
+    client.wait(job)
+    told = client.status(job)
+    assert (told["attempt"], told["status"]) == (3, "Complete"), told
+    assert [(one["number"], one["state"], one["exit_code"], one["cause"]) for one in told["attempts"]] == [
+        (1, "Error", 1, "gpu"), (2, "Error", 1, "gpu"), (3, "Complete", 0, None)], told["attempts"]
+    assert len({one["remote_id"] for one in told["attempts"]}) == 3, told["attempts"]
+    for attempt in (1, 2, 3):
+        for rank in (0, 1):
+            said = client.slipway("logs", job, "--attempt", str(attempt), "--rank", str(rank)).stdout
+            others = [n for n in (1, 2, 3) if f"rank {rank} attempt {n}\n" in said]
+            assert others == [attempt], (attempt, rank, said)
+    assert client.log(job).count("attempt 2\n") == 2, client.log(job)            # without a number: all of it
+    assert client.slipway("logs", job, "--attempt", "4", check=False).returncode != 0
+    retries = [event for event in client.slipway("events", job, "-o", "json").stdout.splitlines()
+               if '"kind":"attempt"' in event.replace(" ", "")]
+    assert len(retries) == 2, retries
+
+    other = Client(client.program)                      # one who comes later sees the same
+    other.slipway("adopt", job, "-p", "slurm")
+    assert [one["number"] for one in other.status(job)["attempts"]] == [1, 2, 3]
+    other.close()
+
+    client.slipway("retry", job)                        # by hand: the next number, and folders of its own
+    until("the fourth", lambda: client.status(job)["status"] == "Complete" and client.status(job)["attempt"] == 4)
+    assert "attempt 4\n" in client.slipway("logs", job, "--attempt", "4").stdout
+    assert "rank 0 attempt 2\n" in client.slipway("logs", job, "--attempt", "2").stdout
+    client.slipway("rm", job)
+
+
+def rules_of_the_user_decide_there_too(client):
+    with open(os.path.join(client.home, "env.toml"), "w", encoding="utf-8") as file:
+        file.write('[[rules]]\npattern = "flux capacitor"\ncause = "gpu"\nclass = "ERR_INFRA"\n')
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"\n"
+                        "[ $SLIPWAY_ATTEMPT != 1 ] || { echo 'the flux capacitor is dry'; exit 9; }", retry={"wait": "1s"})
+    client.wait(job)
+    end = client.attempts(job)[1]
+    assert (end["cause"], end["action"]) == ("gpu", "successor"), end
+    assert client.status(job)["status"] == "Complete"
+    client.slipway("rm", job)
+    assert not glob.glob(f"{BASE}/*/*{job}*"), glob.glob(f"{BASE}/*/*{job}*")
+
+
+CASES = [rules_of_the_user_decide_there_too,
+         every_attempt_is_in_the_status_and_has_its_log,
+         jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
+         a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
-         the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_comes_back,
+         the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_goes_on_from_its_checkpoint,
          a_job_canceled_by_preemption_comes_back_under_another_id,
          one_who_watches_sees_one_job_from_begin_to_end, a_task_of_an_array_is_requeued_alone,
          a_killed_node_is_followed_by_a_new_run_without_a_client,

@@ -77,7 +77,7 @@ static void slurm_close(struct sw_link *link)
     free(link);
 }
 
-static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err)
 {
     int result;
@@ -85,6 +85,14 @@ static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_s
     pthread_mutex_lock(&link->lock);
     result = sw_ssh_run(link->ssh, call, reply, err);
     pthread_mutex_unlock(&link->lock);
+    return result;
+}
+
+static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err)
+{
+    int result = slurm_call(link, call, reply, err);
+
     if (result == 0 && reply->exit_code == BUSY)
         return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
                        sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
@@ -132,6 +140,12 @@ bool slurm_is_array(const struct sw_jobref *job)
     return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
 }
 
+/* A job that tries again by itself stays in the folders of the attempt it was submitted as. */
+int slurm_submitted_as(const struct sw_jobref *job)
+{
+    return (int)sw_json_int(job->details, "attempt", job->attempt);
+}
+
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {
@@ -139,7 +153,8 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 
     if (!base)
         return -1;
-    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id, job->attempt);
+    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id,
+                     slurm_submitted_as(job));
     return 0;
 }
 
@@ -158,6 +173,7 @@ const struct sw_platform sw_platform_slurm = {
     .poll = slurm_poll,
     .read_log = slurm_read_log,
     .log_size = slurm_log_size,
+    .log_since = slurm_log_since,
     .cancel = slurm_cancel,
     .cleanup = slurm_cleanup,
     .replicas = slurm_replicas,
@@ -167,5 +183,6 @@ const struct sw_platform sw_platform_slurm = {
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .exec = slurm_exec,
     .inventory = slurm_inventory,
 };

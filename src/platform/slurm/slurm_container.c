@@ -182,6 +182,7 @@ int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         .canceled = "$slipway_state/canceled",
         .script = job->names->sbatch, .name = job->names->job_name,
         .comment = job->names->comment, .exclude = exclude,
+        .rules = job->plan->rules ? job->names->rules : NULL,
         .retry = job->plan->retry, .checkpoint = job->plan->checkpoint,
         .first = job->attempt, .gpus = job->shape->gpus,
     };

@@ -135,17 +135,14 @@ int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct 
 }
 
 static const char submit_text[] =
-    "convert() { said=$(sbatch=$state/image.sbatch after=; put \"$@\"); }\n"
     "if [ \"$SW_IMAGE_WHEN\" = digest ] || ! sw_image_there; then\n"
     "    mkdir -p \"${SW_IMAGE_FILE%/*}\" || refuse \"base|${SW_IMAGE_FILE%/*} cannot be made\"\n"
     "    number=$(squeue -h -u \"$(id -un)\" -n \"$image_job\" -t PD,CF,R -o %A | head -n 1)\n"
     "    if [ -z \"$number\" ]; then\n"
-    "        convert || case $said in\n"
-    "        *ccount*) convert --account=\"$(sacctmgr -nP show assoc where user=\"$(id -un)\" "
-    "format=account | head -n 1)\" || refuse \"convert|$said\" ;;\n"
-    "        *'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*) maybe ;;\n"
-    "        *) refuse \"convert|$said\" ;;\n"
-    "        esac\n"
+    "        refusal=convert own_sbatch=$sbatch own_after=$after\n"
+    "        sbatch=$state/image.sbatch after=\n"
+    "        submit\n"
+    "        sbatch=$own_sbatch after=$own_after\n"
     "        number=$(printf '%s\\n' \"$said\" | "
     "sed -n 's/^\\([0-9][0-9]*\\)\\(;.*\\)*$/\\1/p' | tail -n 1)\n"
     "        [ -n \"$number\" ] || maybe\n"

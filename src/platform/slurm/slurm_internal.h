@@ -14,12 +14,14 @@
  *     slurm_image.c, slurm_mounts.c, slurm_credentials.c, slurm_retry.c   those pieces (pure)
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
  *     slurm_runner.c    the runner for each kind of machine
+ *     slurm_depend.c    waiting for another job of ours                                (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c   act
+ *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c,
+ *     slurm_exec.c                                                                    act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -68,7 +70,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *base;
     char *job_name;                /* what squeue shows */
     char *comment;                 /* which attempt of which job it is */
-    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *sbatch;
+    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *rules, *sbatch;
     char *mounts;                  /* file: what --container-mounts gets */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
@@ -163,6 +165,13 @@ int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct 
  * adds it to `after`. */
 int slurm_convert_submit(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
+/* ---- slurm_depend.c: `dependency` that names jobs of ours --------------------------------------- */
+
+bool slurm_waits_for_ours(const json_t *options);
+/* For the login node: sets `after`, what sbatch's --dependency gets; empty when the script says it.
+ * `base` is set and `fail` is a function. */
+void slurm_depend_script(struct sw_buf *out, const json_t *options);
+
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 
 enum sw_state slurm_state(const char *said, const char **note);
@@ -240,6 +249,9 @@ struct sw_link {
     void *warn_context;
 };
 
+/* One call as it is; its exit code means nothing here. */
+int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+               struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
  * controller does not answer (exit code 75 of our scripts). */
 int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
@@ -254,12 +266,24 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
 const char *slurm_prefix(const struct sw_link *link, const json_t *details);
 bool slurm_is_array(const struct sw_jobref *job);
+int slurm_submitted_as(const struct sw_jobref *job);       /* the attempt in the names of its folders */
 int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 
 /* A pattern of the shell: words of squeue after which nothing of the job is left. */
 #define SLURM_OVER "COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY | DEADLINE | " \
                    "BOOT_FAIL | PREEMPTED"
+
+/* The shell function `newest PREFIX` sets `newest` to the last PREFIX.N that has a job; 0: none. */
+#define SLURM_NEWEST                                                            \
+    "newest() {\n"                                                              \
+    "    newest=0\n"                                                            \
+    "    for folder in \"$1\".[0-9]*; do\n"                                     \
+    "        n=${folder##*.}\n"                                                 \
+    "        case $n in *[!0-9]*) continue ;; esac\n"                           \
+    "        [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n" \
+    "    done\n"                                                                \
+    "}\n"
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
@@ -272,6 +296,8 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
+int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err);
 int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                   struct sw_error *err);
@@ -279,6 +305,8 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err);
 /* slurm_checks.c, slurm_inventory.c */
 json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);

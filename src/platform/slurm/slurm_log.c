@@ -4,7 +4,8 @@
  *
  * Rank 0 writes into the file that Slurm opened for the batch script, so that what happens before
  * the command (an image being converted, a requeue) stands in the same stream, in order. The others
- * have files of their own. Everything is appended, over all runs of an attempt.
+ * have files of their own. Everything is appended, over all attempts that the job makes by itself;
+ * each notes where its part of every file begins.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -19,37 +20,62 @@ int slurm_replicas_of(const struct sw_jobref *job)
     return (int)(count > 0 ? count : sw_json_int(job->plan, "nodes", 1));
 }
 
-/* Owned path of a rank's file. */
-static char *log_path(struct sw_link *link, const struct sw_jobref *job, int replica,
-                      struct sw_error *err)
+/* The name of a rank's file; owned. */
+static char *log_name(const struct sw_jobref *job, int replica)
+{
+    if (slurm_is_array(job))
+        return sw_format("main.%d.out", replica);
+    return replica == 0 ? sw_strdup("main.out") : sw_format("%d.out", replica);
+}
+
+/* Sets `from` and `to` (empty: the end) to the part of one attempt, when one is asked for. */
+static const char part_text[] =
+    "from=0 to=\n"
+    "if [ \"$part\" != 0 ]; then\n"
+    "    n=$part\n"
+    "    while [ \"$n\" -gt 1 ] && [ ! -d \"${state%.*}.$n\" ]; do n=$((n - 1)); done\n"
+    "    state=${state%.*}.$n logs=${logs%.*}.$n\n"
+    "    [ ! -f \"$state/parts\" ] || {\n"
+    "        while read -r n file size; do\n"
+    "            [ \"$n\" != $((part + 1)) ] || to=${to:-0}\n"
+    "            case $n.$file in $part.$name) from=$size ;; $((part + 1)).$name) to=$size ;; esac\n"
+    "        done\n"
+    "    } <\"$state/parts\"\n"
+    "fi\n"
+    "file=$logs/$name\n";
+
+static int begin_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job,
+                        int replica, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_autofree char *name = log_name(job, replica);
 
     if (slurm_names_of(link, job, &names, err) < 0)
-        return NULL;
-    if (replica < 0 || replica >= slurm_replicas_of(job)) {
-        sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", job->id, replica);
-        return NULL;
-    }
-    if (slurm_is_array(job))
-        return sw_format("%s/main.%d.out", names.logs, replica);
-    return replica == 0 ? sw_format("%s/main.out", names.logs)
-                        : sw_format("%s/%d.out", names.logs, replica);
+        return -1;
+    if (replica < 0 || replica >= slurm_replicas_of(job))
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", job->id, replica);
+    slurm_set(out, "state", names.state);
+    slurm_set(out, "logs", names.logs);
+    slurm_set(out, "name", name);
+    slurm_set_number(out, "part", slurm_is_array(job) ? 0 : job->log_attempt);
+    sw_buf_add(out, part_text);
+    return 0;
 }
 
 ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
-    sw_autofree char *path = log_path(link, job, replica, err);
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     size_t got;
 
-    if (!path)
+    if (begin_script(&script, link, job, replica, err) < 0)
         return -1;
-    slurm_set(&script, "file", path);
     sw_buf_addf(&script, "[ -f \"$file\" ] || exit 0\n"
-                "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=%lld count=%zu "
+                "skip=$((from + %lld)) count=%zu\n"
+                "[ -z \"$to\" ] || [ $((to - skip)) -ge \"$count\" ] || count=$((to - skip))\n"
+                "[ \"$count\" -gt 0 ] || exit 0\n"
+                "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=$skip count=$count "
                 "2>/dev/null\n", (long long)offset, size);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
@@ -62,16 +88,39 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
 int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err)
 {
-    sw_autofree char *path = log_path(link, job, replica, err);
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (!path)
+    if (begin_script(&script, link, job, replica, err) < 0)
         return -1;
-    slurm_set(&script, "file", path);
-    sw_buf_add(&script, "[ -f \"$file\" ] || { echo 0; exit 0; }\nexec wc -c <\"$file\"\n");
+    sw_buf_add(&script, "[ -f \"$file\" ] || { echo 0; exit 0; }\n"
+                        "echo $((${to:-$(wc -c <\"$file\")} - from))\n");
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     *size = strtoll(sw_buf_text(&reply.output), NULL, 10);
+    return 0;
+}
+
+/* The batch script looks every few seconds, so the answer may be that much too early, never too late. */
+int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+                    int64_t *offset, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (begin_script(&script, link, job, replica, err) < 0)
+        return -1;
+    if (slurm_is_array(job))
+        sw_buf_addf(&script, "state=$state/task-%d\n", replica);
+    sw_buf_addf(&script, "since=%lld best=$from\n"
+                "[ ! -f \"$state/times\" ] || while read -r file size at; do\n"
+                "    [ \"$file\" != \"$name\" ] || [ \"$at\" -ge \"$since\" ] || best=$size\n"
+                "done <\"$state/times\"\n"
+                "[ -z \"$to\" ] || [ \"$best\" -le \"$to\" ] || best=$to\n"
+                "[ \"$best\" -ge \"$from\" ] || best=$from\n"
+                "echo $((best - from))\n", (long long)(at_ms / 1000));
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    *offset = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;
 }

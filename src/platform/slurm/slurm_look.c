@@ -91,6 +91,7 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
         ranks.count = 1;
     slurm_set(&script, "state", names.state);
     sw_buf_add(&script, ranks_text);
+    json_decref(seen.before);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return NULL;
     ranks.over = sw_alloc((size_t)ranks.count);
@@ -153,6 +154,7 @@ int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
 
     if (slurm_poll(link, &seen, 1, err) < 0)
         return -1;
+    json_decref(seen.before);
     if (seen.presence != SW_PRESENT)
         return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on the cluster", job->id);
     out->state = seen.state;
@@ -180,13 +182,9 @@ char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struc
 
 /* "attempt number", then a list of our record and the plan. */
 static const char adopt_text[] =
+    SLURM_NEWEST
     "[ -s \"$meta\" ] || exit 0\n"
-    "newest=0\n"
-    "for folder in \"${meta%.json}\".[0-9]*; do\n"
-    "    n=${folder##*.}\n"
-    "    case $n in *[!0-9]*) continue ;; esac\n"
-    "    [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n"
-    "done\n"
+    "newest \"${meta%.json}\"\n"
     "[ \"$newest\" -gt 0 ] || exit 0\n"
     "read -r number <\"${meta%.json}.$newest/job\"\n"
     "echo \"$newest $number\"\n"

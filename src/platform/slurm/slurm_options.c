@@ -63,7 +63,7 @@ const struct sw_option slurm_options[] = {
     { "exclude", SW_TEXTS, .help = "nodes to keep away from" },
     { "exclusive", SW_FLAG, .help = "whole nodes; also when all GPUs of a node are asked for" },
     { "array", SW_TEXT, .help = "tasks of a job array, such as 0-15%4" },
-    { "dependency", SW_TEXT, .help = "what must happen before, such as afterok:1234" },
+    { "dependency", SW_TEXT, .help = "what must happen before: afterok:JOB, our id or Slurm's number" },
     { "begin", SW_TEXT, .help = "not before this time, such as now+1hour" },
     { "licenses", SW_TEXT, .help = "licenses it needs" },
     { "nice", SW_WHOLE, .least = -1000000, .most = 1000000, .help = "lower its priority by this" },

@@ -60,6 +60,10 @@ static int add_table(struct sw_buf *out, const json_t *options, struct sw_error 
 
         if (d->kind == PLAIN && json_is_array(json_object_get(options, d->option)))
             continue;
+        if (!strcmp(d->option, "dependency") && slurm_waits_for_ours(options)) {
+            sw_buf_addf(out, "# waits for %s: Slurm's number is found when it is submitted\n", value);
+            continue;
+        }
         if (add_directive(out, d->option, d->flag, value, err) < 0)
             return -1;
     }
@@ -299,6 +303,9 @@ static const char handed_text[] =
     "\"$slipway_state/job\"\n"
     "}\n"
     "sw_begin\n"
+    "\n# Where its part of each log begins.\n"
+    "[ \"$SLIPWAY_ATTEMPT\" = \"$SW_FIRST\" ] || find \"$slipway_logs\" -name '*.out' "
+    "-printf \"$SLIPWAY_ATTEMPT %f %s\\n\" >>\"$slipway_own/parts\"\n"
     "! sw_used_up || slipway_give_up 75 node-lost '\"its retries are used up\"'\n";
 
 static const char life_text[] =
@@ -316,7 +323,17 @@ static const char life_text[] =
     "        wait \"$slipway_sleep\" && kill -USR1 $$; } >/dev/null 2>&1 &\n"
     "    slipway_timer=$!\n"
     "fi\n"
-    "slipway_run &\n"
+    "\n# How long each log was when it last grew, for those who ask what was said since.\n"
+    "[ -e \"$slipway_own/times\" ] || : >\"$slipway_own/times\"\n"
+    "{ trap 'kill \"$slipway_nap\"; exit' TERM; trap - USR1\n"
+    "    while :; do\n"
+    "        sleep 5 & slipway_nap=$!\n"
+    "        wait \"$slipway_nap\"\n"
+    "        find \"$slipway_logs\" -name '*.out' -newer \"$slipway_own/times\" -printf '%f %s %Ts\\n' "
+    ">>\"$slipway_own/times\"\n"
+    "    done; } >/dev/null 2>&1 &\n"
+    "slipway_clock=$!\n"
+    "\nslipway_run &\n"
     "slipway_step=$!\n"
     "while :; do\n"
     "    wait \"$slipway_step\"\n"
@@ -324,7 +341,7 @@ static const char life_text[] =
     "    kill -0 \"$slipway_step\" 2>/dev/null || break\n"
     "done\n"
     "trap '' USR1 TERM\n"
-    "[ -z \"${slipway_timer-}\" ] || kill \"$slipway_timer\" 2>/dev/null\n";
+    "kill \"$slipway_clock\" ${slipway_timer-} 2>/dev/null\n";
 
 static const char end_text[] =
     "\n# How it ended: the first rank that failed tells code, signal and words.\n"

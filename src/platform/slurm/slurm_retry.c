@@ -89,6 +89,7 @@ int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct
     slurm_set(out, "SW_NAME", retry->name);
     slurm_set(out, "SW_COMMENT", retry->comment);
     slurm_set(out, "SW_RUNNER", retry->runner);
+    slurm_set(out, "SW_RULES", retry->rules);
     slurm_set(out, "SW_EXCLUDE", retry->exclude);
     slurm_set(out, "SW_ON", on);
     slurm_set_number(out, "SW_FIRST", retry->first);
@@ -189,30 +190,73 @@ void slurm_attempts_done(struct slurm_attempts *attempts)
     *attempts = (struct slurm_attempts){ 0 };
 }
 
-/* The text lacks the first begin: whoever has begun here is a later one. */
-void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size)
+static bool goes_on(const struct slurm_attempt *attempt)
 {
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
-    const struct slurm_attempt *before = NULL;
-    size_t used = strlen(message);
-    int number = 0;
+    return !strcmp(attempt->action, "requeue") || !strcmp(attempt->action, "successor");
+}
 
-    slurm_attempts_parse(text ? text : "", length, &attempts);
-    for (size_t i = 0; i < attempts.count; i++) {
-        const struct slurm_attempt *one = &attempts.items[i];
+/* The one that has begun last, or that is on its way. */
+static int newest_of(const struct slurm_attempts *attempts)
+{
+    int newest = 0;
+
+    for (size_t i = 0; i < attempts->count; i++) {
+        const struct slurm_attempt *one = &attempts->items[i];
 
         if (one->began_s)
-            number = one->number;
-        if (*one->action && strcmp(one->action, "none") != 0) {
-            before = one;
-            number = one->number + 1;
-        }
+            newest = one->number;
+        if (goes_on(one))
+            newest = one->number + 1;
     }
-    if (before && before->number == number - 1)
-        snprintf(message + used, size - used, "%sattempt %d; attempt %d ended%s%s%s%s",
-                 used > 0 ? "; " : "", number, number - 1, *before->cause ? ": " : "",
-                 before->cause, *before->node ? ", on " : "", before->node);
-    else if (number > 0)
-        snprintf(message + used, size - used, "%sattempt %d; attempt %d could not say its end",
-                 used > 0 ? "; " : "", number, number - 1);
+    return newest;
+}
+
+/* As the store keeps attempts. One that could not say its end was ended by Slurm. */
+static json_t *story(const struct slurm_attempt *one, const struct slurm_attempt *next)
+{
+    bool told = one->ended_s > 0;
+    sw_autofree char *how =
+        !told ? sw_strdup("it could not say its end")
+              : sw_format("exit code %d; tried again %s%s", one->exit_code,
+                          !strcmp(one->action, "successor") ? "as Slurm job " : "under the same number",
+                          !strcmp(one->action, "successor") ? one->next : "");
+    const char *node = *one->node ? one->node : one->nodes;
+
+    return sw_json_object(
+        SW_INT("number", one->number), SW_STR("state", "Error"),
+        SW_STR("reason", told ? "exit" : "restarted"), SW_STR("message", how),
+        SW_SUB("exit_code", told ? json_integer(one->exit_code) : json_null()),
+        SW_INT("signal", 0), SW_STR("node", node), SW_STR("remote_id", one->slurm_job_id),
+        SW_INT("started_ms", one->began_s * 1000),
+        SW_INT("ended_ms", 1000 * (told ? one->ended_s : next ? next->began_s : 0)),
+        SW_STR("cause", one->cause));
+}
+
+static void add_message(struct sw_sighting *seen, int number, const struct slurm_attempt *before)
+{
+    size_t used = strlen(seen->message);
+    sw_autofree char *how =
+        !*before->action ? sw_strdup(" could not say its end")
+                         : sw_format(" ended%s%s%s%s", *before->cause ? ": " : "", before->cause,
+                                     *before->node ? ", on " : "", before->node);
+
+    snprintf(seen->message + used, sizeof seen->message - used, "%sattempt %d; attempt %d%s",
+             used > 0 ? "; " : "", number, before->number, how);
+}
+
+void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_sighting *seen)
+{
+    int newest = newest_of(attempts);
+    const struct slurm_attempt *last = NULL;
+
+    for (size_t i = 0; i < attempts->count && attempts->items[i].number < newest; i++) {
+        last = &attempts->items[i];
+        if (!seen->before)
+            seen->before = json_array();
+        json_array_append_new(seen->before, story(last, i + 1 < attempts->count ? last + 1 : NULL));
+    }
+    if (!last)
+        return;
+    seen->attempt = newest;
+    add_message(seen, newest, last);
 }

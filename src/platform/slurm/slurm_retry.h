@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "core/sighting.h"
 
 #define SLURM_RETRIES 10                 /* when the job file says nothing (MAX_JOB_RETRIES) */
 
@@ -30,6 +31,7 @@ struct slurm_retry {
     const char *script;                  /* the batch script's own path, for a successor */
     const char *name, *comment;          /* by which its jobs are found in the queue */
     const char *runner;                  /* path on the shared file system; NULL: SW_RUNNER is set later */
+    const char *rules;                   /* file of the user's own rules; NULL: none */
     const char *exclude;                 /* nodes that the job avoids anyway; NULL: none */
     const json_t *retry;                 /* the job file's `retry`; NULL: not given */
     const json_t *checkpoint;            /* the job file's `checkpoint`; NULL: not given */
@@ -65,8 +67,8 @@ struct slurm_attempts {
 void slurm_attempts_parse(const char *text, size_t length, struct slurm_attempts *out);
 void slurm_attempts_done(struct slurm_attempts *attempts);
 static inline void slurm_attempts_auto(struct slurm_attempts *a) { slurm_attempts_done(a); }
-/* To a message about the job adds which attempt this is and how the one before ended; nothing for
- * a first attempt. `text` is the record without its first line. */
-void slurm_attempts_tell(const char *text, size_t length, char *message, size_t size);
+/* Of a job that tried again: which attempt it is at, how those before went, and a word about it in
+ * its message. */
+void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_sighting *seen);
 
 #endif

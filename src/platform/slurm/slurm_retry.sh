@@ -23,6 +23,7 @@
 #     SW_TIME     1: go on from the checkpoint after the time limit
 #     SW_ON       causes that are tried again; empty: as the rules say
 #     SW_RUNNER   the runner, which has the rules        SW_GPUS     GPUs asked for
+#     SW_RULES    file of the user's own rules, or empty
 # shellcheck disable=SC2034,SC2153
 
 sw_note() {
@@ -77,7 +78,7 @@ sw_who_stopped() {
 sw_judge() {
     SW_CLASS=ERR_PROGRAM SW_CAUSE=unknown SW_RULE='' SW_AGAIN=never
     sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
-        --on "$SW_ON" --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
+        --on "$SW_ON" ${SW_RULES:+--rules "$SW_RULES"} --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
         sw_say 'the runner could not judge this failure; it is not tried again'
         return 0
     }
@@ -133,11 +134,21 @@ sw_refused() {
     sw_next=''
 }
 
-# sw_successor SECONDS: sets sw_next, sw_bad.
+# Whoever waits for this job waits for its successor; said before we end, or they would be ended, too.
+sw_repoint() {
+    squeue -h -t PD -u "$(id -un)" -o '%F|%E' | sort -u | while IFS='|' read -r sw_id sw_waits; do
+        case $sw_waits in *":$SLURM_JOB_ID"[!0-9]*) ;; *) continue ;; esac
+        sw_waits=$(echo "$sw_waits" | sed "s/([^)]*)//g; s/:$SLURM_JOB_ID\([^0-9]\|\$\)/:$sw_next\1/g")
+        scontrol update "JobId=$sw_id" "Dependency=$sw_waits" &&
+            sw_say "job $sw_id waits for job $sw_next now"
+    done
+}
+
+# sw_successor SECONDS: sets sw_next, sw_bad. What the job itself waited for has happened.
 sw_successor() {
     mkdir "$SW_RECORD.d/after-$SLURM_JOB_ID" 2>/dev/null || return 1
     sw_tries=0 sw_next=''
-    set -- --parsable --begin "now+$1"
+    set -- --parsable --dependency= --begin "now+$1" ${SLURM_JOB_ACCOUNT:+--account="$SLURM_JOB_ACCOUNT"}
     sw_bad=$(sort -u "$SW_RECORD.d/avoid" 2>/dev/null | tr '\n' ',')
     sw_bad=$SW_EXCLUDE${SW_EXCLUDE:+${sw_bad:+,}}${sw_bad%,}
     while [ -z "$sw_next" ] && [ "$sw_tries" -lt 5 ]; do
@@ -148,6 +159,7 @@ sw_successor() {
     done
     [ -n "$sw_next" ] || return 1
     echo "$sw_next" > "$SW_RECORD.d/after-$SLURM_JOB_ID/id"
+    sw_repoint
     ! command -v sw_handed > /dev/null || sw_handed "$sw_next"
 }
 

@@ -125,25 +125,39 @@ static const char find_text[] =
     "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
     "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
 
+/* When Slurm wants another account or a plugin of the site wants one named: the user's default, else
+ * the only other one. Which of several is charged is for its user to say. */
+static const char account_text[] =
+    "try_accounts() {\n"
+    "    me=$(id -un) cluster=$(scontrol show config | sed -n 's/^ClusterName *= *//p')\n"
+    "    yours=$(sacctmgr -nP show assoc where user=\"$me\" ${cluster:+cluster=\"$cluster\"} "
+    "format=account | sort -u | paste -sd, -)\n"
+    "    usual=$(sacctmgr -nP show user where name=\"$me\" format=defaultaccount)\n"
+    "    [ -z \"$usual\" ] || ! send \"$usual\" || return 0\n"
+    "    other=$(printf %s \"$yours\" | tr , '\\n' | grep -vxF \"$usual\" | paste -sd, -)\n"
+    "    case $other in '' | *,*) ;; *) ! send \"$other\" || return 0 ;; esac\n"
+    "    refuse \"account|$said; accounts of $me: ${yours:-none}\"\n"
+    "}\n";
+
 static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
     "SHELL=\"${SHELL-/bin/sh}\" \\\n"
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
-    "    sbatch --parsable --export=ALL ${after:+--dependency=\"$after\"} \"$@\" \"$sbatch\" 2>&1; }\n";
+    "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
+    "send() {\n"
+    "    said=$(put ${1:+--account=\"$1\"} ${after:+--dependency=\"$after\"}) || case $said in\n"
+    "    *nvalid\\ account* | *ccount*required*) return 1 ;;\n"
+    "    *'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*) maybe ;;\n"
+    "    *) refuse \"$refusal|$said\" ;;\n"
+    "    esac\n"
+    "}\n"
+    "submit() { send '' || { [ -z \"$account\" ] || refuse \"account|$said\"; try_accounts; }; }\n";
 
 static const char send_text[] =
-    "said=$(put) || case $said in\n"
-    "*nvalid\\ account* | *ccount*required*)\n"
-    "    [ -z \"$account\" ] || refuse \"refused|$said\"\n"
-    "    account=$(sacctmgr -nP show assoc where user=\"$(id -un)\" format=account | head -n 1)\n"
-    "    [ -n \"$account\" ] || refuse \"refused|$said\"\n"
-    "    said=$(put --account=\"$account\") || refuse \"refused|$said\" ;;\n"
-    "*'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*)\n"
-    "    maybe ;;\n"
-    "*) refuse \"refused|$said\" ;;\n"
-    "esac\n"
+    "refusal=refused\n"
+    "submit\n"
     "job=\n"
     "while read -r row; do\n"
     "    row=${row%%;*}\n"
@@ -264,6 +278,11 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
     add_file(out, job->names->letter, letter_text);
     if (letter->ca)
         add_file(out, job->names->ca, sw_buf_text(&ca));
+    if (job->plan->rules) {
+        sw_autofree char *rules = sw_json_dump(job->plan->rules);
+
+        add_file(out, job->names->rules, rules);
+    }
     add_file(out, job->names->entrypoint, sw_buf_text(&entrypoint));
     add_file(out, job->names->sbatch, sw_buf_text(&batch));
     return slurm_converts_elsewhere(job->plan) ? add_conversion(out, job, err) : 0;
@@ -360,12 +379,14 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
         take_runners(out, job, cargo, bring);
     else
         slurm_runners_look(out, job);
+    slurm_depend_script(out, job->plan->options);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     add_cargo(out, job, cargo);
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
+    sw_buf_add(out, account_text);
     sw_buf_add(out, put_text);
     if (slurm_converts_elsewhere(job->plan) && slurm_convert_submit(out, job, err) < 0)
         return -1;
@@ -381,7 +402,7 @@ static const struct refusal {
     const char *message, *hint;
 } refusals[] = {
     { "missing", SW_E_SPEC, "the cluster does not have: ",
-      "paths of inputs are the cluster's own; `slurm: {check: false}` submits without looking" },
+      "paths of inputs are the cluster's own; --no-check submits without looking" },
     { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
       "ask for less `time:` and go on from a checkpoint, or name another partition" },
     { "machines", SW_E_UNSUPPORTED, "there is no runner for the machines of this partition: ",
@@ -391,9 +412,13 @@ static const struct refusal {
     { "bundle", SW_E_SPEC, "the job's OCI bundle: ",
       "add a mount of type bind with that folder as source and destination; without it the job cannot "
       "see its own files" },
+    { "depend", SW_E_SPEC, "what the job waits for: ",
+      "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
+    { "account", SW_E_REFUSED, "Slurm refused the job: ",
+      "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
       "see the message; `slipway doctor` shows partitions and limits" },
     { "cut", SW_E_UNREACHABLE, "", "" },
@@ -430,7 +455,7 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
         SW_STR("base_dir", job->names->base), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
-        SW_INT("nodes", job->shape->nodes),
+        SW_INT("attempt", job->attempt), SW_INT("nodes", job->shape->nodes),
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_STR("hostname", sw_ssh_host(link->ssh)));
     receipt->results_dir = sw_strdup(job->names->results);

@@ -8,7 +8,7 @@
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
  *     C|index             a cancel was asked for
- *     R|index|line        what its runs left, but for the first one's begin
+ *     R|index|line        what its runs left, if that is more than the first one's begin
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
  *     Q|..., A|...        rows of squeue and sacct
@@ -32,8 +32,9 @@ static const char before_text[] =
     "numbers= blind= files= past=\n"
     "before() {\n"
     "    number=$2 state=$meta/$3\n"
-    "    [ ! -s \"$state/attempts\" ] || { read -r row; while read -r row; do "
-    "echo \"R|$1|$row\"; done; } <\"$state/attempts\"\n"
+    "    [ ! -s \"$state/attempts\" ] || { read -r first; while read -r row; do "
+    "[ -z \"$first\" ] || echo \"R|$1|$first\"; first=; echo \"R|$1|$row\"; done; } "
+    "<\"$state/attempts\"\n"
     "    if [ -s \"$state/job\" ]; then\n"
     "        read -r number <\"$state/job\"\n"
     "        case $number in '' | *[!0-9]*) number=$2 ;; *) echo \"J|$1|$number\" ;; esac\n"
@@ -43,8 +44,13 @@ static const char before_text[] =
     "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
     "}\n";
 
-/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. */
+/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. The
+ * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. */
 static const char after_text[] =
+    "forget() {\n"
+    "    secrets=${meta%/meta}/env/${1%.*}.secrets\n"
+    "    [ ! -e \"$secrets\" ] || rm -f \"$secrets\"\n"
+    "}\n"
     "after() {\n"
     "    eval \"number=\\$number_$1\"\n"
     "    eval \"said=\\${said_$number-}\"\n"
@@ -58,6 +64,7 @@ static const char after_text[] =
     "    done\n"
     "    [ ! -e \"$state/canceled\" ] || echo \"C|$1\"\n"
     "    if [ \"$number\" != 0 ]; then\n"
+    "        [ \"$said\" = live ] || [ -d \"$state/attempts.d/after-$number\" ] || forget \"$3\"\n"
     "        case $said$told in live* | over1) ;; *) past=$past,$number ;; esac\n"
     "        return 0\n"
     "    fi\n"
@@ -241,7 +248,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
-    sw_autofree char *comment = slurm_comment(seen->job.id, seen->job.attempt);
+    sw_autofree char *comment = slurm_comment(seen->job.id, slurm_submitted_as(&seen->job));
+    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
                                            memory->past_count };
     const struct slurm_known known = { .slurm_id = memory->numbers[i], .comment = comment,
@@ -253,8 +261,10 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
-        slurm_attempts_tell(memory->runs[i].data, memory->runs[i].length, seen->message,
-                            sizeof seen->message);
+        slurm_attempts_parse(sw_buf_text(&memory->runs[i]), memory->runs[i].length, &attempts);
+        slurm_attempts_tell(&attempts, seen);
+        if (!json_object_get(seen->job.details, "attempt"))       /* submitted by an older version */
+            seen->attempt = 0;
         return;
     }
     if (memory->canceled[i] && !known.slurm_id) {

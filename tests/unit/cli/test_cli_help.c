@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "spec/spec.h"
 
 static void assert_fits(const char *what, const char *text)
 {
@@ -64,6 +65,20 @@ static void topics_and_overview_fit_80_columns(void **state)
 
         assert_int_equal(cli_help_topic(topics[i], &out, NULL), 0);
         assert_fits(topics[i], sw_buf_text(&out));
+    }
+}
+
+/* A message about a key names its flag, so that flag has to exist. */
+static void every_flag_that_the_keys_name_is_one_of_run(void **state)
+{
+    (void)state;
+    for (const struct sw_option *key = sw_spec_keys; key->name; key++) {
+        const struct cli_flag *flag = cli_job_flags;
+
+        while (key->flag && flag->name && strcmp(flag->name, key->flag) != 0)
+            flag++;
+        if (key->flag && !flag->name)
+            fail_msg("the key '%s' names --%s, and there is no such flag", key->name, key->flag);
     }
 }
 
@@ -133,6 +148,7 @@ int main(void)
         cmocka_unit_test(the_help_of_every_verb_fits_80_columns),
         cmocka_unit_test(every_verb_shows_what_you_get_and_a_real_example),
         cmocka_unit_test(topics_and_overview_fit_80_columns),
+        cmocka_unit_test(every_flag_that_the_keys_name_is_one_of_run),
         cmocka_unit_test(every_exit_status_of_ours_is_documented),
         cmocka_unit_test(no_verb_has_two_flags_of_one_spelling),
         cmocka_unit_test(the_tables_come_as_json_too),

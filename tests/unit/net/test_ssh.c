@@ -652,6 +652,17 @@ static void a_server_that_wants_a_password_is_told_at_once(void **state)
     sshd_start(&server, NULL);
 }
 
+static void a_server_that_wants_a_second_factor_after_the_key_is_told_at_once(void **state)
+{
+    (void)state;
+    sshd_stop(&server);
+    sshd_start(&server, "AuthenticationMethods publickey,keyboard-interactive\n"
+                        "KbdInteractiveAuthentication yes");
+    expect_refused(usual(), SW_E_CREDENTIAL, "password or a second factor", "ControlPersist");
+    sshd_stop(&server);
+    sshd_start(&server, NULL);
+}
+
 static void a_key_that_the_server_does_not_know_is_a_credential_error(void **state)
 {
     sw_autofree char *other = in_folder("other");
@@ -814,6 +825,7 @@ int main(void)
         cmocka_unit_test(host_keys_are_always_checked),
         cmocka_unit_test(a_key_that_others_may_read_is_refused_with_the_remedy),
         cmocka_unit_test(a_server_that_wants_a_password_is_told_at_once),
+        cmocka_unit_test(a_server_that_wants_a_second_factor_after_the_key_is_told_at_once),
         cmocka_unit_test(a_key_that_the_server_does_not_know_is_a_credential_error),
         cmocka_unit_test(hosts_that_do_not_answer_are_unreachable),
         cmocka_unit_test(names_that_ssh_would_take_for_options_are_refused),

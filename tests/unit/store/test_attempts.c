@@ -97,6 +97,36 @@ static void a_job_being_canceled_is_not_tried_again_until_it_is_over(void **stat
     assert_int_equal(number(here, "SELECT count(*) FROM attempts WHERE reason = 'retried'"), 0);
 }
 
+static void attempts_that_nobody_saw_are_told_once(void **state)
+{
+    struct harbour *here = *state;
+    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    sw_auto(json) json_t *before =
+        json_loads("[{\"number\":1,\"state\":\"Error\",\"exit_code\":1,\"cause\":\"gpu\",\"node\":\"n1\"},"
+                   "{\"number\":2,\"state\":\"Error\",\"exit_code\":null,\"remote_id\":\"8\"}]", 0, NULL);
+    sw_auto(json) json_t *attempts = NULL;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_submitted(here->store, ID, "7", NULL, NULL, &here->err));
+    saw(here, ID, SW_RUNNING);
+    assert_ok(sw_store_cancel_intent(here->store, ID, &here->err));    /* changes nothing about it */
+    seen.attempt = 3;
+    seen.before = before;
+    for (int i = 0; i < 2; i++)
+        assert_ok(sw_store_caught_up(here->store, &seen, sw_now_ms(), &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
+    assert_int_equal(job.attempt, 3);
+    assert_int_equal(job.phase, SW_PHASE_ACTIVE);
+    assert_true(job.canceling);
+    assert_int_equal(number(here, "SELECT count(*) FROM events WHERE kind = 'attempt'"), 2);
+    attempts = sw_store_attempts(here->store, ID, &here->err);
+    assert_int_equal(json_array_size(attempts), 3);
+    assert_string_equal(sw_json_str(json_array_get(attempts, 0), "cause"), "gpu");
+    assert_true(json_is_null(json_object_get(json_array_get(attempts, 1), "exit_code")));
+    assert_string_equal(sw_json_str(json_array_get(attempts, 1), "remote_id"), "8");
+}
+
 static void attempts_of_no_job_are_not_found(void **state)
 {
     struct harbour *here = *state;
@@ -112,6 +142,7 @@ int main(void)
         HARBOUR_TEST(a_platform_that_tries_again_by_itself_keeps_its_name_for_the_job),
         HARBOUR_TEST(only_one_caller_begins_the_next_attempt),
         HARBOUR_TEST(a_job_being_canceled_is_not_tried_again_until_it_is_over),
+        HARBOUR_TEST(attempts_that_nobody_saw_are_told_once),
         HARBOUR_TEST(attempts_of_no_job_are_not_found),
     };
 

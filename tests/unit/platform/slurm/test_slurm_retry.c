@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "core/sighting.h"
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_retry.h"
@@ -147,7 +148,7 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
     stage_run(stage, "dash", "job", text);
     expect_word(stage, "again");
     calls = stage_read(stage, "sbatch.calls");
-    assert_string_equal(calls, "--parsable --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
+    assert_string_equal(calls, "--parsable --dependency= --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
     env = stage_read(stage, "sbatch.env");
     assert_string_equal(env, "0\n");
     attempts_of(stage, &attempts);
@@ -348,25 +349,63 @@ static void a_torn_record_is_read_as_far_as_it_goes(void **state)
     assert_string_equal(attempts.items[1].action, "");
 }
 
+#define BEGIN(number, at) "{\"attempt\":" #number ",\"at\":" #at ",\"event\":\"begin\"," \
+    "\"slurm_job_id\":\"5\",\"nodes\":\"n[1-2]\"}\n"
+#define END(number, action, next) "{\"attempt\":" #number ",\"at\":20,\"event\":\"end\",\"exit_code\":1," \
+    "\"class\":\"ERR_INFRA\",\"cause\":\"gpu\",\"rule\":\"gpu-lost\",\"node\":\"n2\"," \
+    "\"action\":\"" action "\",\"next\":\"" next "\"}\n"
+
 static void the_client_says_which_attempt_it_is(void **state)
 {
-    static const char ended[] =
-        "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"exit_code\":1,\"class\":\"ERR_INFRA\","
-        "\"cause\":\"gpu\",\"rule\":\"gpu-lost\",\"node\":\"n2\",\"action\":\"successor\",\"next\":\"6\"}\n";
-    static const char over[] = "{\"attempt\":1,\"at\":20,\"event\":\"end\",\"action\":\"none\"}\n";
-    static const char again[] = "{\"attempt\":2,\"at\":30,\"event\":\"begin\",\"slurm_job_id\":\"5\"}\n";
-    char message[256] = "it is in the queue", first[256] = "", tight[24] = "it is in the queue";
+    static const struct {
+        const char *record, *message;
+        int attempt;
+        size_t before;
+    } rows[] = {
+        { "", "", 0, 0 },
+        { BEGIN(1, 10), "", 0, 0 },
+        { BEGIN(1, 10) END(1, "none", ""), "", 0, 0 },
+        { BEGIN(1, 10) END(1, "lost", ""), "", 0, 0 },
+        { BEGIN(1, 10) END(1, "successor", "6"), "attempt 2; attempt 1 ended: gpu, on n2", 2, 1 },
+        { BEGIN(1, 10) BEGIN(2, 30), "attempt 2; attempt 1 could not say its end", 2, 1 },
+        { BEGIN(4, 10) END(4, "requeue", "5") BEGIN(5, 30) END(5, "requeue", "5") BEGIN(6, 40),
+          "attempt 6; attempt 5 ended: gpu, on n2", 6, 2 },
+    };
 
     (void)state;
-    slurm_attempts_tell(ended, strlen(ended), message, sizeof message);
-    assert_string_equal(message, "it is in the queue; attempt 2; attempt 1 ended: gpu, on n2");
-    slurm_attempts_tell(over, strlen(over), first, sizeof first);
-    slurm_attempts_tell(NULL, 0, first, sizeof first);
-    assert_string_equal(first, "");
-    slurm_attempts_tell(again, strlen(again), first, sizeof first);
-    assert_string_equal(first, "attempt 2; attempt 1 could not say its end");
-    slurm_attempts_tell(ended, strlen(ended), tight, sizeof tight);
-    assert_int_equal(strlen(tight), sizeof tight - 1);
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+        struct sw_sighting seen = { 0 };
+
+        slurm_attempts_parse(rows[i].record, strlen(rows[i].record), &attempts);
+        slurm_attempts_tell(&attempts, &seen);
+        assert_string_equal(seen.message, rows[i].message);
+        assert_int_equal(seen.attempt, rows[i].attempt);
+        assert_int_equal(json_array_size(seen.before), rows[i].before);
+        json_decref(seen.before);
+    }
+}
+
+static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
+{
+    static const char record[] = BEGIN(1, 10) END(1, "successor", "6") BEGIN(2, 30) BEGIN(3, 50);
+    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+    struct sw_sighting seen = { .message = "it is in the queue" };
+    sw_autofree char *text = NULL;
+
+    (void)state;
+    slurm_attempts_parse(record, strlen(record), &attempts);
+    slurm_attempts_tell(&attempts, &seen);
+    text = sw_json_dump(seen.before);
+    assert_string_equal(text,
+        "[{\"number\":1,\"state\":\"Error\",\"reason\":\"exit\","
+        "\"message\":\"exit code 1; tried again as Slurm job 6\",\"exit_code\":1,\"signal\":0,"
+        "\"node\":\"n2\",\"remote_id\":\"5\",\"started_ms\":10000,\"ended_ms\":20000,\"cause\":\"gpu\"},"
+        "{\"number\":2,\"state\":\"Error\",\"reason\":\"restarted\","
+        "\"message\":\"it could not say its end\",\"exit_code\":null,\"signal\":0,"
+        "\"node\":\"n[1-2]\",\"remote_id\":\"5\",\"started_ms\":30000,\"ended_ms\":50000,\"cause\":\"\"}]");
+    assert_true(sw_text_starts(seen.message, "it is in the queue; attempt 3; attempt 2 could"));
+    json_decref(seen.before);
 }
 
 static void the_text_is_as_reviewed(void **state)
@@ -401,6 +440,7 @@ int main(void)
         STAGED(without_a_judge_nothing_is_tried_again),
         cmocka_unit_test(a_torn_record_is_read_as_far_as_it_goes),
         cmocka_unit_test(the_client_says_which_attempt_it_is),
+        cmocka_unit_test(what_is_said_of_an_attempt_is_what_the_store_keeps),
         cmocka_unit_test(the_text_is_as_reviewed),
     };
 

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_exec.c - a command beside a running rank: a step of its own in the job's allocation.
+ *
+ * It finds a process of the rank by our mark and takes over its environment and folder, so that it sees
+ * what the job sees: the variables pass from /proc into the shell, never through an argument list. Of a
+ * job in a container it is a command of the node, so what tells where programs are stays the node's.
+ * Input that has an end (a file, a pipe) goes along; there is no terminal.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20, PIECE = 64 * 1024 };
+
+/* bash -c THIS - MARK STAYS COMMAND...: in the step. */
+static const char beside_text[] =
+    "mark=$1 stays=$2\n"
+    "shift 2\n"
+    "for file in $(grep -lszxF \"SLIPWAY_TASK=$mark\" /proc/[0-9]*/environ 2>/dev/null); do\n"
+    "    case $(readlink \"${file%/environ}/exe\") in *slipway-runner*) continue ;; esac\n"
+    "    while IFS= read -r -d \"\" each; do\n"
+    "        name=${each%%=*}\n"
+    "        case $name in\n"
+    "        SLURM* | PWD | SHLVL | _ | \"\" | [0-9]* | *[!A-Za-z0-9_]*) ;;\n"
+    "        *) case $stays in *\" $name \"*) ;; *) export \"$each\" ;; esac ;;\n"
+    "        esac\n"
+    "    done <\"$file\"\n"
+    "    cd \"$(readlink \"${file%/environ}/cwd\")\" 2>/dev/null\n"
+    "    break\n"
+    "done\n"
+    "exec \"$@\"\n";
+
+/* The last line of the runs: restart, Slurm's id of this very run, since when, nodes. */
+static const char step_text[] =
+    "[ -s \"$own/runs\" ] || { echo 'no run of it is known' >&2; exit 1; }\n"
+    "while read -r restart number since nodes; do last=$number on=$nodes; done <\"$own/runs\"\n"
+    "node=$(scontrol show hostnames \"$on\" | sed -n \"$((index + 1))p\")\n"
+    "exec srun --quiet --overlap --jobid=\"$last\" --nodes=1 --ntasks=1 --nodelist=\"$node\" \\\n"
+    "    bash -c \"$beside\" - \"$last.$rank\" \"$stays\"";
+
+static int put(void *context, const char *bytes, size_t length)
+{
+    (void)context;
+    return sw_write_all(STDOUT_FILENO, bytes, length);
+}
+
+/* What comes down a pipe, in a file of its own: how much it is must be known before. -1: too much. */
+static int hold_input(struct sw_error *err)
+{
+    sw_autofree char *piece = sw_alloc(PIECE);
+    sw_autofd int held = memfd_create("slipway-input", MFD_CLOEXEC);
+    int64_t total = 0;
+    ssize_t n;
+    int fd;
+
+    while (held >= 0 && (n = read(STDIN_FILENO, piece, PIECE)) > 0) {
+        total += n;
+        if (total > INPUT_MOST)
+            return sw_fail(err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
+        if (sw_write_all(held, piece, (size_t)n) < 0)
+            return sw_fail_errno(err, SW_E_IO, "cannot hold the input");
+    }
+    fd = held;
+    held = -1;
+    return fd;
+}
+
+/* Nothing of a terminal, or of what is no file and no pipe. `held` is to be closed. */
+static int take_input(struct sw_ssh_piece *piece, int *held, struct sw_error *err)
+{
+    struct stat info;
+
+    *held = -1;
+    if (fstat(STDIN_FILENO, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
+        return 0;
+    if (S_ISFIFO(info.st_mode)) {
+        *held = hold_input(err);
+        if (*held < 0 || fstat(*held, &info) < 0)
+            return -1;
+    }
+    piece->fd = *held >= 0 ? *held : STDIN_FILENO;
+    piece->offset = *held >= 0 ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+    piece->length = info.st_size > piece->offset ? (size_t)(info.st_size - piece->offset) : 0;
+    return 0;
+}
+
+static int make_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job,
+                       int replica, char *const argv[], struct sw_error *err)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_autofree char *own = NULL;
+    int nodes = (int)sw_json_int(job->details, "nodes", 1), ranks = slurm_replicas_of(job);
+
+    if (slurm_names_of(link, job, &names, err) < 0)
+        return -1;
+    own = slurm_is_array(job) ? sw_format("%s/task-%d", names.state, replica)
+                              : sw_strdup(names.state);
+    slurm_set(out, "own", own);
+    slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
+    slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
+                                   : replica / (ranks > nodes ? ranks / nodes : 1));
+    slurm_set(out, "stays", sw_json_str(job->plan, "image") ? " PATH LD_LIBRARY_PATH LD_PRELOAD HOME "
+                                                            : "");
+    slurm_set(out, "beside", beside_text);
+    sw_buf_add(out, step_text);
+    for (; *argv; argv++) {
+        sw_buf_add_char(out, ' ');
+        sw_buf_add_quoted(out, *argv);
+    }
+    sw_buf_add_char(out, '\n');
+    return 0;
+}
+
+/* What srun adds when a command ends with another code than 0 says nothing new. */
+static void say_errors(struct sw_buf *errors)
+{
+    const char *text = sw_buf_text(errors), *last = text + errors->length;
+
+    while (last > text && (last == text + errors->length || last[-1] != '\n'))
+        last--;
+    if (sw_text_starts(last, "srun: error: ") && strstr(last, ": task 0: Exited with exit code "))
+        errors->length = (size_t)(last - text);
+    sw_write_all(STDERR_FILENO, text, errors->length);
+}
+
+int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+               int *exit_status, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct sw_ssh_piece input = { .fd = -1 };
+    sw_autofd int held = -1;
+    struct sw_ssh_call call = { .sink = put, .input = &input, .timeout_ms = PATIENCE_MS };
+
+    if (make_script(&script, link, job, replica, argv, err) < 0 ||
+        take_input(&input, &held, err) < 0)
+        return -1;
+    call.script = sw_buf_text(&script);
+    call.input_count = input.length > 0;
+    if (slurm_call(link, &call, &reply, err) < 0)
+        return -1;
+    say_errors(&reply.errors);
+    *exit_status = reply.exit_code;
+    return 0;
+}

@@ -17,6 +17,7 @@ struct sw_jobref {
     int attempt;               /* from 1 */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
+    bool over;                 /* the caller knows that this attempt ended: its log grows no more */
 };
 
 enum sw_presence {

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "platform/docker/docker_events.h"
 
 extern const struct sw_platform sw_platform_docker;
 
@@ -151,6 +152,7 @@ static void docker_close(struct sw_link *link)
 {
     if (!link)
         return;
+    docker_events_close(link->events);
     docker_streams_close(link->streams);
     pool_free(link->pool);
     docker_where_done(&link->where);
@@ -184,6 +186,7 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
         return NULL;
     }
     link->where.state_dir = sw_strdup(link->state_dir);
+    link->events = docker_events_open(&link->where);
     warning = docker_where_warning(&link->where);
     if (warning && link->warn)
         link->warn(link->warn_context, warning);
@@ -212,6 +215,7 @@ const struct sw_platform sw_platform_docker = {
     .checks = docker_fitness,
     .submit = docker_submit,
     .poll = docker_poll,
+    .notice = docker_notice,
     .read_log = docker_read_log,
     .log_size = docker_log_size,
     .log_time = docker_log_time,

@@ -318,6 +318,11 @@ int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
     return sw_http_work(api->http, wait_ms, err);
 }
 
+void docker_wake(struct docker_api *api)
+{
+    sw_http_wake(api->http);
+}
+
 struct waiting {
     bool over;
     json_t *json;

@@ -68,6 +68,7 @@ int docker_send(struct docker_api *api, const struct docker_call *call, docker_f
 void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
 size_t docker_busy(const struct docker_api *api);
 int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
+void docker_wake(struct docker_api *api);      /* from any thread: docker_work() returns soon */
 
 /* ---- small helpers ------------------------------------------------------------------------------ */
 

@@ -13,6 +13,7 @@
  *     docker_submit.c    one plan, sent; found again after a crash
  *     docker_queue.c     jobs that wait for GPUs
  *     docker_watch.c     all jobs from one list
+ *     docker_events.c    what the engine tells by itself, for whoever stays
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
@@ -66,6 +67,7 @@ struct sw_link {
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
     struct docker_streams *streams;  /* logs that are being followed */
+    struct docker_events *events;    /* what the engine tells by itself */
 };
 
 /* A client of the engine for one call of ours: several threads may share a link. */
@@ -266,6 +268,7 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                   struct sw_error *err);
 int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct sw_error *err);
+int docker_notice(struct sw_link *link);
 ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,

@@ -20,10 +20,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/log_index.h"
+#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_watch.h"
 
 enum {
-    STREAMS_MOST = 16,
+    STREAMS_MOST = 64,
     AT_ONCE = 4 * 1024 * 1024,       /* bytes that one read may add */
     INCOMING_MOST = 256 * 1024,
     A_MOMENT_MS = 5,
@@ -163,46 +164,61 @@ static void mark_done(struct stream *stream)
     docker_spool_unlock(&stream->spool, NULL);
 }
 
-/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
-static int catch_up(struct stream *stream, struct sw_error *err)
+enum life { GONE, NOT_BEGUN, ALIVE, OVER };      /* of a container */
+
+/* What the event stream told is not asked again. -1 + err. */
+static int look_at_life(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
-    const char *status = sw_json_str(json_object_get(found, "State"), "Status");
+    sw_auto(json) json_t *found = NULL;
+    const char *status;
 
-    if (!found && why.code == SW_E_NOT_FOUND)
-        return 0;
-    if (!found) {
+    if (told == DOCKER_TOLD_OVER)
+        return OVER;
+    found = docker_inspect(stream->api, stream->name, &why);
+    status = sw_json_str(json_object_get(found, "State"), "Status");
+    if (found)
+        return sw_text_same(status, "created") ? NOT_BEGUN : docker_is_over(status) ? OVER : ALIVE;
+    if (why.code == SW_E_NOT_FOUND)
+        return GONE;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
+static int catch_up(struct stream *stream, enum docker_told told, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int life = look_at_life(stream, told, err);
+
+    if (life < ALIVE)
+        return life < 0 ? -1 : 0;
+    stream->over = life == OVER;
+    if (fetch_all(stream, &why) < 0) {
+        if (why.code == SW_E_NOT_FOUND)
+            return 0;
         if (err)
             *err = why;
         return -1;
     }
-    if (sw_text_same(status, "created"))
-        return 0;
-    stream->over = docker_is_over(status);
-    if (fetch_all(stream, err) < 0)
-        return -1;
     stream->caught_up = true;
     if (stream->over)
         mark_done(stream);
     return 0;
 }
 
-static int look_whether_over(struct stream *stream, struct sw_error *err)
+static int look_whether_over(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
-    struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+    int life = told == DOCKER_TOLD_ALIVE ? ALIVE : look_at_life(stream, told, err);
 
-    if (!found && why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
+    if (life < 0)
         return -1;
-    }
-    if (found && !docker_is_over(sw_json_str(json_object_get(found, "State"), "Status")))
+    if (life == ALIVE || life == NOT_BEGUN)
         return 0;
     docker_drop(stream->api, stream);
     stream->follows = stream->caught_up = false;
-    return catch_up(stream, err);
+    return catch_up(stream, life == OVER ? DOCKER_TOLD_OVER : told, err);
 }
 
 /* It ended with the container, or was cut: in both cases the next read catches up anew. */
@@ -236,7 +252,7 @@ static int64_t size_now(const struct stream *stream)
 
 /* Silence may mean that there is nothing, or that it is on its way. While the container runs that is
  * the same to the reader; when it is over, "nothing more" must be true: the rest is fetched. */
-static int follow_on(struct stream *stream, struct sw_error *err)
+static int follow_on(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
     int64_t begun = size_now(stream), before, now = begun;
 
@@ -250,7 +266,7 @@ static int follow_on(struct stream *stream, struct sw_error *err)
     } while (stream->follows && now > before && now - begun < AT_ONCE);
     if (now > begun)
         return 0;
-    return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
+    return stream->caught_up ? look_whether_over(stream, told, err) : catch_up(stream, told, err);
 }
 
 /* ---- which stream ---------------------------------------------------------------------------- */
@@ -309,19 +325,24 @@ static int read_note(struct stream *stream, struct sw_error *err)
     return docker_spool_unlock(&stream->spool, err);
 }
 
-/* After it the spool has more than `offset` bytes, or there are no more for now. */
-static int extend(struct sw_link *link, struct stream *stream, int64_t offset, struct sw_error *err)
+/* After it the spool has more than `offset` bytes, or there are no more for now. To somebody who knows
+ * that the job is over, the news of it may still be on their way to us. */
+static int extend(struct sw_link *link, const struct sw_jobref *job, struct stream *stream,
+                  int64_t offset, struct sw_error *err)
 {
-    (void)link;
+    enum docker_told told = docker_events_say(link->events, stream->name);
+
+    if (told == DOCKER_TOLD_ALIVE && job->over)
+        told = DOCKER_NOT_TOLD;
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
         return 0;
     if (!stream->caught_up)
-        return catch_up(stream, err);
+        return catch_up(stream, told, err);
     if (stream->over)
         return 0;
-    return follow_on(stream, err);
+    return follow_on(stream, told, err);
 }
 
 /* ---- the platform's functions ---------------------------------------------------------------- */
@@ -345,7 +366,7 @@ ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int r
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, offset, err) == 0)
+    if (stream && extend(link, job, stream, offset, err) == 0)
         n = read_spool(stream, offset, bytes, size, err);
     pthread_mutex_unlock(&link->streams->lock);
     return n;
@@ -360,7 +381,7 @@ int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int repli
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
         *size = stream->spool.note.bytes;
         result = 0;
     }
@@ -417,7 +438,7 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
         sw_log_index_search(stream->spool.index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &before,
                             &has_before, &found, &has_found);
         *offset = has_found ? found.offset : stream->spool.note.bytes;

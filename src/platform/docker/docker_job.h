@@ -13,6 +13,7 @@
  *     docker_submit.c    one plan, sent; found again after a crash
  *     docker_queue.c     jobs that wait for GPUs
  *     docker_watch.c     all jobs from one list
+ *     docker_hand.c      was it stopped by somebody, or by an engine that went down
  *     docker_events.c    what the engine tells by itself, for whoever stays
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_results.c   results, wherever the engine has them
@@ -199,6 +200,7 @@ struct docker_end {                  /* how one container ended, from inspect an
     int signal;
     bool reported;                   /* its runner said how it ended */
     bool oom, stopped, timed_out, canceled;
+    bool by_hand;                    /* somebody stopped it with the engine's own means */
     int failed_peer;                 /* -1: none */
     const char *message;             /* the runner's own words; NULL */
     const char *error;               /* the engine's: State.Error; NULL */
@@ -207,7 +209,7 @@ struct docker_end {                  /* how one container ended, from inspect an
 enum sw_state docker_state(const char *said, const char **note);
 /* "Exited (137) 5 seconds ago" -> 137; SW_NO_EXIT_CODE: it does not say. */
 int docker_exit_code(const char *status);
-/* RFC 3339 with nanoseconds to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
+/* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
 /* What the end of its containers means for the job; state, reason, message, exit code, signal. */
 void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen);

@@ -46,6 +46,10 @@ static json_t *replica(struct docker_api *api, const json_t *container, int rank
 
     if (docker_story_read(api, sw_json_str(container, "Id"), &story, err) < 0)
         return NULL;
+    /* Of several ranks, those that were told to end because one failed would look like it. */
+    if (docker_label_number(container, LABEL_NODES, 1) == 1 &&
+        docker_find_hand(api, sw_json_str(container, "Id"), &story, err) < 0)
+        return NULL;
     if (docker_is_over(state))
         docker_judge_end(&story.end, &seen);
     return sw_json_object(

@@ -232,6 +232,8 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
             failed = worst.end.exit_code != 0 ? rank : -1;
         }
     }
+    if (docker_find_hand(api, sw_json_str(crew->ranks[failed < 0 ? 0 : failed], "Id"), &worst, err) < 0)
+        return -1;
     docker_judge_end(&worst.end, seen);
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
     if (seen->state == SW_ERROR && crew->nodes == 1)

@@ -52,6 +52,10 @@ static void ends_are_told_apart(void **state)
           15 },
         { { .exit_code = 143, .stopped = true, .canceled = true, .failed_peer = -1 }, SW_CANCELED,
           "canceled", 0 },
+        { { .exit_code = 143, .signal = 15, .stopped = true, .by_hand = true, .failed_peer = -1 },
+          SW_CANCELED, "canceled", 0 },
+        { { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1 }, SW_CANCELED,
+          "canceled", 0 },
         { { .exit_code = 128, .error = "no such device", .failed_peer = -1 }, SW_ERROR, "start", 0 },
         { { .exit_code = 125, .failed_peer = -1 }, SW_ERROR, "start", 0 },
         { { .exit_code = 127, .message = "cannot start 'x'", .failed_peer = -1 }, SW_ERROR, "exit",
@@ -92,6 +96,9 @@ static void times_of_the_engine_are_read(void **state)
     assert_int_equal(docker_time_ms("1970-01-01T00:00:00Z"), 0);
     assert_int_equal(docker_time_ms("2026-11-15T08:17:25.958187122Z"), 1794730645958);
     assert_int_equal(docker_time_ms("2024-02-29T23:59:59.9Z"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-03-01T01:29:59.9+01:30"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-02-29T15:59:59.9-08:00"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-02-29T15:59:59.9-0800"), 0);
     assert_int_equal(docker_time_ms("0001-01-01T00:00:00Z"), 0);
     assert_int_equal(docker_time_ms("yesterday"), 0);
     assert_int_equal(docker_time_ms(NULL), 0);

@@ -89,6 +89,10 @@ struct sw_platform {
     /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. */
     int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
+    /* The job is over, and that is written down: put away what its options say it shall not leave. May be
+     * called again; what fails stays for cleanup(). Optional. */
+    int (*settle)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+
     /* Remove what we made for a finished job; missing things are success. */
     int (*cleanup)(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                    struct sw_error *err);

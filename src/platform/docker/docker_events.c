@@ -362,9 +362,11 @@ static void merge_one(json_t *known, json_t *container)
         json_object_set_new(entry_of(known, name), "over", json_true());
 }
 
-void docker_events_merge(struct docker_events *events, json_t *list)
+json_t *docker_list_now(struct sw_link *link, struct docker_api *api, const char *id,
+                        struct sw_error *err)
 {
-    json_t *container;
+    struct docker_events *events = link->events;
+    json_t *list = docker_list(api, id, err), *container;
     size_t i;
 
     pthread_mutex_lock(&events->lock);
@@ -372,4 +374,5 @@ void docker_events_merge(struct docker_events *events, json_t *list)
         json_array_foreach(list, i, container)
             merge_one(events->known, container);
     pthread_mutex_unlock(&events->lock);
+    return list;
 }

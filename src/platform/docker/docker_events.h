@@ -22,10 +22,11 @@ enum docker_told {
 };
 enum docker_told docker_events_say(struct docker_events *events, const char *name);
 
-/* Put what was heard into a list of containers, and the other way round: one that ended a moment ago
- * is over although the list still calls it running, and DOCKER_HEARD of it is how it ended. */
+/* docker_list(), and what was heard put into it: one that ended a moment ago is over although the
+ * engine's list still calls it running, and DOCKER_HEARD of it is how it ended. */
 #define DOCKER_HEARD "slipway-heard" /* {"exit_code","oom","started_ms","ended_ms"} */
-void docker_events_merge(struct docker_events *events, json_t *list);
+json_t *docker_list_now(struct sw_link *link, struct docker_api *api, const char *id,
+                        struct sw_error *err);
 
 /* Pure: one event, into what is known by name of container. true: it
  * may change what a job is. */

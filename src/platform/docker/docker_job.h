@@ -19,6 +19,7 @@
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
  *     docker_end.c       cancel, cleanup, leftovers
+ *     docker_settle.c    containers that go when their job is over
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -282,6 +283,7 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                    struct sw_error *err);
+int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err);

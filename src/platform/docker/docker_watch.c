@@ -356,6 +356,11 @@ static int judge_absent(struct docker_api *api, struct sw_sighting *seen, struct
     struct sw_error why = { 0 };
 
     seen->presence = SW_ABSENT;
+    if (!sw_text_empty(seen->job.remote_id) && docker_removes_itself(&seen->job)) {
+        say(seen, SW_ERROR, "removed", "its container is gone: another client saw its end and removed it "
+                                       "(auto_remove)");
+        return 0;
+    }
     if (!sw_text_empty(seen->job.remote_id))
         return 0;
     docker_name(name, seen->job.id, seen->job.attempt,
@@ -439,10 +444,9 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
-    list = docker_list(lent.api, count == 1 ? jobs[0].job.id : NULL, err);
+    list = docker_list_now(link, lent.api, count == 1 ? jobs[0].job.id : NULL, err);
     if (!list)
         return -1;
-    docker_events_merge(link->events, list);
     index = by_job(list);
     for (size_t i = 0; i < count; i++) {
         sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);

@@ -51,6 +51,11 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
+/* A call whose connection becomes a stream of bytes in both directions (net/http_stream.h), owned. */
+struct sw_http_stream;
+struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
+                                     struct sw_error *err);
+
 /* ---- several calls at once -------------------------------------------------------------------- */
 
 /* How a call ended. `json` as above, lives until the function returns. */

@@ -33,6 +33,7 @@ struct docker_events {
     int bell;                        /* an eventfd */
     int references;                  /* the link's and the thread's */
     bool begun, live, over;
+    bool mute;                       /* Podman: what it tells cannot be relied on */
 };
 
 /* ---- one event ------------------------------------------------------------------------------- */
@@ -234,12 +235,23 @@ static void pause_for(struct docker_events *events, int64_t ms)
     pthread_mutex_unlock(&events->lock);
 }
 
+/* Podman's own events come late or not at all, depending on where it keeps them. */
+static bool is_mute(struct docker_events *events)
+{
+    bool mute = docker_api_version(events->api, NULL) && docker_api_is_podman(events->api);
+
+    pthread_mutex_lock(&events->lock);
+    events->mute = mute;
+    pthread_mutex_unlock(&events->lock);
+    return mute;
+}
+
 static void *stay(void *context)
 {
     struct docker_events *events = context;
     int64_t pause_ms = PAUSE_MS;
 
-    while (!is_over(events)) {
+    while (!is_over(events) && !is_mute(events)) {
         pause_ms = listen_once(events) ? PAUSE_MS : pause_ms * 2;
         pause_for(events, pause_ms < PAUSE_MOST_MS ? pause_ms : PAUSE_MOST_MS);
     }
@@ -322,7 +334,7 @@ int docker_notice(struct sw_link *link)
             events->bell = -1;
         }
     }
-    bell = events->bell;
+    bell = events->mute ? -1 : events->bell;
     pthread_mutex_unlock(&events->lock);
     return bell;
 }

@@ -15,9 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "core/log_index.h"
 #include "platform/docker/docker_events.h"
@@ -42,6 +44,7 @@ struct stream {
     struct sw_buf incoming;          /* not cut into messages yet */
     int64_t next;                    /* number of the message that comes next */
     bool caught_up, follows, over;
+    bool asks_clock, set_back;       /* the engine's, in this fetch */
     struct sw_error failure;         /* of the connection that followed */
     int64_t used_ms;
 };
@@ -108,12 +111,37 @@ static int write_incoming(struct stream *stream)
     return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || cut ? -1 : 0;
 }
 
+/* A clock of this machine that nobody sets, and since which start of it. */
+static int64_t machine_clock(uint64_t *boot)
+{
+    struct sw_proc self;
+    struct timespec now;
+
+    *boot = sw_proc_self(&self) == 0 ? docker_hash(self.boot_id, strlen(self.boot_id)) : 1;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Each answer tells the engine's time. -1: it was set back, this fetch is of no use. */
+static int look_at_clock(struct stream *stream, int64_t engine_ms)
+{
+    uint64_t boot;
+    int64_t machine_ms = machine_clock(&boot);
+
+    stream->asks_clock = false;
+    if (engine_ms <= 0 || docker_spool_lock(&stream->spool, &stream->failure) < 0)
+        return 0;
+    stream->set_back = docker_spool_clock(&stream->spool, engine_ms, machine_ms, boot);
+    return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || stream->set_back ? -1 : 0;
+}
+
 static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes,
                       size_t length)
 {
     struct stream *stream = context;
 
-    (void)so_far;
+    if (stream->asks_clock && look_at_clock(stream, so_far->date_ms) < 0)
+        return -1;
     sw_buf_add_bytes(&stream->incoming, bytes, length);
     return stream->incoming.length < INCOMING_MOST ? 0 : write_incoming(stream);
 }
@@ -142,12 +170,16 @@ static int fetch_all(struct stream *stream, struct sw_error *err)
     struct sw_error why = { 0 };
 
     stream->failure = (struct sw_error){ 0 };
+    stream->asks_clock = true;
+    stream->set_back = false;
     if (!path)
         return -1;
     if (docker_ask(stream->api, &(struct docker_call){ .path = path, .sink = take_bytes,
                                                        .sink_context = stream }, NULL, &why) == 0 &&
         write_incoming(stream) == 0)
         return 0;
+    if (stream->set_back)
+        return fetch_all(stream, err);       /* from the beginning; it cannot be said twice */
     if (strstr(why.message, "does not support reading"))
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
                 "'log_driver: local'");
@@ -235,6 +267,7 @@ static int begin_to_follow(struct stream *stream, struct sw_error *err)
 {
     sw_autofree char *path = logs_path(stream, true, err);
 
+    stream->asks_clock = false;              /* its first byte may come much later than its head */
     if (!path || docker_send(stream->api, &(struct docker_call){
             .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
             on_follow_over, stream, err) < 0)

@@ -57,6 +57,8 @@ int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err)
     return record_cancel(session, &job, err);
 }
 
+enum { TOLD_MS = 1000 };          /* between two looks where news come by themselves */
+
 /* The job's own answer as a shell would give it. */
 static int exit_status_of(const struct sw_job *row)
 {
@@ -75,7 +77,7 @@ int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
             int (*idle)(void *context), void *context, int *exit_status, struct sw_error *err)
 {
     int64_t begun = sw_monotonic_ms();
-    int64_t pause_ms = 10;
+    int64_t pause_ms = 10, left_ms = INT64_MAX;
 
     for (;;) {
         sw_auto(sw_job) struct sw_job row = { 0 };
@@ -92,8 +94,12 @@ int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
         }
         if (idle && idle(context))
             return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
-        sw_sleep_ms(pause_ms);
-        pause_ms = pause_ms < 200 ? pause_ms * 2 : 250;
+        if (timeout_ms >= 0)
+            left_ms = timeout_ms - (sw_monotonic_ms() - begun);
+        if (api_await(session, pause_ms < left_ms ? pause_ms : left_ms) != API_NOBODY_TELLS)
+            pause_ms = TOLD_MS;
+        else
+            pause_ms = pause_ms < 200 ? pause_ms * 2 : 250;
     }
 }
 

@@ -70,6 +70,10 @@ enum { API_LIST_DEADLINE_MS = 5000 };
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err);
+/* await.c: a pause that ends early when a platform says that something may have changed. Signals end
+ * it, too. */
+enum { API_NOBODY_TELLS, API_SILENCE, API_NEWS };
+int api_await(struct sw_session *session, int64_t ms);
 /* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);
 

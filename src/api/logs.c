@@ -24,6 +24,7 @@ enum {
     LONGEST_HELD_LINE = 64 * 1024,     /* a longer line is passed on in parts */
     LOOK_EVERY_MS = 100,
     ASK_STATE_EVERY_MS = 200,
+    ASK_TOLD_EVERY_MS = 1000,          /* where news of an end come by themselves */
     SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
 };
 
@@ -36,7 +37,7 @@ struct stream {
 
 struct reading {
     struct sw_session *session;
-    const struct api_job *job;
+    struct api_job *job;
     const struct sw_log_options *options;
     sw_log_fn *fn;
     void *context;
@@ -44,6 +45,7 @@ struct reading {
     size_t count;
     char *piece;
     bool cut;                 /* the platform was out of reach at the last read */
+    int64_t ask_every_ms;     /* whether the job is over */
 };
 
 static int interrupted(struct sw_error *err)
@@ -191,7 +193,7 @@ static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t now = sw_monotonic_ms();
 
-    if (*asked_ms && now - *asked_ms < ASK_STATE_EVERY_MS)
+    if (*asked_ms && now - *asked_ms < r->ask_every_ms)
         return 0;
     *asked_ms = now;
     if (api_refresh(r->session, &id, 1, NULL, err) < 0 ||
@@ -251,10 +253,12 @@ static int follow(struct reading *r, struct sw_error *err)
 {
     int64_t asked_ms = 0;
 
+    r->ask_every_ms = ASK_STATE_EVERY_MS;
     for (;;) {
-        int over = is_over(r, &asked_ms, err);
+        int over = is_over(r, &asked_ms, err), news;
         int any = over < 0 ? -1 : drain_all(r, err);
 
+        r->job->ref.over |= over > 0;
         if (over > 0 && any >= 0)
             any = drain_to_the_end(r, err);
         if (any < 0)
@@ -265,7 +269,10 @@ static int follow(struct reading *r, struct sw_error *err)
             continue;
         if (r->options->idle && r->options->idle(r->context))
             return interrupted(err);
-        sw_sleep_ms(LOOK_EVERY_MS);
+        news = api_await(r->session, LOOK_EVERY_MS);
+        r->ask_every_ms = news == API_NOBODY_TELLS ? ASK_STATE_EVERY_MS : ASK_TOLD_EVERY_MS;
+        if (news == API_NEWS)
+            asked_ms = 0;
     }
 }
 

@@ -126,7 +126,7 @@ static int go_round(struct watch *watch, int64_t every_ms, int64_t rounds, sw_wa
     if (begin(watch, err) < 0)
         return -1;
     for (int64_t round = 1;; round++) {
-        int64_t begun = sw_monotonic_ms(), left;
+        int64_t begun = sw_monotonic_ms();
 
         if (one_round(watch, every_ms, err) < 0)
             return -1;
@@ -134,9 +134,8 @@ static int go_round(struct watch *watch, int64_t every_ms, int64_t rounds, sw_wa
             return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
         if (watch->active == 0 || (rounds > 0 && round >= rounds))
             return 0;
-        left = every_ms - (sw_monotonic_ms() - begun);
-        if (left > 0)
-            sw_sleep_ms(left);
+        if (api_await(watch->session, every_ms - (sw_monotonic_ms() - begun)) == API_NEWS)
+            sw_sleep_ms(QUICKEST_MS - (sw_monotonic_ms() - begun));       /* of many at once, all */
     }
 }
 

@@ -18,6 +18,7 @@ struct sw_jobref {
     int log_attempt;           /* of its log the part of this attempt alone; 0: as the platform keeps it */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
+    bool over;                 /* the caller knows that this attempt ended: its log grows no more */
     bool in_passing;           /* of its log only what can be had at once: somebody waits for more */
 };
 

@@ -355,6 +355,14 @@ static void read_last_words(const struct slice *slice)
             read_log(slice, i);
 }
 
+static void settle(const struct slice *slice, const struct sw_sighting *seen)
+{
+    const struct sw_platform *platform = slice->question->platform;
+
+    if (platform->settle && seen->presence == SW_PRESENT && sw_state_is_final(seen->state))
+        platform->settle(slice->link, &seen->job, NULL);
+}
+
 /* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
 static int follow_up(const struct slice *slice, struct sw_error *err)
 {
@@ -371,6 +379,7 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (!sw_state_is_final(seen->state))
             read_log(slice, i);
+        settle(slice, seen);
     }
     return 0;
 }

@@ -160,7 +160,8 @@ void monitor_read_progress(struct sw_store *store, const struct sw_platform *pla
     sw_auto(json) json_t *document = NULL;
     int64_t before;
 
-    r.ref.in_passing = !sw_state_is_final(seen->state);
+    r.ref.over = sw_state_is_final(seen->state);
+    r.ref.in_passing = !r.ref.over;
     sw_progress_restore(&r.reader, job->progress);
     before = r.reader.highest_epoch;
     read_on(&r);

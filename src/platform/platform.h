@@ -67,6 +67,11 @@ struct sw_platform {
     int (*poll)(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct sw_error *err);
 
+    /* A descriptor that becomes readable when something here may have changed, for whoever stays and
+     * would otherwise ask again and again; what changed, only poll() tells. It stays the link's; the
+     * 8 bytes in it are for whoever waited. -1: this place cannot tell. Optional. */
+    int (*notice)(struct sw_link *link);
+
     /* The log of one replica is a stream of bytes from 0. Returns bytes read, 0: nothing there
      * (yet), -1. Bounded memory whatever its size. */
     ssize_t (*read_log)(struct sw_link *link, const struct sw_jobref *job, int replica,
@@ -83,6 +88,10 @@ struct sw_platform {
 
     /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. */
     int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+
+    /* The job is over, and that is written down: put away what its options say it shall not leave. May be
+     * called again; what fails stays for cleanup(). Optional. */
+    int (*settle)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
     /* Remove what we made for a finished job; missing things are success. */
     int (*cleanup)(struct sw_link *link, const struct sw_jobref *job, bool keep_results,

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "platform/docker/docker_events.h"
 
 extern const struct sw_platform sw_platform_docker;
 
@@ -49,6 +50,8 @@ static const struct sw_option docker_options[] = {
       .help = "limits NAME: N or SOFT:HARD (with GPUs memlock -1 and stack 64 MiB are usual)" },
     { "read_only", SW_FLAG, .initial = "false",
       .help = "the container's root is read-only; results and mounts stay writable" },
+    { "auto_remove", SW_FLAG, .initial = "false", .env = "DOCKER_AUTO_REMOVE",
+      .help = "remove the containers when the job is over, and its logs and results are kept here" },
     { "log_driver", SW_TEXT, .initial = "local",
       .help = "log driver of the containers; engine: the engine's own default" },
     { "host_config", SW_FREE,
@@ -151,6 +154,7 @@ static void docker_close(struct sw_link *link)
 {
     if (!link)
         return;
+    docker_events_close(link->events);
     docker_streams_close(link->streams);
     pool_free(link->pool);
     docker_where_done(&link->where);
@@ -184,6 +188,7 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
         return NULL;
     }
     link->where.state_dir = sw_strdup(link->state_dir);
+    link->events = docker_events_open(&link->where);
     warning = docker_where_warning(&link->where);
     if (warning && link->warn)
         link->warn(link->warn_context, warning);
@@ -212,12 +217,14 @@ const struct sw_platform sw_platform_docker = {
     .checks = docker_fitness,
     .submit = docker_submit,
     .poll = docker_poll,
+    .notice = docker_notice,
     .read_log = docker_read_log,
     .log_size = docker_log_size,
     .log_time = docker_log_time,
     .log_since = docker_log_since,
     .cancel = docker_cancel,
     .cleanup = docker_cleanup,
+    .settle = docker_settle,
     .replicas = docker_replicas,
     .evidence = docker_evidence,
     .results_dir = docker_results_dir,

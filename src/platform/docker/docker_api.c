@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "net/http_stream.h"
 #include "platform/docker/docker_internal.h"
 
 #define REPLY_MAX    (64u * 1024 * 1024)     /* a list of many thousand containers */
@@ -318,6 +319,11 @@ int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
     return sw_http_work(api->http, wait_ms, err);
 }
 
+void docker_wake(struct docker_api *api)
+{
+    sw_http_wake(api->http);
+}
+
 struct waiting {
     bool over;
     json_t *json;
@@ -355,4 +361,21 @@ int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **
         *reply = sw_take(wait.json);
     json_decref(wait.json);
     return 0;
+}
+
+struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
+                                     struct sw_error *err)
+{
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    sw_auto(json) json_t *said = NULL;
+    sw_autofree char *url = NULL, *text = sw_json_dump(body);
+    struct sw_http_stream *stream;
+
+    if (settle_version(api, err) < 0)
+        return NULL;
+    url = sw_format("%s/v%s%s", api->base, api->version, path);
+    stream = sw_http_upgrade(api->http, url, text, &reply);
+    if (!stream)
+        judge(api, &reply, &said, err);
+    return stream;
 }

@@ -51,6 +51,11 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
+/* A call whose connection becomes a stream of bytes in both directions (net/http_stream.h), owned. */
+struct sw_http_stream;
+struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
+                                     struct sw_error *err);
+
 /* ---- several calls at once -------------------------------------------------------------------- */
 
 /* How a call ended. `json` as above, lives until the function returns. */
@@ -68,6 +73,7 @@ int docker_send(struct docker_api *api, const struct docker_call *call, docker_f
 void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
 size_t docker_busy(const struct docker_api *api);
 int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
+void docker_wake(struct docker_api *api);      /* from any thread: docker_work() returns soon */
 
 /* ---- small helpers ------------------------------------------------------------------------------ */
 

@@ -46,13 +46,32 @@ static int64_t day_number(int year, int month, int day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+/* "Z" or "+02:00": how many bytes it takes; 0: neither. */
+static size_t read_zone(const char *text, size_t length, int *east_s)
+{
+    int hours, minutes;
+
+    *east_s = 0;
+    if (length >= 1 && *text == 'Z')
+        return 1;
+    if (length < 6 || (*text != '+' && *text != '-') || text[3] != ':')
+        return 0;
+    hours = digits(text + 1, 2);
+    minutes = digits(text + 4, 2);
+    if (hours < 0 || minutes < 0)
+        return 0;
+    *east_s = (hours * 3600 + minutes * 60) * (*text == '-' ? -1 : 1);
+    return 6;
+}
+
 /* "2026-11-15T07:47:08.123456789Z" (fraction of any length, or none): how many bytes it takes; 0: no
  * time stands here. */
 static size_t read_time(const char *text, size_t length, int64_t *at_ns)
 {
     int year, month, day, hour, minute, second;
     int64_t fraction = 0, unit = 1000000000;
-    size_t at = 19;
+    size_t at = 19, zone;
+    int east_s;
 
     if (length < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
         text[16] != ':')
@@ -69,11 +88,12 @@ static size_t read_time(const char *text, size_t length, int64_t *at_ns)
         for (at++; at < length && text[at] >= '0' && text[at] <= '9'; at++)
             if (unit > 1)
                 fraction += (text[at] - '0') * (unit /= 10);
-    if (at >= length || text[at] != 'Z')
+    zone = read_zone(text + at, length - at, &east_s);
+    if (!zone)
         return 0;
-    *at_ns = (day_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second) *
+    *at_ns = (day_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - east_s) *
              1000000000 + fraction;
-    return at + 1;
+    return at + zone;
 }
 
 int64_t docker_time_ms(const char *text)

@@ -13,10 +13,13 @@
  *     docker_submit.c    one plan, sent; found again after a crash
  *     docker_queue.c     jobs that wait for GPUs
  *     docker_watch.c     all jobs from one list
+ *     docker_hand.c      was it stopped by somebody, or by an engine that went down
+ *     docker_events.c    what the engine tells by itself, for whoever stays
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
  *     docker_end.c       cancel, cleanup, leftovers
+ *     docker_settle.c    containers that go when their job is over
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -66,6 +69,7 @@ struct sw_link {
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
     struct docker_streams *streams;  /* logs that are being followed */
+    struct docker_events *events;    /* what the engine tells by itself */
 };
 
 /* A client of the engine for one call of ours: several threads may share a link. */
@@ -197,6 +201,7 @@ struct docker_end {                  /* how one container ended, from inspect an
     int signal;
     bool reported;                   /* its runner said how it ended */
     bool oom, stopped, timed_out, canceled;
+    bool by_hand;                    /* somebody stopped it with the engine's own means */
     int failed_peer;                 /* -1: none */
     const char *message;             /* the runner's own words; NULL */
     const char *error;               /* the engine's: State.Error; NULL */
@@ -205,7 +210,7 @@ struct docker_end {                  /* how one container ended, from inspect an
 enum sw_state docker_state(const char *said, const char **note);
 /* "Exited (137) 5 seconds ago" -> 137; SW_NO_EXIT_CODE: it does not say. */
 int docker_exit_code(const char *status);
-/* RFC 3339 with nanoseconds to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
+/* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
 /* What the end of its containers means for the job; state, reason, message, exit code, signal. */
 void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen);
@@ -266,6 +271,7 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                   struct sw_error *err);
 int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct sw_error *err);
+int docker_notice(struct sw_link *link);
 ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
@@ -277,6 +283,7 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                    struct sw_error *err);
+int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err);

@@ -15,15 +15,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "core/log_index.h"
+#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_watch.h"
 
 enum {
-    STREAMS_MOST = 16,
+    STREAMS_MOST = 64,
     AT_ONCE = 4 * 1024 * 1024,       /* bytes that one read may add */
     IN_PASSING_MS = 2000,            /* how long a look at many jobs may stay with one log */
     ONE_LOOK_MS = 500,               /* it reads in pieces, and asks the engine once */
@@ -47,6 +50,7 @@ struct stream {
     int64_t known;                   /* messages in the spool when the engine was asked */
     int64_t looked_ms;               /* when the last one was */
     int64_t since_s, first_s;        /* of a tail: older messages are known; -1: none came yet */
+    bool asks_clock, set_back;       /* the engine's, in this fetch */
     struct sw_error failure;         /* of the connection that followed */
     int64_t used_ms;
 };
@@ -120,12 +124,37 @@ static bool has_enough(const struct stream *stream)
            stream->spool.note.messages > stream->known;
 }
 
+/* A clock of this machine that nobody sets, and since which start of it. */
+static int64_t machine_clock(uint64_t *boot)
+{
+    struct sw_proc self;
+    struct timespec now;
+
+    *boot = sw_proc_self(&self) == 0 ? docker_hash(self.boot_id, strlen(self.boot_id)) : 1;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Each answer tells the engine's time. -1: it was set back, this fetch is of no use. */
+static int look_at_clock(struct stream *stream, int64_t engine_ms)
+{
+    uint64_t boot;
+    int64_t machine_ms = machine_clock(&boot);
+
+    stream->asks_clock = false;
+    if (engine_ms <= 0 || docker_spool_lock(&stream->spool, &stream->failure) < 0)
+        return 0;
+    stream->set_back = docker_spool_clock(&stream->spool, engine_ms, machine_ms, boot);
+    return docker_spool_unlock(&stream->spool, &stream->failure) < 0 || stream->set_back ? -1 : 0;
+}
+
 static int take_bytes(void *context, const struct sw_http_reply *so_far, const char *bytes,
                       size_t length)
 {
     struct stream *stream = context;
 
-    (void)so_far;
+    if (stream->asks_clock && look_at_clock(stream, so_far->date_ms) < 0)
+        return -1;
     sw_buf_add_bytes(&stream->incoming, bytes, length);
     if (stream->incoming.length < INCOMING_MOST)
         return 0;
@@ -161,6 +190,8 @@ static int fetch(struct stream *stream, const char *path, struct sw_error *err)
     struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = stream,
                                 .stall_ms = stream->until_ms ? IN_PASSING_MS : 0 };
 
+    stream->asks_clock = true;
+    stream->set_back = false;
     return docker_ask(stream->api, &call, NULL, err) == 0 && write_incoming(stream) == 0 ? 0 : -1;
 }
 
@@ -173,6 +204,8 @@ static int fetch_all(struct stream *stream, struct sw_error *err)
         return -1;
     if (fetch(stream, path, &why) == 0)
         return 0;
+    if (stream->set_back)
+        return fetch_all(stream, err);       /* from the beginning; it cannot be said twice */
     if (strstr(why.message, "does not support reading"))
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
                 "'log_driver: local'");
@@ -233,46 +266,61 @@ static void mark_done(struct stream *stream)
     docker_spool_unlock(&stream->spool, NULL);
 }
 
-/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
-static int catch_up(struct stream *stream, struct sw_error *err)
+enum life { GONE, NOT_BEGUN, ALIVE, OVER };      /* of a container */
+
+/* What the event stream told is not asked again. -1 + err. */
+static int look_at_life(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
-    const char *status = sw_json_str(json_object_get(found, "State"), "Status");
+    sw_auto(json) json_t *found = NULL;
+    const char *status;
 
-    if (!found && why.code == SW_E_NOT_FOUND)
-        return 0;
-    if (!found) {
+    if (told == DOCKER_TOLD_OVER)
+        return OVER;
+    found = docker_inspect(stream->api, stream->name, &why);
+    status = sw_json_str(json_object_get(found, "State"), "Status");
+    if (found)
+        return sw_text_same(status, "created") ? NOT_BEGUN : docker_is_over(status) ? OVER : ALIVE;
+    if (why.code == SW_E_NOT_FOUND)
+        return GONE;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
+static int catch_up(struct stream *stream, enum docker_told told, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int life = look_at_life(stream, told, err);
+
+    if (life < ALIVE)
+        return life < 0 ? -1 : 0;
+    stream->over = life == OVER;
+    if (fetch_all(stream, &why) < 0) {
+        if (why.code == SW_E_NOT_FOUND)
+            return 0;
         if (err)
             *err = why;
         return -1;
     }
-    if (sw_text_same(status, "created"))
-        return 0;
-    stream->over = docker_is_over(status);
-    if (fetch_all(stream, err) < 0)
-        return -1;
     stream->caught_up = true;
     if (stream->over)
         mark_done(stream);
     return 0;
 }
 
-static int look_whether_over(struct stream *stream, struct sw_error *err)
+static int look_whether_over(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
-    struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+    int life = told == DOCKER_TOLD_ALIVE ? ALIVE : look_at_life(stream, told, err);
 
-    if (!found && why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
+    if (life < 0)
         return -1;
-    }
-    if (found && !docker_is_over(sw_json_str(json_object_get(found, "State"), "Status")))
+    if (life == ALIVE || life == NOT_BEGUN)
         return 0;
     docker_drop(stream->api, stream);
     stream->follows = stream->caught_up = false;
-    return catch_up(stream, err);
+    return catch_up(stream, life == OVER ? DOCKER_TOLD_OVER : told, err);
 }
 
 /* It ended with the container, or was cut: in both cases the next read catches up anew. */
@@ -289,6 +337,7 @@ static int begin_to_follow(struct stream *stream, struct sw_error *err)
 {
     sw_autofree char *path = logs_path(stream, true, err);
 
+    stream->asks_clock = false;              /* its first byte may come much later than its head */
     if (!path || docker_send(stream->api, &(struct docker_call){
             .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
             on_follow_over, stream, err) < 0)
@@ -306,7 +355,8 @@ static int64_t size_now(const struct stream *stream)
 
 /* Silence may mean that there is nothing, or that it is on its way. While the container runs that is
  * the same to the reader; when it is over, "nothing more" must be true: the rest is fetched. */
-static int follow_on(struct stream *stream, bool in_passing, struct sw_error *err)
+static int follow_on(struct stream *stream, enum docker_told told, bool in_passing,
+                     struct sw_error *err)
 {
     int64_t begun = size_now(stream), before, now = begun;
 
@@ -320,7 +370,7 @@ static int follow_on(struct stream *stream, bool in_passing, struct sw_error *er
     } while (stream->follows && now > before && now - begun < AT_ONCE);
     if (now > begun || in_passing)
         return 0;
-    return stream->caught_up ? look_whether_over(stream, err) : catch_up(stream, err);
+    return stream->caught_up ? look_whether_over(stream, told, err) : catch_up(stream, told, err);
 }
 
 /* ---- which stream ---------------------------------------------------------------------------- */
@@ -379,20 +429,26 @@ static int read_note(struct stream *stream, struct sw_error *err)
     return docker_spool_unlock(&stream->spool, err);
 }
 
-/* After it the spool has more than `offset` bytes, or there are no more for now. */
-static int extend(struct stream *stream, bool in_passing, int64_t offset, struct sw_error *err)
+/* After it the spool has more than `offset` bytes, or there are no more for now. To somebody who knows
+ * that the job is over, the news of it may still be on their way to us. */
+static int extend(struct sw_link *link, const struct sw_jobref *job, struct stream *stream,
+                  int64_t offset, struct sw_error *err)
 {
+    enum docker_told told = docker_events_say(link->events, stream->name);
+
+    if (told == DOCKER_TOLD_ALIVE && job->over)
+        told = DOCKER_NOT_TOLD;
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
         return 0;
-    if (in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
+    if (job->in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
         return 0;
     if (!stream->caught_up)
-        return in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, err);
+        return job->in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, told, err);
     if (stream->over)
         return 0;
-    return follow_on(stream, in_passing, err);
+    return follow_on(stream, told, job->in_passing, err);
 }
 
 /* ---- the platform's functions ---------------------------------------------------------------- */
@@ -416,7 +472,7 @@ ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int r
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(stream, job->in_passing, offset, err) == 0)
+    if (stream && extend(link, job, stream, offset, err) == 0)
         n = read_spool(stream, offset, bytes, size, err);
     pthread_mutex_unlock(&link->streams->lock);
     return n;
@@ -431,8 +487,7 @@ int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int repli
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(stream, job->in_passing, INT64_MAX, err) == 0 &&
-        read_note(stream, err) == 0) {
+    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
         *size = stream->spool.note.bytes;
         result = 0;
     }
@@ -489,8 +544,7 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 
     pthread_mutex_lock(&link->streams->lock);
     stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(stream, job->in_passing, INT64_MAX, err) == 0 &&
-        read_note(stream, err) == 0) {
+    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
         sw_log_index_search(stream->spool.index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &before,
                             &has_before, &found, &has_found);
         *offset = has_found ? found.offset : stream->spool.note.bytes;

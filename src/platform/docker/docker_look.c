@@ -14,20 +14,21 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/state.h"
+#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
-static int crew_of(struct docker_api *api, const char *id, int attempt, json_t **list,
-                   struct docker_crew *crew, struct sw_error *err)
+static int crew_of(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                   json_t **list, struct docker_crew *crew, struct sw_error *err)
 {
     sw_auto(json) json_t *own = json_array();
     json_t *container;
     size_t i;
 
-    *list = docker_list(api, id, err);
+    *list = docker_list_now(link, api, job->id, err);
     if (!*list)
         return -1;
     json_array_foreach(*list, i, container)
-        if (docker_label_number(container, LABEL_ATTEMPT, 1) == attempt)
+        if (docker_label_number(container, LABEL_ATTEMPT, 1) == job->attempt)
             json_array_append(own, container);
     docker_crew_read(crew, own);            /* they live in the list */
     return 0;
@@ -45,6 +46,10 @@ static json_t *replica(struct docker_api *api, const json_t *container, int rank
     const char *name = json_string_value(json_array_get(names, 0));
 
     if (docker_story_read(api, sw_json_str(container, "Id"), &story, err) < 0)
+        return NULL;
+    /* Of several ranks, those that were told to end because one failed would look like it. */
+    if (docker_label_number(container, LABEL_NODES, 1) == 1 &&
+        docker_find_hand(api, sw_json_str(container, "Id"), &story, err) < 0)
         return NULL;
     if (docker_is_over(state))
         docker_judge_end(&story.end, &seen);
@@ -69,7 +74,7 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
     struct docker_crew crew;
 
     if (docker_borrow(link, &lent, err) < 0 ||
-        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+        crew_of(link, lent.api, job, &list, &crew, err) < 0)
         return NULL;
     for (int rank = 0; rank < crew.nodes; rank++) {
         json_t *one = crew.ranks[rank] ? replica(lent.api, crew.ranks[rank], rank, err) : NULL;
@@ -96,7 +101,7 @@ static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct 
     if (known)
         return sw_take(known);
     if (docker_borrow(link, &lent, err) < 0 ||
-        crew_of(lent.api, job->id, job->attempt, &list, &crew, err) < 0)
+        crew_of(link, lent.api, job, &list, &crew, err) < 0)
         return NULL;
     if (crew.nodes == 0 || crew.over < crew.nodes)
         return json_object();

@@ -20,8 +20,8 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
         return sw_hint(err, "add `image: NAME:TAG` to the job file, or --image");
     }
     if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
-        sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has none and torchrun only");
-        return sw_hint(err, "start mpirun or ray in the command; the rendezvous variables are there");
+        sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
+        return sw_hint(err, "start mpirun or ray in the command: docs/platforms/docker.md shows how");
     }
     if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
         return -1;

@@ -4,7 +4,7 @@
  *
  * What is bound here already is here. What is in a volume, or on another machine, is brought out of
  * the container: into a file first, then unpacked beside, then put in place whole. Once the job is
- * over it is brought once.
+ * over it is brought once, for each attempt.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -110,7 +110,7 @@ char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, stru
     sw_auto(json) json_t *list = NULL, *inspected = NULL;
     sw_autofree char *folder = docker_job_folder(link, job->id), *bound = NULL;
     sw_autofree char *results = sw_path_join(folder, "results");
-    sw_autofree char *brought = sw_path_join(folder, "brought");
+    sw_autofree char *brought = sw_format("%s/brought-%d", folder, job->attempt);
 
     if (sw_file_exists(brought))
         return sw_take(results);

@@ -14,16 +14,24 @@
 #include "base/file.h"
 #include "core/log_index.h"
 
-static const char magic[8] = "swlog01";
+/* The engine's clock is known to the second, twice: what is below SET_BACK_MS is within the overlap. */
+enum { SET_BACK_MS = 3500 };
+
+static const char magic[8] = "swlog02";
+
+uint64_t docker_hash(const void *bytes, size_t length)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
 
 static uint64_t check_of(const struct docker_spool_note *note)
 {
-    const unsigned char *at = (const unsigned char *)note;
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < offsetof(struct docker_spool_note, check); i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
+    return docker_hash(note, offsetof(struct docker_spool_note, check));
 }
 
 static int open_one(const char *folder, int replica, const char *ending)
@@ -143,7 +151,7 @@ static void note_time(struct docker_spool_note *note, int64_t at_s)
             note->recent[(at_s - (i - 1)) % SPOOL_SECONDS] = 0;
         note->last_s = at_s;
     }
-    if (at_s > note->last_s - SPOOL_SECONDS)
+    if (at_s >= note->last_s - SPOOL_OVERLAP_S)
         note->recent[at_s % SPOOL_SECONDS]++;
     else
         note->unsorted = 1;
@@ -179,6 +187,22 @@ void docker_spool_add(struct docker_spool *spool, int64_t number,
     }
     sw_buf_add_bytes(&spool->fresh, message->bytes, message->length);
     note->bytes += (int64_t)message->length;
+}
+
+bool docker_spool_clock(struct docker_spool *spool, int64_t engine_ms, int64_t machine_ms,
+                        uint64_t boot)
+{
+    struct docker_spool_note *note = &spool->note;
+    int64_t skew_ms = engine_ms - machine_ms;
+    bool known = note->boot != 0 && note->messages > 0;
+    bool set_back = known && (note->boot != boot || skew_ms < note->skew_ms - SET_BACK_MS);
+
+    note->skew_ms = skew_ms;
+    note->boot = boot;
+    if (!set_back || note->unsorted)
+        return false;
+    note->unsorted = 1;
+    return true;
 }
 
 int64_t docker_spool_resume(const struct docker_spool *spool, int64_t *since_s)

@@ -98,6 +98,8 @@ void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
     seen->signal = 0;
     if (end->canceled) {
         say(seen, SW_CANCELED, "canceled", "canceled");
+    } else if (end->by_hand) {
+        say(seen, SW_CANCELED, "canceled", "it was stopped by hand on the engine");
     } else if (end->error && *end->error && end->exit_code != 0) {
         say(seen, SW_ERROR, "start", end->error);
     } else if (end->timed_out) {
@@ -110,7 +112,7 @@ void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
     } else if (end->stopped && end->failed_peer < 0) {
         seen->signal = end->signal;
         say(seen, SW_ERROR, "restart",
-            "its container was stopped from outside: the engine went down, or somebody did it");
+            "its container was stopped from outside: the engine went down");
     } else if (end->exit_code == 255 && !end->reported) {
         say(seen, SW_ERROR, "restart", "the engine died under it and lost its container");
     } else if (end->signal) {

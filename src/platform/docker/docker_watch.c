@@ -2,8 +2,9 @@
 /*
  * docker_watch.c - all jobs from one list of containers.
  *
- * The list tells which run. One that ended is inspected once, when its job is still thought to run:
- * times, memory, and the report that the runner left in it. A list that does not come changes no job.
+ * The list tells which run. Of one that ended, while its job is still thought to run, the event stream
+ * may have told how; else it is inspected once: times, memory. The report that the runner left is in
+ * its log. A list that does not come changes no job.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "core/report.h"
 #include "core/state.h"
+#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
 enum { ENGINE_LOST_IT = 255 };       /* what the engine says of a container it lost track of */
@@ -106,6 +108,31 @@ void docker_story_done(struct docker_story *story)
     *story = (struct docker_story){ 0 };
 }
 
+/* It failed: the end of its log, what its runner reported there, and whether it was canceled. */
+static void read_last_words(struct docker_api *api, const char *container, const char *job,
+                            struct docker_story *out)
+{
+    struct docker_end *end = &out->end;
+
+    docker_ask_tail(api, container, job, &out->tail, &out->report);
+    end->reported = out->report != NULL;
+    if (out->report) {
+        end->signal = (int)sw_json_int(out->report, "signal", 0);
+        end->stopped = sw_json_bool(out->report, "stopped", false);
+        end->canceled = sw_json_bool(out->report, "canceled", false);
+        end->timed_out = sw_json_bool(out->report, "timed_out", false);
+        end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
+        end->message = sw_json_str(out->report, "message");
+        /* An engine that died under it says 255; its runner knows better. */
+        if (end->exit_code == ENGINE_LOST_IT)
+            end->exit_code = (int)sw_json_int(out->report, "exit_code", ENGINE_LOST_IT);
+    } else if (end->exit_code > 128 && end->exit_code < 160) {
+        end->signal = end->exit_code - 128;       /* the runner itself was killed */
+    }
+    if (!out->report)
+        end->canceled = has_file(api, container, DOCKER_CANCELED);
+}
+
 int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
                       struct sw_error *err)
 {
@@ -126,26 +153,28 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     /* Of a very short life the engine may note the start after the end, which another process saw. */
     if (out->ended_ms && out->ended_ms < out->started_ms && !sw_json_bool(state, "Running", false))
         out->started_ms = out->ended_ms;
-    if (end->exit_code == 0)
-        return 0;
-    docker_ask_tail(api, container, docker_label(out->inspected, LABEL_ID), &out->tail,
-                    &out->report);
-    end->reported = out->report != NULL;
-    if (out->report) {
-        end->signal = (int)sw_json_int(out->report, "signal", 0);
-        end->stopped = sw_json_bool(out->report, "stopped", false);
-        end->canceled = sw_json_bool(out->report, "canceled", false);
-        end->timed_out = sw_json_bool(out->report, "timed_out", false);
-        end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
-        end->message = sw_json_str(out->report, "message");
-        /* An engine that died under it says 255; its runner knows better. */
-        if (end->exit_code == ENGINE_LOST_IT)
-            end->exit_code = (int)sw_json_int(out->report, "exit_code", ENGINE_LOST_IT);
-    } else if (end->exit_code > 128 && end->exit_code < 160) {
-        end->signal = end->exit_code - 128;       /* the runner itself was killed */
-    }
-    if (!out->report)
-        end->canceled = has_file(api, container, DOCKER_CANCELED);
+    if (end->exit_code != 0)
+        read_last_words(api, container, docker_label(out->inspected, LABEL_ID), out);
+    return 0;
+}
+
+/* One that is over, as the list tells it: what the engine told by itself is not asked for again. */
+static int read_ended(struct docker_api *api, const json_t *listed, struct docker_story *out,
+                      struct sw_error *err)
+{
+    const json_t *heard = json_object_get(listed, DOCKER_HEARD);
+    const char *container = sw_json_str(listed, "Id");
+
+    if (!heard)
+        return docker_story_read(api, container, out, err);
+    *out = (struct docker_story){
+        .end = { .exit_code = (int)sw_json_int(heard, "exit_code", SW_NO_EXIT_CODE),
+                 .oom = sw_json_bool(heard, "oom", false), .failed_peer = -1 },
+        .started_ms = sw_json_int(heard, "started_ms", 0),
+        .ended_ms = sw_json_int(heard, "ended_ms", 0),
+    };
+    if (out->end.exit_code != 0)
+        read_last_words(api, container, docker_label(listed, LABEL_ID), out);
     return 0;
 }
 
@@ -191,7 +220,7 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
     for (int rank = 0; rank < crew->nodes; rank++) {
         sw_auto(docker_story) struct docker_story story = { 0 };
 
-        if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
+        if (read_ended(api, crew->ranks[rank], &story, err) < 0)
             return -1;
         note_times(seen, &story);
         if (rank == 0 || (story.end.exit_code != 0 &&
@@ -203,6 +232,8 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
             failed = worst.end.exit_code != 0 ? rank : -1;
         }
     }
+    if (docker_find_hand(api, sw_json_str(crew->ranks[failed < 0 ? 0 : failed], "Id"), &worst, err) < 0)
+        return -1;
     docker_judge_end(&worst.end, seen);
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
     if (seen->state == SW_ERROR && crew->nodes == 1)
@@ -325,6 +356,11 @@ static int judge_absent(struct docker_api *api, struct sw_sighting *seen, struct
     struct sw_error why = { 0 };
 
     seen->presence = SW_ABSENT;
+    if (!sw_text_empty(seen->job.remote_id) && docker_removes_itself(&seen->job)) {
+        say(seen, SW_ERROR, "removed", "its container is gone: another client saw its end and removed it "
+                                       "(auto_remove)");
+        return 0;
+    }
     if (!sw_text_empty(seen->job.remote_id))
         return 0;
     docker_name(name, seen->job.id, seen->job.attempt,
@@ -408,7 +444,7 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
-    list = docker_list(lent.api, count == 1 ? jobs[0].job.id : NULL, err);
+    list = docker_list_now(link, lent.api, count == 1 ? jobs[0].job.id : NULL, err);
     if (!list)
         return -1;
     index = by_job(list);

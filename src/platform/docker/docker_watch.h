@@ -34,6 +34,12 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
                       struct sw_sighting *seen, json_t **facts, struct sw_error *err);
 int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
                       struct sw_error *err);
+/* docker_settle.c: do its containers go when it is over? */
+bool docker_removes_itself(const struct sw_jobref *job);
+/* docker_hand.c: find out whether somebody stopped it, where that is possible. -1: the engine cannot be
+ * asked, or is going down. */
+int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
+                     struct sw_error *err);
 void docker_story_done(struct docker_story *story);
 static inline void docker_story_auto(struct docker_story *story) { docker_story_done(story); }
 

@@ -156,6 +156,68 @@ static void a_clock_that_was_set_back_means_to_read_it_all(void **state)
     docker_spool_close(&spool);
 }
 
+/* Messages of times that are given, as the engine sends them after a gap. */
+static void fetch_times(const char *folder, const int64_t *times_s, int count, int64_t engine_s,
+                        int64_t machine_s, uint64_t boot)
+{
+    for (bool again = true; again;) {
+        struct docker_spool spool;
+        int64_t since = 0, number;
+        bool told = false;
+
+        assert_int_equal(docker_spool_open(&spool, folder, 0, NULL), 0);
+        assert_int_equal(docker_spool_lock(&spool, NULL), 0);
+        number = docker_spool_resume(&spool, &since);
+        again = docker_spool_clock(&spool, engine_s * 1000, machine_s * 1000, boot);
+        for (int i = 0; i < count && !again; i++)
+            if (times_s[i] >= since) {
+                sw_autofree char *text = sw_format("message %d\n", i);
+
+                told = true;
+                docker_spool_add(&spool, number++, &(struct docker_message){
+                    .at_ns = times_s[i] * 1000000000, .stream = 1, .bytes = text,
+                    .length = strlen(text) });
+            }
+        assert_true(told || again);
+        assert_int_equal(docker_spool_unlock(&spool, NULL), 0);
+        docker_spool_close(&spool);
+    }
+}
+
+/* Five messages are fetched; then the clock is set back by so many seconds, five are written, and it runs
+ * on for a while before somebody comes back. */
+static void a_clock_set_back_while_nobody_looked_loses_nothing(void **state)
+{
+    static const struct { int64_t back_s, later_s; uint64_t boot; } rows[] = {
+        { 0, 5, 1 }, { 1, 5, 1 }, { 3, 5, 1 }, { 4, 5, 1 }, { 5, 5, 1 }, { 6, 5, 1 }, { 8, 5, 1 },
+        { 60, 5, 1 }, { 60, 500, 1 }, { 4, 500, 1 }, { 7, 500, 1 }, { 100000, 5, 1 }, { 60, 500, 2 },
+    };
+
+    for (size_t r = 0; r < SW_COUNT(rows); r++) {
+        sw_autofree char *folder = sw_format("%s/%zu", (char *)*state, r);
+        const int64_t now_s = 1700000000, machine_s = 5000;
+        int64_t times_s[10];
+
+        for (int i = 0; i < 5; i++) {
+            times_s[i] = now_s - 4 + i;
+            times_s[5 + i] = now_s - rows[r].back_s + i;
+        }
+        fetch_times(folder, times_s, 5, now_s, machine_s, 1);
+        fetch_times(folder, times_s, 10, now_s - rows[r].back_s + rows[r].later_s,
+                    machine_s + rows[r].later_s, rows[r].boot);
+        expect_whole(folder, 10);
+    }
+}
+
+static void a_clock_set_back_while_somebody_listens_is_seen_by_its_times(void **state)
+{
+    const int64_t times_s[] = { 1000, 1001, 1002, 996, 997, 998, 999 };
+
+    fetch_times(*state, times_s, 4, 996, 50, 1);
+    fetch_times(*state, times_s, 7, 999, 53, 1);
+    expect_whole(*state, 7);
+}
+
 int main(void)
 {
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -165,6 +227,8 @@ int main(void)
         CLAIM(a_damaged_note_or_a_lost_log_begins_anew),
         CLAIM(two_that_fetch_at_once_write_each_message_once),
         CLAIM(a_clock_that_was_set_back_means_to_read_it_all),
+        CLAIM(a_clock_set_back_while_nobody_looked_loses_nothing),
+        CLAIM(a_clock_set_back_while_somebody_listens_is_seen_by_its_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/state.h"
-#include "platform/docker/docker_job.h"
+#include "platform/docker/docker_events.h"
 
 static void every_word_for_a_state_has_one_of_ours(void **state)
 {
@@ -51,6 +51,10 @@ static void ends_are_told_apart(void **state)
         { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = 2 }, SW_ERROR, "signal",
           15 },
         { { .exit_code = 143, .stopped = true, .canceled = true, .failed_peer = -1 }, SW_CANCELED,
+          "canceled", 0 },
+        { { .exit_code = 143, .signal = 15, .stopped = true, .by_hand = true, .failed_peer = -1 },
+          SW_CANCELED, "canceled", 0 },
+        { { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1 }, SW_CANCELED,
           "canceled", 0 },
         { { .exit_code = 128, .error = "no such device", .failed_peer = -1 }, SW_ERROR, "start", 0 },
         { { .exit_code = 125, .failed_peer = -1 }, SW_ERROR, "start", 0 },
@@ -92,6 +96,9 @@ static void times_of_the_engine_are_read(void **state)
     assert_int_equal(docker_time_ms("1970-01-01T00:00:00Z"), 0);
     assert_int_equal(docker_time_ms("2026-11-15T08:17:25.958187122Z"), 1794730645958);
     assert_int_equal(docker_time_ms("2024-02-29T23:59:59.9Z"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-03-01T01:29:59.9+01:30"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-02-29T15:59:59.9-08:00"), 1709251199900);
+    assert_int_equal(docker_time_ms("2024-02-29T15:59:59.9-0800"), 0);
     assert_int_equal(docker_time_ms("0001-01-01T00:00:00Z"), 0);
     assert_int_equal(docker_time_ms("yesterday"), 0);
     assert_int_equal(docker_time_ms(NULL), 0);
@@ -271,6 +278,55 @@ static void a_number_and_a_uuid_mean_the_same_device(void **state)
     expect_ids(docker_gpu_candidates(NULL, none), "any");
 }
 
+/* One event as the engine sends it; true: worth a look. */
+static bool hear(json_t *known, const char *action, const char *code, int64_t at_ms)
+{
+    sw_auto(json) json_t *event = json_pack("{s:s, s:{s:{s:s, s:s*}}, s:I}", "Action", action, "Actor",
+                                            "Attributes", "name", "job-x", "exitCode", code,
+                                            "timeNano", (json_int_t)at_ms * 1000000);
+
+    return docker_event_note(known, event);
+}
+
+static void the_story_of_a_container_is_heard_event_by_event(void **state)
+{
+    sw_auto(json) json_t *known = json_object();
+    const json_t *entry;
+
+    (void)state;
+    assert_true(hear(known, "start", NULL, 1000));
+    assert_false(hear(known, "exec_create: sh -c x", NULL, 1100));
+    assert_false(hear(known, "kill", NULL, 1200));
+    assert_false(hear(known, "oom", NULL, 1300));
+    assert_true(hear(known, "pause", NULL, 1400));
+    entry = json_object_get(known, "job-x");
+    assert_false(sw_json_bool(entry, "over", false));
+    assert_true(hear(known, "die", "137", 1500));
+    assert_true(sw_json_bool(entry, "over", false) && sw_json_bool(entry, "oom", false));
+    assert_int_equal(sw_json_int(entry, "exit_code", -1), 137);
+    assert_int_equal(sw_json_int(entry, "started_ms", 0), 1000);
+    assert_int_equal(sw_json_int(entry, "ended_ms", 0), 1500);
+    assert_true(hear(known, "start", NULL, 1600));                    /* by hand: all begins anew */
+    entry = json_object_get(known, "job-x");
+    assert_false(sw_json_bool(entry, "over", false) || sw_json_bool(entry, "oom", false));
+    assert_true(hear(known, "destroy", NULL, 1700));
+    assert_true(sw_json_bool(entry, "over", false));
+}
+
+static void an_exit_code_that_is_none_is_not_believed(void **state)
+{
+    static const char *const codes[] = { NULL, "", "x", "3x", "-1", "256", "99999999999999999999" };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(codes); i++) {
+        sw_auto(json) json_t *known = json_object();
+
+        assert_true(hear(known, "die", codes[i], 1));
+        assert_int_equal(sw_json_int(json_object_get(known, "job-x"), "exit_code", 0),
+                         SW_NO_EXIT_CODE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +343,8 @@ int main(void)
         cmocka_unit_test(who_came_first_is_first),
         cmocka_unit_test(gpus_are_given_rank_by_rank),
         cmocka_unit_test(a_number_and_a_uuid_mean_the_same_device),
+        cmocka_unit_test(the_story_of_a_container_is_heard_event_by_event),
+        cmocka_unit_test(an_exit_code_that_is_none_is_not_believed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_stream.c - see http_stream.h.
+ *
+ * libcurl makes the connection (CURLOPT_CONNECT_ONLY) and carries the bytes, TLS included; it knows no
+ * upgrade but WebSocket's, so the one request and the head of its answer are written and read here. That
+ * is all the HTTP we speak ourselves (docs/decisions/0030).
+ */
+#include "net/http_stream.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "net/http_internal.h"
+
+enum { HEAD_MOST = 16 * 1024, ANSWER_MS = 60000, PIECE = 4096 };
+
+struct sw_http_stream {
+    struct flight flight;            /* only its way and its handle */
+    curl_socket_t fd;
+    bool tls;
+    struct sw_buf early;             /* came with the head; read first */
+    size_t early_used;
+};
+
+void sw_http_stream_close(struct sw_http_stream *stream)
+{
+    const struct curl_door *curl;
+
+    if (!stream)
+        return;
+    curl = stream->flight.http->curl;
+    if (stream->flight.easy)
+        curl->easy_cleanup(stream->flight.easy);
+    curl->slist_free_all(stream->flight.headers);
+    sw_http_request_done(&stream->flight.request);
+    sw_http_reply_done(&stream->flight.reply);
+    sw_buf_done(&stream->early);
+    free(stream);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static int connect_to(struct sw_http_stream *stream, struct sw_http *http, const char *url)
+{
+    struct flight *flight = &stream->flight;
+    const struct curl_door *curl = http->curl;
+    CURLcode result;
+
+    flight->http = http;
+    flight->request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
+    strcpy(flight->request.method, "GET");
+    flight->request.url = sw_strdup(url);
+    flight->easy = curl->easy_init();
+    flight_prepare(flight);
+    curl->easy_setopt(flight->easy, CURLOPT_CONNECT_ONLY, 1L);
+    result = curl->easy_perform(flight->easy);
+    if (result != CURLE_OK) {
+        flight_judge(flight, result);
+        return -1;
+    }
+    if (http->options.serve)
+        http_serve_new(http);
+    stream->tls = sw_text_starts(url, "https://");
+    return curl->easy_getinfo(flight->easy, CURLINFO_ACTIVESOCKET, &stream->fd) == CURLE_OK &&
+                   stream->fd != CURL_SOCKET_BAD ? 0 : -1;
+}
+
+static bool wait_for(const struct sw_http_stream *stream, short events, int64_t until_ms)
+{
+    struct pollfd one = { .fd = stream->fd, .events = events };
+    int64_t left_ms = until_ms - sw_monotonic_ms();
+
+    return left_ms > 0 && poll(&one, 1, (int)left_ms) > 0;
+}
+
+static int send_all(struct sw_http_stream *stream, const char *bytes, size_t length,
+                    int64_t until_ms)
+{
+    while (length > 0) {
+        ssize_t n = sw_http_stream_write(stream, bytes, length);
+
+        if (n == SW_HTTP_LATER && wait_for(stream, POLLOUT, until_ms))
+            continue;
+        if (n <= 0)
+            return -1;
+        bytes += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+/* ---- the one request ------------------------------------------------------------------------- */
+
+static char *request_text(const char *url, const char *json)
+{
+    const char *host = strstr(url, "://") + strlen("://"), *path = strchr(host, '/');
+
+    return sw_format("POST %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: slipway/" SW_VERSION "\r\n"
+                     "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: application/json\r\n"
+                     "Content-Length: %zu\r\n\r\n%s", path, (int)(path - host), host, strlen(json),
+                     json);
+}
+
+/* Up to the empty line that ends it; what came behind it stays in `early`. NULL: no such head. */
+static const char *read_head(struct sw_http_stream *stream, int64_t until_ms)
+{
+    const char *end = NULL;
+
+    while (!end && stream->early.length < HEAD_MOST) {
+        char bytes[PIECE];
+        size_t n = 0;
+        CURLcode result = stream->flight.http->curl->easy_recv(stream->flight.easy, bytes,
+                                                               sizeof bytes, &n);
+
+        if (result == CURLE_AGAIN && wait_for(stream, POLLIN, until_ms))
+            continue;
+        if (result != CURLE_OK || n == 0)
+            return NULL;
+        sw_buf_add_bytes(&stream->early, bytes, n);
+        end = strstr(sw_buf_text(&stream->early), "\r\n\r\n");
+    }
+    return end;
+}
+
+/* The head in the words of every other reply: status, headers line by line, and what came behind. */
+static void take_reply(struct sw_http_stream *stream, const char *end, struct sw_http_reply *reply)
+{
+    const char *head = sw_buf_text(&stream->early);
+    const char *line = strstr(head, "\r\n");
+
+    if (sscanf(head, "HTTP/1.%*d %d", &reply->status) != 1)
+        reply->status = 0;
+    for (line += 2; line < end + 2; line = strstr(line, "\r\n") + 2)
+        sw_buf_addf(&reply->headers, "%.*s\n", (int)(strstr(line, "\r\n") - line), line);
+    stream->early_used = (size_t)(end + 4 - head);
+}
+
+static bool is_agreed(int status)
+{
+    return status == 101 || status == 200;
+}
+
+static int cut(struct sw_http_reply *reply)
+{
+    reply->status = 0;
+    reply->failure = SW_E_UNREACHABLE;
+    snprintf(reply->why, sizeof reply->why, "the connection was cut");
+    return -1;
+}
+
+static int agree(struct sw_http_stream *stream, const char *url, const char *json,
+                 struct sw_http_reply *reply)
+{
+    sw_autofree char *text = request_text(url, json);
+    int64_t until_ms = sw_monotonic_ms() + ANSWER_MS;
+    const char *end = send_all(stream, text, strlen(text), until_ms) == 0
+                          ? read_head(stream, until_ms) : NULL;
+
+    if (!end)
+        return cut(reply);
+    take_reply(stream, end, reply);
+    if (is_agreed(reply->status))
+        return 0;
+    if (!reply->status)
+        return cut(reply);
+    sw_buf_add_bytes(&reply->body, stream->early.data + stream->early_used,
+                     stream->early.length - stream->early_used);
+    return -1;
+}
+
+struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *json,
+                                       struct sw_http_reply *reply)
+{
+    sw_auto(sw_http_stream) struct sw_http_stream *stream = sw_new(struct sw_http_stream);
+
+    *reply = (struct sw_http_reply){ .length = -1 };
+    if (connect_to(stream, http, url) < 0) {
+        *reply = stream->flight.reply;
+        stream->flight.reply = (struct sw_http_reply){ 0 };
+        return NULL;
+    }
+    return agree(stream, url, json, reply) == 0 ? sw_take(stream) : NULL;
+}
+
+/* ---- the stream ------------------------------------------------------------------------------ */
+
+int sw_http_stream_fd(const struct sw_http_stream *stream)
+{
+    return stream->fd;
+}
+
+ssize_t sw_http_stream_read(struct sw_http_stream *stream, char *bytes, size_t size)
+{
+    size_t early = stream->early.length - stream->early_used, n = 0;
+    CURLcode result;
+
+    if (early > 0) {
+        n = early < size ? early : size;
+        memcpy(bytes, stream->early.data + stream->early_used, n);
+        stream->early_used += n;
+        return (ssize_t)n;
+    }
+    result = stream->flight.http->curl->easy_recv(stream->flight.easy, bytes, size, &n);
+    return result == CURLE_OK ? (ssize_t)n : result == CURLE_AGAIN ? SW_HTTP_LATER : -1;
+}
+
+ssize_t sw_http_stream_write(struct sw_http_stream *stream, const char *bytes, size_t length)
+{
+    size_t n = 0;
+    CURLcode result = stream->flight.http->curl->easy_send(stream->flight.easy, bytes, length, &n);
+
+    return result == CURLE_OK ? (ssize_t)n : result == CURLE_AGAIN ? SW_HTTP_LATER : -1;
+}
+
+bool sw_http_stream_finish(struct sw_http_stream *stream)
+{
+    return !stream->tls && shutdown(stream->fd, SHUT_WR) == 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_settle.c - `auto_remove`: the containers of a job that is over are taken away.
+ *
+ * Not by the engine: its own AutoRemove takes the exit code, the log and results in the container with
+ * it, at the very moment somebody wants to know them. Here everything is home first: it is written down
+ * how the job ended (the caller did), its logs are whole in their spools, its results on this machine.
+ * What cannot be brought home keeps its container; `rm` takes it like any other.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include "platform/docker/docker_events.h"
+
+bool docker_removes_itself(const struct sw_jobref *job)
+{
+    return sw_json_bool(json_object_get(job->plan, "options"), "auto_remove", false);
+}
+
+/* To ask for the size of a log that grows no more is to have all of it. */
+static int keep_log(struct sw_link *link, const struct sw_jobref *job, const json_t *container,
+                    struct sw_error *err)
+{
+    struct sw_jobref attempt = *job;
+    int64_t size;
+
+    attempt.attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
+    attempt.over = true;
+    return docker_log_size(link, &attempt, docker_label_number(container, LABEL_RANK, 0), &size, err);
+}
+
+static int keep_results(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_autofree char *folder = docker_results_dir(link, job, err);
+
+    return folder ? 0 : -1;
+}
+
+static bool all_over(const json_t *list)
+{
+    json_t *container;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, container)
+        if (!docker_is_over(sw_json_str(container, "State")))
+            return false;
+    return true;
+}
+
+int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL;
+    json_t *container;
+    size_t i;
+
+    if (!docker_removes_itself(job))
+        return 0;
+    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list_now(link, lent.api, job->id, err)))
+        return -1;
+    if (json_array_size(list) == 0 || !all_over(list))
+        return 0;
+    json_array_foreach(list, i, container)
+        if (keep_log(link, job, container, err) < 0)
+            return -1;
+    if (keep_results(link, job, err) < 0)
+        return -1;
+    json_array_foreach(list, i, container)
+        if (docker_delete(lent.api, sw_json_str(container, "Id"), false, err) < 0)
+            return -1;
+    return 0;
+}

@@ -37,7 +37,8 @@ struct stream {
     int replica;
     char name[DOCKER_NAME_SIZE];     /* which container */
     char job[SW_ID_SIZE];
-    struct docker_api *api;
+    struct sw_link *link;
+    struct docker_lent lent;         /* a client, while the engine is asked or followed */
     struct docker_spool spool;
     struct docker_frames frames;
     struct sw_buf incoming;          /* not cut into messages yet */
@@ -60,7 +61,9 @@ static void stream_free(struct stream *stream)
 {
     if (!stream)
         return;
-    docker_api_close(stream->api);
+    if (stream->lent.api)
+        docker_drop(stream->lent.api, stream);
+    docker_give_back(&stream->lent);
     docker_spool_close(&stream->spool);
     docker_frames_done(&stream->frames);
     sw_buf_done(&stream->incoming);
@@ -161,7 +164,8 @@ static int fetch(struct stream *stream, const char *path, struct sw_error *err)
     struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = stream,
                                 .stall_ms = stream->until_ms ? IN_PASSING_MS : 0 };
 
-    return docker_ask(stream->api, &call, NULL, err) == 0 && write_incoming(stream) == 0 ? 0 : -1;
+    return docker_ask(stream->lent.api, &call, NULL, err) == 0 && write_incoming(stream) == 0
+               ? 0 : -1;
 }
 
 static int fetch_all(struct stream *stream, struct sw_error *err)
@@ -237,7 +241,7 @@ static void mark_done(struct stream *stream)
 static int catch_up(struct stream *stream, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+    sw_auto(json) json_t *found = docker_inspect(stream->lent.api, stream->name, &why);
     const char *status = sw_json_str(json_object_get(found, "State"), "Status");
 
     if (!found && why.code == SW_E_NOT_FOUND)
@@ -261,7 +265,7 @@ static int catch_up(struct stream *stream, struct sw_error *err)
 static int look_whether_over(struct stream *stream, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(stream->api, stream->name, &why);
+    sw_auto(json) json_t *found = docker_inspect(stream->lent.api, stream->name, &why);
 
     if (!found && why.code != SW_E_NOT_FOUND) {
         if (err)
@@ -270,7 +274,7 @@ static int look_whether_over(struct stream *stream, struct sw_error *err)
     }
     if (found && !docker_is_over(sw_json_str(json_object_get(found, "State"), "Status")))
         return 0;
-    docker_drop(stream->api, stream);
+    docker_drop(stream->lent.api, stream);
     stream->follows = stream->caught_up = false;
     return catch_up(stream, err);
 }
@@ -289,7 +293,7 @@ static int begin_to_follow(struct stream *stream, struct sw_error *err)
 {
     sw_autofree char *path = logs_path(stream, true, err);
 
-    if (!path || docker_send(stream->api, &(struct docker_call){
+    if (!path || docker_send(stream->lent.api, &(struct docker_call){
             .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
             on_follow_over, stream, err) < 0)
         return -1;
@@ -314,7 +318,7 @@ static int follow_on(struct stream *stream, bool in_passing, struct sw_error *er
         return -1;
     do {
         before = now;
-        docker_work(stream->api, A_MOMENT_MS, NULL);
+        docker_work(stream->lent.api, A_MOMENT_MS, NULL);
         write_incoming(stream);
         now = size_now(stream);
     } while (stream->follows && now > before && now - begun < AT_ONCE);
@@ -337,13 +341,13 @@ static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *j
 {
     struct stream *stream = sw_new(struct stream);
 
+    stream->link = link;
     stream->folder = folder;
     stream->replica = replica;
     snprintf(stream->job, sizeof stream->job, "%s", job->id);
     docker_name(stream->name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica);
-    if (docker_spool_open(&stream->spool, folder, replica, err) < 0 ||
-        !(stream->api = docker_api_open(&link->where, err))) {
+    if (docker_spool_open(&stream->spool, folder, replica, err) < 0) {
         stream_free(stream);
         return NULL;
     }
@@ -379,20 +383,33 @@ static int read_note(struct stream *stream, struct sw_error *err)
     return docker_spool_unlock(&stream->spool, err);
 }
 
-/* After it the spool has more than `offset` bytes, or there are no more for now. */
+static int ask_engine(struct stream *stream, bool in_passing, struct sw_error *err)
+{
+    if (stream->caught_up)
+        return follow_on(stream, in_passing, err);
+    return in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, err);
+}
+
+/* After it the spool has more than `offset` bytes, or there are no more for now. Only who follows keeps
+ * a connection to itself: a look at many logs needs one. */
 static int extend(struct stream *stream, bool in_passing, int64_t offset, struct sw_error *err)
 {
+    int result;
+
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
         return 0;
     if (in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
         return 0;
-    if (!stream->caught_up)
-        return in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, err);
-    if (stream->over)
+    if (stream->caught_up && stream->over)
         return 0;
-    return follow_on(stream, in_passing, err);
+    if (!stream->lent.api && docker_borrow(stream->link, &stream->lent, err) < 0)
+        return -1;
+    result = ask_engine(stream, in_passing, err);
+    if (!stream->follows)
+        docker_give_back(&stream->lent);
+    return result;
 }
 
 /* ---- the platform's functions ---------------------------------------------------------------- */

@@ -2,14 +2,18 @@
 /*
  * batch.c - many jobs in one process, through the C API: what a submit and a refresh cost.
  *
- *     batch NAME JOBS REFRESHES [KEY=VALUE...] -- COMMAND...
+ *     batch NAME JOBS REFRESHES|- [KEY=VALUE...] -- COMMAND...
  *
  * Submits JOBS jobs one after the other, asks REFRESHES times how all of them are, cancels and
  * removes them. Prints lines like those of measure.c: "NAME submit", "NAME refresh". Starting the
  * program is not part of it, so the difference to `measure ... slipway run -d` is the start.
+ *
+ * With - for REFRESHES it says "ready" when all are submitted and answers each line of its standard
+ * input with one refresh and its time: so that another way can take turns with it.
  */
 #include <slipway.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,20 +91,39 @@ static int submit_all(struct sw_session *session, const struct sw_request *reque
     return 0;
 }
 
-static int refresh_all(struct sw_session *session, int jobs, int refreshes, struct sw_error *err)
+static int refresh_once(struct sw_session *session, int jobs, int place, struct sw_error *err)
 {
     struct sw_list_options active = { .size = sizeof active, .look = SW_LOOK_REFRESH,
                                       .state = "active", .limit = (size_t)jobs };
+    long began = now_us(CLOCK_MONOTONIC), cpu_began = now_us(CLOCK_PROCESS_CPUTIME_ID);
+    char *answer = sw_list(session, &active, err);
 
-    for (int i = 0; i < refreshes; i++) {
-        long began = now_us(CLOCK_MONOTONIC), cpu_began = now_us(CLOCK_PROCESS_CPUTIME_ID);
-        char *answer = sw_list(session, &active, err);
+    if (!answer)
+        return -1;
+    sw_text_free(answer);
+    wall[place] = now_us(CLOCK_MONOTONIC) - began;
+    cpu[place] = now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
+    return 0;
+}
 
-        if (!answer)
+static int refresh_all(struct sw_session *session, int jobs, int refreshes, struct sw_error *err)
+{
+    for (int i = 0; i < refreshes; i++)
+        if (refresh_once(session, jobs, i, err) < 0)
             return -1;
-        sw_text_free(answer);
-        wall[i] = now_us(CLOCK_MONOTONIC) - began;
-        cpu[i] = now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
+    return 0;
+}
+
+static int refresh_in_turns(struct sw_session *session, int jobs, const char *name,
+                            struct sw_error *err)
+{
+    char line[16];
+
+    printf("ready\n");
+    while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
+        if (refresh_once(session, jobs, 0, err) < 0)
+            return -1;
+        report(name, "refresh", 1);
     }
     return 0;
 }
@@ -119,9 +142,10 @@ int main(int argc, char **argv)
     struct sw_session *session;
     struct sw_request *request;
     int jobs = argc > 4 ? atoi(argv[2]) : 0, refreshes = argc > 4 ? atoi(argv[3]) : 0;
+    bool turns = argc > 4 && strcmp(argv[3], "-") == 0;
     int status = 0;
 
-    if (jobs < 1 || jobs > MOST || refreshes < 1 || refreshes > MOST) {
+    if (jobs < 1 || jobs > MOST || (!turns && (refreshes < 1 || refreshes > MOST))) {
         fprintf(stderr, "usage: batch NAME JOBS REFRESHES [KEY=VALUE...] -- COMMAND...\n");
         return 64;
     }
@@ -138,9 +162,10 @@ int main(int argc, char **argv)
         status = complain("cannot submit", &err);
     } else {
         report(argv[1], "submit", jobs);
-        if (refresh_all(session, jobs, refreshes, &err) < 0)
+        if ((turns ? refresh_in_turns(session, jobs, argv[1], &err)
+                   : refresh_all(session, jobs, refreshes, &err)) < 0)
             status = complain("cannot refresh", &err);
-        else
+        else if (!turns)
             report(argv[1], "refresh", refreshes);
     }
     if (session)

@@ -9,6 +9,7 @@
 #include "base/document_internal.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 
 json_t *sw_json_object_of(const struct sw_json_field *fields, size_t count)
 {
@@ -51,6 +52,18 @@ bool sw_json_bool(const json_t *object, const char *key, bool missing)
     const json_t *value = json_object_get(object, key);
 
     return json_is_boolean(value) ? json_is_true(value) : missing;
+}
+
+int64_t sw_json_duration_ms(const json_t *object, const char *key, int64_t missing_ms)
+{
+    const json_t *value = json_object_get(object, key);
+    int64_t ms = missing_ms;
+
+    if (json_is_number(value))
+        ms = (int64_t)(json_number_value(value) * 1000);
+    else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
+        ms = missing_ms;
+    return ms;
 }
 
 /* How many digits the neediest number of the document wants (15 to 17). */

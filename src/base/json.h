@@ -45,6 +45,8 @@ json_t *sw_json_text(const char *text);
 const char *sw_json_str(const json_t *object, const char *key);           /* NULL if absent */
 int64_t sw_json_int(const json_t *object, const char *key, int64_t missing);
 bool sw_json_bool(const json_t *object, const char *key, bool missing);
+/* A number is seconds, a text "90s"; milliseconds. */
+int64_t sw_json_duration_ms(const json_t *object, const char *key, int64_t missing_ms);
 
 char *sw_json_dump(const json_t *document);          /* compact, insertion order */
 char *sw_json_dump_pretty(const json_t *document);   /* indent 2, ends with a newline */

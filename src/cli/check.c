@@ -1,15 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check.c - `slipway check URI...`: is it there, and may we read it?
+ * check.c - `slipway check URI...`: is it there, and may we read it? With -p the words are paths on
+ * that platform's machine, and it is the platform that looks.
  */
 #include <stdio.h>
 
 #include "base/units.h"
 #include "cli/cli.h"
 
-static int check_one(struct cli *cli, const char *uri, struct sw_error *err)
+struct check_options {
+    const char *platform;
+};
+
+static const struct cli_flag check_flags[] = {
+    { "platform", 'p', "NAME", "look where that platform's jobs would", cli_apply_text,
+      offsetof(struct check_options, platform) },
+    { 0 }
+};
+
+/* What a platform says about one of its paths, in the form of an answer about a URI. */
+static json_t *platform_says(struct cli *cli, const char *platform, const char *path,
+                             struct sw_error *err)
 {
-    sw_auto(json) json_t *found = cli_document(sw_check_uri(NULL, uri, err), err);
+    bool exists = false;
+
+    if (!cli_session(cli, err) ||
+        sw_check_path(cli->session, platform, path, &exists, err) < 0)
+        return NULL;
+    return sw_json_object(SW_STR("uri", path), SW_BOOL("exists", exists), SW_STR("kind", "path"));
+}
+
+static int check_one(struct cli *cli, const char *platform, const char *uri, struct sw_error *err)
+{
+    sw_auto(json) json_t *found = platform ? platform_says(cli, platform, uri, err)
+                                           : cli_document(sw_check_uri(NULL, uri, err), err);
     char size[32] = "";
 
     if (!found)
@@ -29,9 +53,10 @@ static int check_one(struct cli *cli, const char *uri, struct sw_error *err)
 static int check_run(struct cli *cli, const void *options, const struct cli_args *args,
                      struct sw_error *err)
 {
-    (void)options;
+    const struct check_options *flags = options;
+
     for (size_t i = 0; i < args->word_count; i++)
-        if (check_one(cli, args->words[i], err) < 0)
+        if (check_one(cli, flags->platform, args->words[i], err) < 0)
             return -1;
     return 0;
 }
@@ -43,8 +68,11 @@ const struct command command_check = {
     .description = "You get the kind and size of each URI, and exit status 0 when all are there. "
                    "66 means that one is not, 77 that a credential is missing or refused (the "
                    "message names the variable), 69 that a server does not answer. Nothing is "
-                   "copied.",
-    .example = "slipway check s3://bucket/coco/ hf_model://org/name",
+                   "copied. With -p the words are paths as the jobs of that platform see them, "
+                   "and the platform looks: an engine's machine, a cluster's login node.",
+    .example = "slipway check s3://bucket/coco/ hf_model://org/name\nslipway check -p docker /data/coco",
+    .flags = check_flags,
+    .options_size = sizeof(struct check_options),
     .shared = { cli_output_document },
     .min_args = 1,
     .max_args = CLI_MANY,

@@ -7,10 +7,13 @@
 #include "cli/cli.h"
 
 struct ls_options {
+    const char *platform;
     bool recursive, plain;
 };
 
 static const struct cli_flag ls_flags[] = {
+    { "platform", 'p', "NAME", "a folder of that platform's machine: its names", cli_apply_text,
+      offsetof(struct ls_options, platform) },
     { "recursive", 'r', NULL, "everything below, not one level", cli_apply_bool,
       offsetof(struct ls_options, recursive) },
     { "names", '1', NULL, "only the names, one per line", cli_apply_bool,
@@ -42,14 +45,43 @@ static void add_table(struct sw_buf *out, const struct cli *cli, const json_t *o
     sw_table_write(table, cli->screen.width, cli->screen.out_color, out);
 }
 
+/* The names that a platform tells, in the form of a list of objects. */
+static json_t *platform_says(struct cli *cli, const char *platform, const char *path,
+                             struct sw_error *err)
+{
+    sw_auto(json) json_t *names = NULL;
+    json_t *objects = json_array();
+    const json_t *name;
+    size_t i;
+
+    if (cli_session(cli, err))
+        names = cli_document(sw_list_path(cli->session, platform, path, err), err);
+    json_array_foreach(names, i, name)
+        json_array_append_new(objects, json_pack("{s:O}", "name", name));
+    if (!names)
+        json_decref(objects);
+    return names ? sw_json_object(SW_INT("version", 1), SW_STR("uri", path),
+                                  SW_SUB("objects", objects)) : NULL;
+}
+
+static json_t *listed(struct cli *cli, const struct ls_options *flags, const char *uri,
+                      struct sw_error *err)
+{
+    if (!flags->platform)
+        return cli_document(sw_list_uri(NULL, uri, flags->recursive, err), err);
+    if (!flags->recursive)
+        return platform_says(cli, flags->platform, uri, err);
+    sw_fail(err, SW_E_USAGE, "a platform tells the names of one folder: leave -r out");
+    return NULL;
+}
+
 static int ls_run(struct cli *cli, const void *given, const struct cli_args *args,
                   struct sw_error *err)
 {
     const struct ls_options *flags = given;
     const char *uri = args->word_count ? args->words[0] : ".";
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    sw_auto(json) json_t *document =
-        cli_document(sw_list_uri(NULL, uri, flags->recursive, err), err);
+    sw_auto(json) json_t *document = listed(cli, flags, uri, err);
     const json_t *objects = json_object_get(document, "objects"), *each;
     size_t i;
 
@@ -72,8 +104,10 @@ const struct command command_ls = {
     .summary = "list what is at a path or URI",
     .description = "You get one level below URI (default: here), folders with a slash at the end, "
                    "sizes and times where they are known. URI is a path, s3://bucket/prefix, "
-                   "hf_model://org/name, ngc://org/name:version, ...",
-    .example = "slipway ls s3://bucket/coco/\nslipway ls -r -1 ./results",
+                   "hf_model://org/name, ngc://org/name:version, ... With -p it is a folder as the "
+                   "jobs of that platform see it: the names in it, as the platform tells them.",
+    .example = "slipway ls s3://bucket/coco/\nslipway ls -r -1 ./results\n"
+               "slipway ls -p docker /data",
     .flags = ls_flags,
     .shared = { cli_output_document },
     .options_size = sizeof(struct ls_options),

@@ -387,8 +387,13 @@ int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err)
     if (status < 0)
         return sw_fail(err, SW_E_UNREACHABLE, "'%s' on %s does not answer: %s", stream->command,
                        stream->host, words);
-    return sw_fail(err, SW_E_REFUSED, "'%s' on %s ended with exit code %d: %s", stream->command,
-                   stream->host, status, words);
+    if (status == 0 && !*words)
+        return sw_fail(err, SW_E_UNREACHABLE, "'%s' on %s closed the connection", stream->command,
+                       stream->host);
+    /* A program that cannot be started there will not be found by asking again. */
+    return sw_fail(err, status == 126 || status == 127 ? SW_E_REFUSED : SW_E_UNREACHABLE,
+                   "'%s' on %s ended with exit code %d: %s", stream->command, stream->host, status,
+                   words);
 }
 
 void sw_ssh_stream_close(struct sw_ssh_stream *stream)

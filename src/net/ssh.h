@@ -123,7 +123,8 @@ struct sw_ssh_stream *sw_ssh_stream_join(struct sw_ssh *ssh, const char *command
 bool sw_ssh_stream_over(const struct sw_ssh_stream *stream);   /* the command ended; never waits */
 int sw_ssh_stream_fd(const struct sw_ssh_stream *stream);      /* borrowed */
 int sw_ssh_stream_take_fd(struct sw_ssh_stream *stream);       /* the caller closes it */
-/* Why it ended, in our words, with what the command said on standard error: always -1. */
+/* Why it ended, in our words, with what the command said on standard error: SW_E_UNREACHABLE, or
+ * SW_E_REFUSED when there is no such program. Always -1. */
 int sw_ssh_stream_why(struct sw_ssh_stream *stream, struct sw_error *err);
 void sw_ssh_stream_close(struct sw_ssh_stream *stream);        /* ends the command */
 SW_DEFINE_AUTO(sw_ssh_stream, struct sw_ssh_stream *, sw_ssh_stream_close)

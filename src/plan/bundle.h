@@ -60,6 +60,7 @@ struct sw_bundle_rules {
     const json_t *include;   /* array of patterns; none: all */
     const json_t *exclude;
     const char *recipe;      /* of packages with recipes/: only this family; NULL: all */
+    bool whole;              /* nothing is left out: a clone as git made it */
     int64_t most_bytes;      /* 0: 256 MiB */
 };
 

@@ -103,6 +103,8 @@ static bool is_other_recipe(const char *recipe, const char *path, bool is_folder
 static bool is_left_out(const struct selecting *s, const char *path, const char *name,
                         bool is_folder)
 {
+    if (s->rules->whole)
+        return false;
     return is_never(name) || (is_folder && strcmp(name, "configs") == 0) ||
            sw_ignore_matches(s->ignore, path, is_folder) ||
            is_other_recipe(s->rules->recipe, path, is_folder) ||
@@ -136,7 +138,7 @@ static int add_link(struct selecting *s, const char *path, const struct stat *in
         return sw_fail_errno(s->err, SW_E_IO, "cannot read the link '%s'", whole);
     target[n] = '\0';
     /* One that leads out of the tree would lead nowhere, there. */
-    if (*target == '/') {
+    if (*target == '/' && !s->rules->whole) {
         s->list->ignored++;
         return 0;
     }

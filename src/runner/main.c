@@ -7,6 +7,7 @@
  *     collect   outputs to their destinations
  *     all       the three in one, as a container's first process
  *     verdict   what a failure was (verdict.c); has no payload
+ *     list      what is in a folder (list.c); has no payload
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
@@ -104,6 +105,7 @@ static int usage(void)
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--log FILE:FROM]...\n"
+            "       slipway-runner list FOLDER FILE\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
@@ -178,6 +180,8 @@ int runner_main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "verdict") == 0)
         return runner_verdict(argc, argv);
+    if (argc == 4 && strcmp(argv[1], "list") == 0)
+        return runner_list(argv[2], argv[3]);
     if (read_call(argc, argv, &call) < 0)
         return usage();
     if (call.mode->go == runner_live)

@@ -223,6 +223,9 @@ int runner_next_signal(int64_t wait_ms);      /* 0: none came */
 int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
                  void (*tick)(void *context), void *context);
 
+/* list.c: the whole mode; its exit code. */
+int runner_list(const char *folder, const char *file);
+
 /* verdict.c: the whole mode, from the command line to the line that it prints. */
 int runner_verdict(int argc, char **argv);
 /* The node whose task ended first, by what srun wrote into the log; owned; NULL: not known. */

@@ -32,8 +32,9 @@ enum need {
     QUEUE = 1 << 1,         /* a job can be made to wait */
     MEMORY_LIMIT = 1 << 2,  /* memory: is enforced */
     FAULTS = 1 << 3,        /* the platform's API can be cut, slowed and made to lie */
+    OWN_FILES = 1 << 4,     /* inputs and outputs may be paths of this machine */
 };
-enum { NEED_COUNT = 4 };
+enum { NEED_COUNT = 5 };
 
 struct berth {
     const char *name;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * berth_docker.c - containers of the engine that tests/docker/engine started: wishes become shell text
- * for the busybox of its image. The case's folder is mounted at its own place, so commands see it.
+ * for the busybox of its image. The case's folder is mounted at its own place, so commands see it. The
+ * engine is reached as DOCKER_HOST says: by its socket, or over ssh, where whoever disturbs it stands on
+ * the far side.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,10 +65,15 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
     return sw_request_set(request, "command", command, err);
 }
 
+static bool is_far(const char *host)
+{
+    return strncmp(host, "ssh://", strlen("ssh://")) == 0;
+}
+
 static void disturb(const char *dir, const char *api)
 {
     static char real[256];
-    char path[128], host[160];
+    char path[128], host[400], engine[256];
 
     if (!*real)
         snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
@@ -76,8 +83,12 @@ static void disturb(const char *dir, const char *api)
         return;
     }
     snprintf(path, sizeof path, "%s/unruly.sock", dir);
-    snprintf(host, sizeof host, "unix://%s", path);
-    unruly_begin(path, real + strlen("unix://"), api);
+    snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", path);
+    if (is_far(real))
+        snprintf(engine, sizeof engine, "%s/docker.sock", getenv("SLIPWAY_TEST_ENGINE"));
+    else
+        snprintf(engine, sizeof engine, "%s", real + strlen("unix://"));
+    unruly_begin(path, engine, api);
     setenv("DOCKER_HOST", host, 1);
 }
 
@@ -90,6 +101,14 @@ static void begin(const char *dir)
     /* One GPU of its own for each case: other cases' containers stay on the engine. */
     snprintf(gpu, sizeof gpu, "GPU%s", strrchr(dir, '-'));
     setenv("SLIPWAY_DOCKER_GPUS", gpu, 1);
+    setenv("DOCKER_KEEP_CONNECTION", "1s", 1);       /* no process may stay behind */
+}
+
+/* docs/platforms/docker.md says so of `inputs` and `outputs`. */
+static const char *missing(unsigned bit)
+{
+    return bit == OWN_FILES && is_far(getenv("DOCKER_HOST"))
+               ? "paths of this machine mean nothing to an engine elsewhere; they are refused" : NULL;
 }
 
 const struct berth berth_docker = {
@@ -99,4 +118,5 @@ const struct berth berth_docker = {
     .common = common,
     .command_key = "command",
     .disturb = disturb,
+    .missing = missing,
 };

@@ -165,7 +165,8 @@ static void a_large_archive_goes_through_ssh(void **state)
 static void a_socket_that_is_not_there_is_what_docker_over_there_says(void **state)
 {
     (void)state;
-    expect_failure("ssh://far.test/run/nowhere.sock", SW_E_REFUSED, "nowhere.sock", "docker version");
+    expect_failure("ssh://far.test/run/nowhere.sock", SW_E_UNREACHABLE, "nowhere.sock",
+                   "docker version");
 }
 
 static void a_host_nobody_knows_is_refused_before_anything_is_sent(void **state)

@@ -26,6 +26,8 @@ static const struct sw_option docker_options[] = {
     { "host", SW_TEXT, .help = "the engine: unix://, tcp:// or ssh:// address "
                                "(else DOCKER_HOST, the docker context, the usual sockets)" },
     { "context", SW_TEXT, .help = "docker context that names the engine" },
+    { "keep_connection", SW_DURATION, .initial = "10m", .env = "DOCKER_KEEP_CONNECTION",
+      .help = "how long an idle ssh login stays for the next command" },
     { "pull", SW_CHOICE, .initial = "missing", .env = "DOCKER_PULL_POLICY",
       .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
     { "network", SW_TEXT, .initial = "tao_default", .env = "DOCKER_NETWORK",
@@ -189,6 +191,7 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
     }
     link->where.state_dir = sw_strdup(link->state_dir);
     link->events = docker_events_open(&link->where);
+    link->where.keep_s = sw_json_duration_ms(link->options, "keep_connection", 0) / 1000;
     warning = docker_where_warning(&link->where);
     if (warning && link->warn)
         link->warn(link->warn_context, warning);

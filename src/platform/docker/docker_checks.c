@@ -175,21 +175,32 @@ static void check_image(struct docker_api *api, const struct docker_wish *wish, 
     }
 }
 
-static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)
+int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err)
 {
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", NO_IMAGE),
         SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack("[O]", mount)))));
     const struct docker_call call = { .method = "POST", .path = "/containers/create",
                                       .json = body };
+    struct sw_error why = { 0 };
+
+    docker_ask(api, &call, NULL, &why);
+    if (why.code == SW_E_NOT_FOUND)
+        return 1;
+    if (err)
+        *err = why;
+    return why.code == SW_E_REFUSED && strstr(why.message, "does not exist") ? 0 : -1;
+}
+
+static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)
+{
     const char *source = sw_json_str(mount, "Source");
     sw_autofree char *check = sw_format("mount %s", source ? source : "?");
     sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
                                       docker_api_where(api)->text);
     struct sw_error why = { 0 };
 
-    docker_ask(api, &call, NULL, &why);
-    if (why.code == SW_E_NOT_FOUND)
+    if (docker_sees(api, mount, &why) > 0)
         add(rows, check, true, "visible to the engine", NULL);
     else
         add(rows, check, false, why.message, fix);

@@ -18,4 +18,8 @@ struct docker_wish {                 /* all borrowed */
 /* JSON array of {"check","ok","message","fix"}; owned. An engine that does not answer is one row. */
 json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish);
 
+/* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
+ * + err. Nothing is made. */
+int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err);
+
 #endif

@@ -33,7 +33,7 @@ struct docker_dialer *docker_dialer_open(const struct docker_where *where, struc
 {
     const struct sw_ssh_options options = {
         .state_dir = where->state_dir, .hosts = where->host, .user = where->user,
-        .port = where->port,
+        .port = where->port, .persist_s = where->keep_s,
     };
     struct docker_dialer *dialer = sw_new(struct docker_dialer);
 

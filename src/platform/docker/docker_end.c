@@ -160,19 +160,6 @@ int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_e
 
 /* ---- cleanup --------------------------------------------------------------------------------- */
 
-static int forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path(kind, name, "");
-    struct sw_error why = { 0 };
-
-    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, &why) == 0 ||
-        why.code == SW_E_NOT_FOUND)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
-}
-
 /* A network that we made goes with its last container; one that others use stays. */
 static void drop_network(struct docker_api *api, const char *name)
 {
@@ -182,7 +169,7 @@ static void drop_network(struct docker_api *api, const char *name)
     if (docker_ask(api, &(struct docker_call){ .path = path }, &network, NULL) == 0 &&
         docker_label(network, "slipway.network") &&
         json_object_size(json_object_get(network, "Containers")) == 0)
-        forget(api, "/networks/", name, NULL);
+        docker_forget(api, "/networks/", name, NULL);
 }
 
 static int remove_local(const struct sw_link *link, const char *id, bool keep_results,
@@ -204,6 +191,25 @@ static int remove_local(const struct sw_link *link, const char *id, bool keep_re
     return 0;
 }
 
+/* Results in a volume of the job: what is to be kept comes home, and then the volume may go, too. 1: it
+ * came; 0: there is none, or no container any more through which it could; -1 + err. */
+static int bring_volume(struct sw_link *link, const struct sw_jobref *job, const json_t *list,
+                        const char *volume, struct sw_error *err)
+{
+    const json_t *mounts = json_object_get(
+        docker_first_rank(list, docker_newest_attempt(list)), "Mounts");
+    sw_autofree char *folder = NULL;
+    json_t *mount;
+    size_t i;
+
+    json_array_foreach((json_t *)mounts, i, mount)
+        if (sw_text_same(sw_json_str(mount, "Name"), volume)) {
+            folder = docker_results_dir(link, job, err);
+            return folder ? 1 : -1;
+        }
+    return 0;
+}
+
 int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                    struct sw_error *err)
 {
@@ -213,16 +219,21 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
     const char *network = sw_json_str(json_object_get(job->plan, "options"), "network");
     size_t i;
     json_t *container;
+    int brought;
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
     list = docker_list(lent.api, job->id, err);
     if (!list)
         return -1;
+    brought = keep_results ? bring_volume(link, job, list, volume, err) : 1;
+    if (brought < 0)
+        return -1;
     json_array_foreach(list, i, container)
         if (docker_delete(lent.api, sw_json_str(container, "Id"), true, err) < 0)
             return -1;
-    if (!keep_results && forget(lent.api, "/volumes/", volume, err) < 0)
+    if ((brought && docker_forget(lent.api, "/volumes/", volume, err) < 0) ||
+        docker_forget_clones(lent.api, job->id, json_object_get(job->plan, "mounts"), err) < 0)
         return -1;
     if (network)
         drop_network(lent.api, network);
@@ -288,7 +299,7 @@ static int left_volumes(const struct search *search, struct sw_error *err)
         if (!job || !name || search->known(search->context, job))
             continue;
         /* One that a container still uses is refused: it is no leftover yet. */
-        if (search->remove && forget(search->api, "/volumes/", name, NULL) < 0)
+        if (search->remove && docker_forget(search->api, "/volumes/", name, NULL) < 0)
             continue;
         add_left(search, "volume", name, job);
     }

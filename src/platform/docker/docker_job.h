@@ -6,6 +6,7 @@
  *     docker.c           descriptor, options, connection
  *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
  *     docker_mounts.c    what of the engine's files the container sees         (pure)
+ *     docker_clones.c    the repositories among its mounts
  *     docker_tar.c       the files that go in by archive upload                (pure)
  *     docker_states.c    the engine's words for states, in ours                (pure)
  *     docker_frames.c    the engine's log stream, cut into messages            (pure)
@@ -16,6 +17,7 @@
  *     docker_hand.c      was it stopped by somebody, or by an engine that went down
  *     docker_events.c    what the engine tells by itself, for whoever stays
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
+ *     docker_paths.c     files of the engine's machine
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
  *     docker_end.c       cancel, cleanup, leftovers
@@ -100,6 +102,8 @@ int docker_tell(struct docker_api *api, const char *name, const char *verb, stru
 /* DELETE with its anonymous volumes; gone already is success. Without force a running one is
  * SW_E_CONFLICT. */
 int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err);
+/* DELETE a thing of "/volumes/" or "/networks/"; gone already is success, SW_E_CONFLICT: in use. */
+int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err);
 /* A small file out of a container; owned. SW_E_NOT_FOUND. */
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);
@@ -143,8 +147,8 @@ struct docker_site {                 /* what the plan does not know; all borrowe
     const char *owner;               /* "user@machine" */
     const char *user;                /* "1000:1000" to run as; NULL: the image decides */
     const char *choice;              /* GPUs it may get, "0,1"; NULL: it waits for none */
-    const json_t *clones;            /* folder of each repository of `mounts:`, by its target; NULL:
-                                        they are not had yet, and only named */
+    const json_t *clones;            /* folder here of each repository of `mounts:`, by its target;
+                                        NULL: they are not had yet, and only named */
     const struct docker_base *image;
 };
 
@@ -168,6 +172,9 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
 /* The array HostConfig.Mounts: results, the user's mounts, inputs that are files here. */
 json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
                       struct sw_error *err);
+json_t *docker_render_volume(const char *name, const char *target, bool read_only, const char *job);
+/* The volume that holds the repository of entry `index` on an engine elsewhere; owned. */
+char *docker_clone_volume(const char *id, size_t index);
 /* Inputs and outputs as the runner shall see them, when those above are in place. */
 json_t *docker_inputs_inside(const struct sw_plan *plan);
 void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
@@ -288,6 +295,9 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err);
 char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+/* docker_clones.c: the volumes of those repositories, by the entries of `mounts:`. */
+int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
+                         struct sw_error *err);
 int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
 json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,

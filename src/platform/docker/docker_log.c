@@ -40,7 +40,8 @@ struct stream {
     int replica;
     char name[DOCKER_NAME_SIZE];     /* which container */
     char job[SW_ID_SIZE];
-    struct docker_api *api;
+    struct sw_link *link;
+    struct docker_lent lent;         /* a client, while the engine is asked or followed */
     struct docker_spool spool;
     struct docker_frames frames;
     struct sw_buf incoming;          /* not cut into messages yet */
@@ -64,7 +65,9 @@ static void stream_free(struct stream *stream)
 {
     if (!stream)
         return;
-    docker_api_close(stream->api);
+    if (stream->lent.api)
+        docker_drop(stream->lent.api, stream);
+    docker_give_back(&stream->lent);
     docker_spool_close(&stream->spool);
     docker_frames_done(&stream->frames);
     sw_buf_done(&stream->incoming);
@@ -192,7 +195,8 @@ static int fetch(struct stream *stream, const char *path, struct sw_error *err)
 
     stream->asks_clock = true;
     stream->set_back = false;
-    return docker_ask(stream->api, &call, NULL, err) == 0 && write_incoming(stream) == 0 ? 0 : -1;
+    return docker_ask(stream->lent.api, &call, NULL, err) == 0 && write_incoming(stream) == 0
+               ? 0 : -1;
 }
 
 static int fetch_all(struct stream *stream, struct sw_error *err)
@@ -277,7 +281,7 @@ static int look_at_life(struct stream *stream, enum docker_told told, struct sw_
 
     if (told == DOCKER_TOLD_OVER)
         return OVER;
-    found = docker_inspect(stream->api, stream->name, &why);
+    found = docker_inspect(stream->lent.api, stream->name, &why);
     status = sw_json_str(json_object_get(found, "State"), "Status");
     if (found)
         return sw_text_same(status, "created") ? NOT_BEGUN : docker_is_over(status) ? OVER : ALIVE;
@@ -318,7 +322,7 @@ static int look_whether_over(struct stream *stream, enum docker_told told, struc
         return -1;
     if (life == ALIVE || life == NOT_BEGUN)
         return 0;
-    docker_drop(stream->api, stream);
+    docker_drop(stream->lent.api, stream);
     stream->follows = stream->caught_up = false;
     return catch_up(stream, life == OVER ? DOCKER_TOLD_OVER : told, err);
 }
@@ -338,7 +342,7 @@ static int begin_to_follow(struct stream *stream, struct sw_error *err)
     sw_autofree char *path = logs_path(stream, true, err);
 
     stream->asks_clock = false;              /* its first byte may come much later than its head */
-    if (!path || docker_send(stream->api, &(struct docker_call){
+    if (!path || docker_send(stream->lent.api, &(struct docker_call){
             .path = path, .sink = take_bytes, .sink_context = stream, .stall_ms = -1 },
             on_follow_over, stream, err) < 0)
         return -1;
@@ -364,7 +368,7 @@ static int follow_on(struct stream *stream, enum docker_told told, bool in_passi
         return -1;
     do {
         before = now;
-        docker_work(stream->api, A_MOMENT_MS, NULL);
+        docker_work(stream->lent.api, A_MOMENT_MS, NULL);
         write_incoming(stream);
         now = size_now(stream);
     } while (stream->follows && now > before && now - begun < AT_ONCE);
@@ -387,13 +391,13 @@ static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *j
 {
     struct stream *stream = sw_new(struct stream);
 
+    stream->link = link;
     stream->folder = folder;
     stream->replica = replica;
     snprintf(stream->job, sizeof stream->job, "%s", job->id);
     docker_name(stream->name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica);
-    if (docker_spool_open(&stream->spool, folder, replica, err) < 0 ||
-        !(stream->api = docker_api_open(&link->where, err))) {
+    if (docker_spool_open(&stream->spool, folder, replica, err) < 0) {
         stream_free(stream);
         return NULL;
     }
@@ -429,12 +433,22 @@ static int read_note(struct stream *stream, struct sw_error *err)
     return docker_spool_unlock(&stream->spool, err);
 }
 
+static int ask_engine(struct stream *stream, const struct sw_jobref *job, enum docker_told told,
+                      struct sw_error *err)
+{
+    if (stream->caught_up)
+        return follow_on(stream, told, job->in_passing, err);
+    return job->in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, told, err);
+}
+
 /* After it the spool has more than `offset` bytes, or there are no more for now. To somebody who knows
- * that the job is over, the news of it may still be on their way to us. */
+ * that the job is over, the news of it may still be on their way to us. Only who follows keeps a
+ * connection to itself: a look at many logs needs one. */
 static int extend(struct sw_link *link, const struct sw_jobref *job, struct stream *stream,
                   int64_t offset, struct sw_error *err)
 {
     enum docker_told told = docker_events_say(link->events, stream->name);
+    int result;
 
     if (told == DOCKER_TOLD_ALIVE && job->over)
         told = DOCKER_NOT_TOLD;
@@ -444,11 +458,14 @@ static int extend(struct sw_link *link, const struct sw_jobref *job, struct stre
         return 0;
     if (job->in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
         return 0;
-    if (!stream->caught_up)
-        return job->in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, told, err);
-    if (stream->over)
+    if (stream->caught_up && stream->over)
         return 0;
-    return follow_on(stream, told, job->in_passing, err);
+    if (!stream->lent.api && docker_borrow(stream->link, &stream->lent, err) < 0)
+        return -1;
+    result = ask_engine(stream, job, told, err);
+    if (!stream->follows)
+        docker_give_back(&stream->lent);
+    return result;
 }
 
 /* ---- the platform's functions ---------------------------------------------------------------- */

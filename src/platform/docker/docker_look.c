@@ -5,11 +5,8 @@
  */
 #include "platform/docker/docker_watch.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -212,58 +209,6 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     results = docker_bound_results(link, inspected, id);
     docker_receipt(receipt, link->where.text, container, results);
     return 0;
-}
-
-/* ---- paths ----------------------------------------------------------------------------------- */
-
-static char *path_there(const struct sw_link *link, const char *path, struct sw_error *err)
-{
-    if (link->where.way != DOCKER_UNIX) {
-        sw_fail(err, SW_E_UNSUPPORTED, "the files of the engine at %s cannot be seen from here",
-                link->where.text);
-        return NULL;
-    }
-    if (sw_text_starts(path, "file://"))
-        path += strlen("file://");
-    return sw_path_absolute(path, NULL);
-}
-
-int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
-{
-    sw_autofree char *place = path_there(link, path, err);
-    struct stat info;
-
-    if (!place)
-        return -1;
-    *exists = stat(place, &info) == 0;
-    if (!*exists && errno != ENOENT && errno != ENOTDIR)
-        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", place);
-    return 0;
-}
-
-json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err)
-{
-    sw_autofree char *place = path_there(link, path, err);
-    struct dirent **entries = NULL;
-    int count = place ? scandir(place, &entries, NULL, alphasort) : 0;
-    json_t *names;
-
-    if (!place)
-        return NULL;
-    if (count < 0) {
-        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", place);
-        return NULL;
-    }
-    names = json_array();
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            json_array_append_new(names, sw_json_text(name));
-        free(entries[i]);
-    }
-    free(entries);
-    return names;
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */

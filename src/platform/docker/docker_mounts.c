@@ -21,7 +21,7 @@ static json_t *bind(const char *source, const char *target, bool read_only)
                           SW_SUB("ReadOnly", read_only ? json_true() : NULL));
 }
 
-static json_t *volume(const char *name, const char *target, bool read_only, const char *job)
+json_t *docker_render_volume(const char *name, const char *target, bool read_only, const char *job)
 {
     json_t *labels = job ? sw_json_object(SW_STR(LABEL_ID, job)) : NULL;
 
@@ -38,6 +38,11 @@ static bool is_volume(const struct sw_mount *mount)
 {
     return mount->kind == SW_MOUNT_PATH && !strchr(mount->source, '/') &&
            *mount->source != '.' && *mount->source != '~';
+}
+
+char *docker_clone_volume(const char *id, size_t index)
+{
+    return sw_format("slipway-%s-mount-%zu", id, index);
 }
 
 /* What the engine binds, owned. A repository that is not cloned yet is only named. */
@@ -57,10 +62,11 @@ static char *source_of(const struct sw_mount *mount, const struct sw_plan *plan,
 static int check_mount(const struct sw_mount *mount, const char *source,
                        const struct docker_site *site, struct sw_error *err)
 {
-    if (mount->kind == SW_MOUNT_GIT && !site->local) {
-        sw_fail(err, SW_E_SPEC, "mount '%s' is cloned on this machine, and the engine is on "
-                "another one", source);
-        return sw_hint(err, "clone it there and mount the folder, or take it into `code:`");
+    if (mount->kind == SW_MOUNT_PATH && !site->local && !is_volume(mount) &&
+        *mount->source != '/') {
+        sw_fail(err, SW_E_SPEC, "mount '%s' means a path of this machine, and the engine is on "
+                "another one", mount->source);
+        return sw_hint(err, "write the path as it is there, from / on");
     }
     if (mount->flags && strcmp(mount->flags, "ro") != 0 && strcmp(mount->flags, "rw") != 0) {
         sw_fail(err, SW_E_SPEC, "mount '%s:%s:%s': its last part is neither ro nor rw", source,
@@ -68,6 +74,21 @@ static int check_mount(const struct sw_mount *mount, const char *source,
         return sw_hint(err, "write SOURCE:TARGET or SOURCE:TARGET:ro, such as /data:/data:ro");
     }
     return 0;
+}
+
+/* A repository reaches an engine elsewhere as a volume (docker_clones.c). */
+static json_t *user_mount(const struct sw_mount *mount, size_t index, const char *source,
+                          const struct sw_plan *plan, const struct docker_site *site)
+{
+    bool read_only = !sw_mount_is_writable(mount);
+
+    if (mount->kind == SW_MOUNT_GIT && !site->local) {
+        sw_autofree char *name = docker_clone_volume(plan->job_id, index);
+
+        return docker_render_volume(name, mount->target, read_only, plan->job_id);
+    }
+    return is_volume(mount) ? docker_render_volume(source, mount->target, read_only, NULL)
+                            : bind(source, mount->target, read_only);
 }
 
 static int add_users(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
@@ -80,13 +101,10 @@ static int add_users(const struct sw_plan *plan, const struct docker_site *site,
     for (size_t i = 0; i < all.count; i++) {
         const struct sw_mount *one = &all.items[i];
         sw_autofree char *source = source_of(one, plan, site->clones);
-        bool read_only = !sw_mount_is_writable(one);
 
         if (check_mount(one, source, site, err) < 0)
             return -1;
-        json_array_append_new(mounts, is_volume(one)
-                                          ? volume(source, one->target, read_only, NULL)
-                                          : bind(source, one->target, read_only));
+        json_array_append_new(mounts, user_mount(one, i, source, plan, site));
     }
     return 0;
 }
@@ -254,11 +272,12 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
     sw_autofree char *name = docker_volume_name(plan->job_id);
 
     if (sw_json_bool(plan->options, "read_only", false))     /* the rest of it takes no archive */
-        json_array_append_new(mounts, volume(NULL, DOCKER_HOME, false, NULL));
+        json_array_append_new(mounts, docker_render_volume(NULL, DOCKER_HOME, false, NULL));
     if (!docker_has_own_results(plan))
         json_array_append_new(mounts, site->results
                                           ? bind(site->results, DOCKER_RESULTS, false)
-                                          : volume(name, DOCKER_RESULTS, false, plan->job_id));
+                                          : docker_render_volume(name, DOCKER_RESULTS, false,
+                                                                 plan->job_id));
     if (add_users(plan, site, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
         add_outputs(plan, site, mounts, err) < 0)
         return NULL;

@@ -70,8 +70,12 @@ static int no_tls(const struct docker_where *where, const struct sw_http_reply *
 }
 
 static int no_ssh(const struct docker_where *where, struct docker_dialer *dialer,
-                  struct sw_error *err)
+                  const struct sw_http_reply *reply, struct sw_error *err)
 {
+    /* Whom we left after a while, nobody over there can say anything about. */
+    if (reply->failure == SW_E_TIMEOUT)
+        return sw_fail(err, SW_E_TIMEOUT, "the Docker engine at %s does not answer: %s",
+                       where->text, reply->why);
     docker_dialer_why(dialer, err);
     sw_wrap(err, "the Docker engine at %s does not answer", where->text);
     if (err && !err->hint[0])
@@ -97,7 +101,7 @@ int docker_no_answer(const struct docker_where *where, struct docker_dialer *dia
     switch (where->way) {
     case DOCKER_UNIX: no_socket(where, reply, err); break;
     case DOCKER_TLS:  no_tls(where, reply, err); break;
-    case DOCKER_SSH:  no_ssh(where, dialer, err); break;
+    case DOCKER_SSH:  no_ssh(where, dialer, reply, err); break;
     case DOCKER_TCP:  no_tcp(where, reply, err); break;
     }
     if (met && err && err->code != SW_E_TIMEOUT)

@@ -15,7 +15,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "plan/mounts.h"
 #include "platform/docker/docker_image.h"
 
 /* ---- the image ------------------------------------------------------------------------------- */
@@ -329,29 +328,6 @@ static void owner_name(char out[128])
     snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? "?" : user, machine);
 }
 
-/* A repository is cloned here, once for each commit, and bound into the container. */
-static int clone_repositories(struct docker_sending *s, struct sw_error *err)
-{
-    sw_autofree char *cache = sw_path_join(s->link->state_dir, "git");
-    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
-
-    if (sw_mounts_parse(s->plan->mounts, &mounts, err) < 0)
-        return -1;
-    s->clones = json_object();
-    for (size_t i = 0; i < mounts.count && s->site.local; i++) {
-        sw_autofree char *folder = NULL;
-
-        if (mounts.items[i].kind != SW_MOUNT_GIT)
-            continue;
-        folder = sw_mount_clone(&mounts.items[i], cache, err);
-        if (!folder)
-            return -1;
-        json_object_set_new(s->clones, mounts.items[i].target, sw_json_text(folder));
-    }
-    s->site.clones = s->clones;
-    return 0;
-}
-
 int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
 {
     s->site.local = docker_api_is_local(s->api);
@@ -359,7 +335,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     s->site.image = &s->base;
     owner_name(s->owner);
     if (settle_image(s, err) < 0 || settle_results(s, err) < 0 ||
-        make_output_folders(s, err) < 0 || clone_repositories(s, err) < 0)
+        make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;
     s->site.podman = docker_api_is_podman(s->api);
     if (s->site.podman && sw_json_str(s->plan->options, "network"))

@@ -66,6 +66,19 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
     return -1;
 }
 
+int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path(kind, name, "");
+    struct sw_error why = { 0 };
+
+    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 struct small_tar {

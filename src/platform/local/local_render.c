@@ -430,24 +430,12 @@ static bool any_destination(const json_t *outputs)
     return false;
 }
 
-static int64_t duration_of(const json_t *options, const char *key, int64_t missing)
-{
-    const json_t *value = json_object_get(options, key);
-    int64_t ms = missing;
-
-    if (json_is_number(value))
-        ms = (int64_t)(json_number_value(value) * 1000);
-    else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
-        ms = missing;
-    return ms;
-}
-
 static json_t *guard_json(const json_t *guard)
 {
     if (!json_is_object(guard))
         return NULL;
-    return sw_json_object(SW_INT("no_output_ms", duration_of(guard, "no_output", 0)),
-                          SW_INT("idle_gpu_ms", duration_of(guard, "idle_gpu", 0)),
+    return sw_json_object(SW_INT("no_output_ms", sw_json_duration_ms(guard, "no_output", 0)),
+                          SW_INT("idle_gpu_ms", sw_json_duration_ms(guard, "idle_gpu", 0)),
                           SW_BOOL("stop", sw_text_same(sw_json_str(guard, "action"), "stop")));
 }
 
@@ -473,7 +461,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
-        SW_INT("disk_wait_ms", duration_of(plan->options, "disk_wait", 60000)),
+        SW_INT("disk_wait_ms", sw_json_duration_ms(plan->options, "disk_wait", 60000)),
         SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
         SW_STR("work_dir", site->work_dir),

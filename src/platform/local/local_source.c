@@ -5,12 +5,12 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "storage/storage.h"
 
@@ -81,42 +81,10 @@ int local_check_path(struct sw_link *link, const char *path, bool *exists, struc
     return 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err)
 {
     sw_autofree char *place = local_source_path(path, NULL, err);
-    json_t *names;
-    char **all = NULL;
-    size_t count = 0;
-    DIR *folder;
 
     (void)link;
-    if (!place)
-        return NULL;
-    folder = opendir(place);
-    if (!folder) {
-        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", place);
-        return NULL;
-    }
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if ((count & (count - 1)) == 0)
-            all = sw_realloc_array(all, count ? count * 2 : 1, sizeof *all);
-        all[count++] = sw_strdup(entry->d_name);
-    }
-    closedir(folder);
-    if (count)
-        qsort(all, count, sizeof *all, by_text);
-    names = json_array();
-    for (size_t i = 0; i < count; i++) {
-        json_array_append_new(names, sw_json_text(all[i]));
-        free(all[i]);
-    }
-    free(all);
-    return names;
+    return place ? sw_folder_names(place, err) : NULL;
 }

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "platform/platform.h"
 #include "platform/rehearsal/rehearsal_internal.h"
@@ -565,27 +566,9 @@ static int rehearsal_check_path(struct sw_link *link, const char *path, bool *ex
 
 static json_t *rehearsal_list_path(struct sw_link *link, const char *path, struct sw_error *err)
 {
-    struct dirent **entries = NULL;
-    json_t *names;
-    int count;
-
     if (link->api && call(link, &link->faults, "", err) < 0)
         return NULL;
-    count = scandir(path, &entries, NULL, alphasort);
-    if (count < 0) {
-        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", path);
-        return NULL;
-    }
-    names = json_array();
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            json_array_append_new(names, sw_json_text(name));
-        free(entries[i]);
-    }
-    free(entries);
-    return names;
+    return sw_folder_names(path, err);
 }
 
 const struct sw_platform sw_platform_rehearsal = {

@@ -62,7 +62,6 @@ void slurm_door_read(struct slurm_door *door, const json_t *options);
 
 /* The list of texts under `key` with commas between; NULL: none. Owned. */
 char *slurm_joined(const json_t *options, const char *key);
-int64_t slurm_duration(const json_t *options, const char *key, int64_t missing_ms);
 
 /* ---- slurm_names.c: where things are ---------------------------------------------------------- */
 

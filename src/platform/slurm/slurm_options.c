@@ -11,7 +11,6 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include "base/text.h"
-#include "base/units.h"
 
 static const char *const transports[] = { "ssh", "local", NULL };
 static const char *const containers[] = { "auto", "pyxis", "oci", "none", NULL };
@@ -154,18 +153,6 @@ char *slurm_joined(const json_t *options, const char *key)
     return out.length ? sw_buf_steal(&out) : NULL;
 }
 
-int64_t slurm_duration(const json_t *options, const char *key, int64_t missing_ms)
-{
-    const json_t *value = json_object_get(options, key);
-    int64_t ms = missing_ms;
-
-    if (json_is_number(value))
-        ms = (int64_t)(json_number_value(value) * 1000);
-    else if (json_is_string(value) && sw_duration_parse(json_string_value(value), &ms, NULL) < 0)
-        ms = missing_ms;
-    return ms;
-}
-
 void slurm_door_read(struct slurm_door *door, const json_t *options)
 {
     *door = (struct slurm_door){
@@ -176,7 +163,7 @@ void slurm_door_read(struct slurm_door *door, const json_t *options)
         .port = (int)sw_json_int(options, "port", 0),
         .accept_new = sw_json_bool(options, "accept_new", false),
         .local = sw_text_same(sw_json_str(options, "transport"), "local"),
-        .connect_ms = slurm_duration(options, "connect_timeout", 20000),
-        .persist_s = slurm_duration(options, "keep_connection", 600000) / 1000,
+        .connect_ms = sw_json_duration_ms(options, "connect_timeout", 20000),
+        .persist_s = sw_json_duration_ms(options, "keep_connection", 600000) / 1000,
     };
 }

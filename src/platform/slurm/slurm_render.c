@@ -156,7 +156,7 @@ static int add_notes(struct sw_buf *out, const struct slurm_job *job, struct sw_
 static int add_life(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options, *nice = json_object_get(options, "nice");
-    int64_t ahead_s = slurm_duration(options, "signal_ahead", 120000) / 1000;
+    int64_t ahead_s = sw_json_duration_ms(options, "signal_ahead", 120000) / 1000;
     const char *task = sw_json_str(options, "array") ? ".%a" : "";
     size_t i;
     json_t *line;

@@ -62,7 +62,7 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
 {
     const json_t *hours = json_object_get(plan->options, "time_hours");
     const json_t *sooner = json_object_get(plan->options, "timeout_hours");
-    int64_t ahead_s = slurm_duration(plan->options, "signal_ahead", 120000) / 1000;
+    int64_t ahead_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
     int64_t asked_s = plan->time_ms > 0 ? (plan->time_ms + 999) / 1000
                                         : (int64_t)(json_number_value(hours) * 3600);
     bool ours = sw_json_bool(plan->options, "use_timeout", true);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 
 static int make_folder(void **state)
 {
@@ -157,9 +158,30 @@ static void paths_are_joined_and_made_absolute_as_text(void **state)
     }
 }
 
+static void the_names_in_a_folder_are_sorted_and_its_own(void **state)
+{
+    sw_autofree char *file = sw_path_join(*state, "b"), *nothing = sw_path_join(*state, "c");
+    sw_auto(json) json_t *names = NULL;
+    sw_autofree char *text = NULL;
+    struct sw_error err = { 0 };
+
+    put(*state, "b", "");
+    put(*state, "a b", "");
+    put(*state, ".hidden", "");
+    names = sw_folder_names(*state, &err);
+    text = sw_json_dump(names);
+    assert_string_equal(text, "[\".hidden\",\"a b\",\"b\"]");
+    assert_null(sw_folder_names(nothing, &err));
+    assert_int_equal(err.code, SW_E_NOT_FOUND);
+    assert_null(sw_folder_names(file, &err));
+    assert_int_equal(err.code, SW_E_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_names_in_a_folder_are_sorted_and_its_own, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(
             a_written_file_replaces_the_old_one_and_leaves_nothing_beside_it, make_folder,
             remove_folder),

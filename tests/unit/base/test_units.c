@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/json.h"
 #include "base/units.h"
 
 struct amount {
@@ -135,10 +136,22 @@ static void sizes_are_written_for_people(void **state)
     }
 }
 
+static void a_duration_in_a_document_is_a_number_or_a_text(void **state)
+{
+    sw_auto(json) json_t *options = json_pack("{s:s, s:i, s:s}", "a", "1m", "b", 2, "c", "soon");
+
+    (void)state;
+    assert_int_equal(sw_json_duration_ms(options, "a", 7), 60000);
+    assert_int_equal(sw_json_duration_ms(options, "b", 7), 2000);
+    assert_int_equal(sw_json_duration_ms(options, "c", 7), 7);
+    assert_int_equal(sw_json_duration_ms(options, "d", 7), 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations_mean_what_people_write),
+        cmocka_unit_test(a_duration_in_a_document_is_a_number_or_a_text),
         cmocka_unit_test(sizes_follow_kubernetes),
         cmocka_unit_test(what_is_no_quantity_is_refused_with_a_hint),
         cmocka_unit_test(too_large_is_an_error_not_a_wrap_around),

@@ -74,6 +74,17 @@ static void caches_configs_and_version_control_stay(void **state)
     assert_string_equal(paths, "README src/a.py");
 }
 
+static void a_whole_tree_leaves_nothing_out(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *paths = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p .git configs && echo b >.gitignore && "
+                                 "touch .git/x configs/c b && ln -s /elsewhere out"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ .whole = true });
+    assert_string_equal(paths, ".git/x .gitignore b configs/c out");
+}
+
 static void include_and_exclude_choose(void **state)
 {
     struct place *here = *state;
@@ -207,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(caches_configs_and_version_control_stay),
+        CLAIM(a_whole_tree_leaves_nothing_out),
         CLAIM(include_and_exclude_choose),
         CLAIM(only_the_active_recipe_travels),
         CLAIM(what_is_too_large_is_named),

@@ -284,18 +284,41 @@ static void portable_mounts_are_bound_and_repositories_come_from_their_clones(vo
     scene->site.clones = NULL;
 }
 
-static void a_repository_is_refused_for_a_remote_engine(void **state)
+static void a_repository_reaches_a_remote_engine_as_a_volume_of_the_job(void **state)
 {
     struct scene *scene = *state;
     struct sw_error err = { 0 };
     sw_auto(json) json_t *mounts = NULL;
+    const json_t *code;
 
     scene->site.local = false;
     json_decref(scene->plan->mounts);
     scene->plan->mounts = json_pack("[s]", "git+https://git.example.org/code.git@v1:/opt/code");
     mounts = docker_mounts(scene->plan, &scene->site, &err);
-    assert_null(mounts);
-    assert_non_null(strstr(err.message, "code.git"));
+    assert_non_null(mounts);
+    code = json_array_get(mounts, json_array_size(mounts) - 1);
+    assert_string_equal(sw_json_str(code, "Type"), "volume");
+    assert_string_equal(sw_json_str(code, "Source"), "slipway-train-abcdefgh-mount-0");
+    assert_string_equal(sw_json_str(code, "Target"), "/opt/code");
+    assert_true(json_is_true(json_object_get(code, "ReadOnly")));
+}
+
+static void a_mount_that_only_this_machine_understands_is_refused_for_a_remote_engine(void **state)
+{
+    static const char *const sources[] = { "./data:/data", "~/data:/data", "a/b:/data" };
+    struct scene *scene = *state;
+
+    scene->site.local = false;
+    for (size_t i = 0; i < SW_COUNT(sources); i++) {
+        struct sw_error err = { 0 };
+        sw_auto(json) json_t *mounts = NULL;
+
+        json_decref(scene->plan->mounts);
+        scene->plan->mounts = json_pack("[s]", sources[i]);
+        mounts = docker_mounts(scene->plan, &scene->site, &err);
+        assert_null(mounts);
+        assert_non_null(strstr(err.hint, "from / on"));
+    }
 }
 
 static void a_path_of_this_machine_is_refused_for_a_remote_engine(void **state)
@@ -343,7 +366,8 @@ int main(void)
         CLAIM(a_mount_that_makes_no_sense_is_refused),
         CLAIM(torchrun_starts_a_python_command),
         CLAIM(portable_mounts_are_bound_and_repositories_come_from_their_clones),
-        CLAIM(a_repository_is_refused_for_a_remote_engine),
+        CLAIM(a_repository_reaches_a_remote_engine_as_a_volume_of_the_job),
+        CLAIM(a_mount_that_only_this_machine_understands_is_refused_for_a_remote_engine),
         CLAIM(a_path_of_this_machine_is_refused_for_a_remote_engine),
         CLAIM(a_results_folder_of_the_users_own_gets_one_folder_per_job),
     };

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder.c - see folder.h. Sorted by bytes: the same on every machine, whatever its language.
+ */
+#include "base/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_name(const struct dirent *entry)
+{
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int by_bytes(const struct dirent **left, const struct dirent **right)
+{
+    return strcmp((*left)->d_name, (*right)->d_name);
+}
+
+json_t *sw_folder_names(const char *folder, struct sw_error *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_name, by_bytes);
+    json_t *names;
+
+    if (count < 0) {
+        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot list '%s'", folder);
+        return NULL;
+    }
+    names = json_array();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(names, sw_json_text(entries[i]->d_name));
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
+}

@@ -409,7 +409,7 @@ static void stop_what_is_left(struct stay *here)
 
 static bool no_process_left(const struct stay *here, char *first, size_t size)
 {
-    int64_t deadline = sw_monotonic_ms() + 5000;
+    int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
 
     while (processes_of(here->dir, NULL, first, size) > 0) {
         if (sw_monotonic_ms() > deadline)

@@ -28,14 +28,19 @@ static int pack(const char *folder, struct sw_bundle *out, struct sw_error *err)
     return sw_hint(err, "clone it on the engine's machine and mount the folder");
 }
 
-/* 1: a container has it, so it is whole; 0: it is not there any more; -1 + err. */
+int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err)
+{
+    /* The container that fills it has its name, and is still there when a client died over it. */
+    docker_delete(api, volume, false, NULL);
+    return docker_forget(api, "/volumes/", volume, err);
+}
+
+/* 1: a container of the job has it, so it is whole; 0: it is not there any more; -1 + err. */
 static int begin_again(struct docker_api *api, const char *volume, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (docker_delete(api, volume, true, err) < 0)     /* one that was filled when a client died */
-        return -1;
-    if (docker_forget(api, "/volumes/", volume, &why) == 0)
+    if (docker_forget_clone(api, volume, &why) == 0)
         return 0;
     if (why.code == SW_E_CONFLICT)
         return 1;
@@ -60,7 +65,7 @@ static int fill(struct docker_sending *s, const char *volume, const struct sw_bu
                                                        .json = body }, NULL, err);
     if (result == 0)
         result = docker_put(s->api, volume, FILL, bundle->bytes, bundle->length, err);
-    docker_delete(s->api, volume, true, NULL);
+    docker_delete(s->api, volume, false, NULL);
     return result;
 }
 
@@ -109,9 +114,7 @@ int docker_forget_clones(struct docker_api *api, const char *id, const json_t *e
     for (size_t i = 0; i < mounts.count; i++) {
         sw_autofree char *volume = docker_clone_volume(id, i);
 
-        if (mounts.items[i].kind == SW_MOUNT_GIT &&
-            (docker_delete(api, volume, true, err) < 0 ||
-             docker_forget(api, "/volumes/", volume, err) < 0))
+        if (mounts.items[i].kind == SW_MOUNT_GIT && docker_forget_clone(api, volume, err) < 0)
             return -1;
     }
     return 0;

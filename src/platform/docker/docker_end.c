@@ -299,7 +299,9 @@ static int left_volumes(const struct search *search, struct sw_error *err)
         if (!job || !name || search->known(search->context, job))
             continue;
         /* One that a container still uses is refused: it is no leftover yet. */
-        if (search->remove && docker_forget(search->api, "/volumes/", name, NULL) < 0)
+        if (search->remove && (docker_is_clone_volume(job, name)
+                                   ? docker_forget_clone(search->api, name, NULL)
+                                   : docker_forget(search->api, "/volumes/", name, NULL)) < 0)
             continue;
         add_left(search, "volume", name, job);
     }

@@ -175,6 +175,7 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
 json_t *docker_render_volume(const char *name, const char *target, bool read_only, const char *job);
 /* The volume that holds the repository of entry `index` on an engine elsewhere; owned. */
 char *docker_clone_volume(const char *id, size_t index);
+bool docker_is_clone_volume(const char *id, const char *name);
 /* Inputs and outputs as the runner shall see them, when those above are in place. */
 json_t *docker_inputs_inside(const struct sw_plan *plan);
 void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
@@ -295,7 +296,8 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err);
 char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-/* docker_clones.c: the volumes of those repositories, by the entries of `mounts:`. */
+/* docker_clones.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
+int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
                          struct sw_error *err);
 int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);

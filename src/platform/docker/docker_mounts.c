@@ -45,6 +45,13 @@ char *docker_clone_volume(const char *id, size_t index)
     return sw_format("slipway-%s-mount-%zu", id, index);
 }
 
+bool docker_is_clone_volume(const char *id, const char *name)
+{
+    sw_autofree char *first = docker_clone_volume(id, 0);
+
+    return strncmp(name, first, strlen(first) - 1) == 0;
+}
+
 /* What the engine binds, owned. A repository that is not cloned yet is only named. */
 static char *source_of(const struct sw_mount *mount, const struct sw_plan *plan,
                        const json_t *clones)

@@ -329,6 +329,38 @@ def the_account_is_found_or_asked_for(client):
     assert "nvalid account" in refused(client, "true", slurm={**paid, "account": "nobody"})
 
 
+WANTS_ACCOUNT = """function slurm_job_submit(job, partitions, uid)
+    if job.account == nil then
+        slurm.log_user("an account is required here")
+        return slurm.ESLURM_INVALID_ACCOUNT
+    end
+    return slurm.SUCCESS
+end
+function slurm_job_modify(job, record, partitions, uid)
+    return slurm.SUCCESS
+end
+"""
+
+
+def a_site_that_wants_an_account_named_gets_the_default(client):
+    with open("/etc/slurm/job_submit.lua", "w", encoding="utf-8") as file:
+        file.write(WANTS_ACCOUNT)
+    with open("/etc/slurm/slurm.conf", encoding="utf-8") as file:
+        before = file.read()
+    with open("/etc/slurm/slurm.conf", "w", encoding="utf-8") as file:
+        file.write(before + "JobSubmitPlugins=lua\n")
+    control("restart-controller")
+    try:
+        assert "required" in client.as_user("sbatch", "--wrap", "true")
+        job = client.submit("true")
+        assert account_of(client, job) == "research"
+        seen(client, job, "Complete")
+    finally:
+        with open("/etc/slurm/slurm.conf", "w", encoding="utf-8") as file:
+            file.write(before)
+        control("restart-controller")
+
+
 def an_input_is_not_looked_for_when_told_so(client):
     job = client.submit("true", inputs={"/data/x": f"{BASE}/no-such-input"}, slurm={"check": False})
     assert seen(client, job, "Error")["exit_code"] == 74
@@ -351,6 +383,15 @@ def a_command_runs_beside_each_rank(client):
                          input="x" * 300000, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     assert (fed.stdout.strip(), fed.stderr) == ("300000", "loud\n"), fed
     assert client.status(job)["status"] == "Running"
+    client.slipway("cancel", job)
+
+
+def beside_a_container_it_is_a_command_of_the_node(client):
+    control("add-image", "nvcr.io", "nvidia/tao:1")
+    job = client.submit("cat /etc/image; sleep 300", image="nvcr.io/nvidia/tao:1", env={"MINE": "1"})
+    until("the container", lambda: "nvidia/tao:1" in client.log(job))
+    done = client.slipway("exec", job, "--", "bash", "-c", "echo $MINE $IMAGE_NAME; [ ! -e /etc/image ] && scontrol ping")
+    assert done.stdout.startswith("1 nvidia/tao:1\n") and "UP" in done.stdout, done
     client.slipway("cancel", job)
 
 

@@ -61,6 +61,8 @@ static int add_table(struct sw_buf *out, const json_t *options, struct sw_error 
         if (d->kind == PLAIN && json_is_array(json_object_get(options, d->option)))
             continue;
         if (!strcmp(d->option, "dependency") && slurm_waits_for_ours(options)) {
+            if (check_value(d->option, value, err) < 0)
+                return -1;
             sw_buf_addf(out, "# waits for %s: Slurm's number is found when it is submitted\n", value);
             continue;
         }

@@ -125,6 +125,9 @@ static void resources_follow_the_contract(void **state)
         { "{\"memory_bytes\":1}", "{" DEFAULTS "}", "#SBATCH --mem=1M\n", true },
         { "{}", "{" DEFAULTS ",\"mem\":\"0\"}", "#SBATCH --mem=0\n", true },
         { "{}", "{" DEFAULTS ",\"dependency\":\"afterok:1\"}", "--kill-on-invalid-dep=yes\n", true },
+        { "{}", "{" DEFAULTS ",\"dependency\":\"afterok:1\"}", "#SBATCH --dependency=afterok:1\n", true },
+        { "{}", "{" DEFAULTS ",\"dependency\":\"afterok:1:dino\"}", "# waits for afterok:1:dino:", true },
+        { "{}", "{" DEFAULTS ",\"dependency\":\"afterok:1:dino\"}", "#SBATCH --dependency", false },
         { "{}", "{" DEFAULTS "}", "#SBATCH --signal=B:USR1@120\n", true },
         { "{}", "{" DEFAULTS "}", "#SBATCH --open-mode=append\n", true },
     };
@@ -139,6 +142,7 @@ static void a_value_that_a_batch_script_cannot_carry_is_refused(void **state)
     static const char *const options[] = {
         "{" DEFAULTS ",\"account\":\"a b\"}", "{" DEFAULTS ",\"qos\":\"a#b\"}",
         "{" DEFAULTS ",\"constraint\":\"a\\nb\"}", "{" DEFAULTS ",\"comment\":\"say \\\"x\\\"\"}",
+        "{" DEFAULTS ",\"dependency\":\"afterok:dino\\n#SBATCH\"}",
         "{" DEFAULTS ",\"sbatch_args\":[\"--wrap='x'\"]}", "{\"time_hours\":0}",
         "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":2,\"rollout_nodes\":2}}",
     };

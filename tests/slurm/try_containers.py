@@ -92,6 +92,18 @@ def two_conversions_of_one_image_never_run_together(client):
     assert len(imports()) - before == 1, imports()
 
 
+def latest_is_converted_anew_by_a_job_of_its_own(client):
+    control("add-image", "nvcr.io", "team/moves:latest")
+    before, rows = len(imports()), len(conversions(client))
+    for count in (1, 2):
+        job = client.submit("cat /etc/image", image="nvcr.io/team/moves",
+                            slurm={**CONVERTING, "force_reconvert_latest": True, "require_sqsh": True})
+        client.wait(job)
+        assert "team/moves:latest" in client.log(job), client.log(job)
+        assert len(imports()) - before == count, imports()
+    until("accounting", lambda: len(conversions(client)) - rows == 2, 20)
+
+
 def a_conversion_that_fails_is_the_jobs_evidence(client):
     job = client.submit("true", image="nvcr.io/team/gone:1", retry={"max": 0},
                         slurm={**CONVERTING, "require_sqsh": True})
@@ -266,7 +278,8 @@ def the_plan_shows_the_mounts(client):
 
 
 CASES = [ten_jobs_that_ask_together_import_once, ten_jobs_wait_for_one_that_converts_in_its_own_partition,
-         two_conversions_of_one_image_never_run_together, a_conversion_that_fails_is_the_jobs_evidence,
+         two_conversions_of_one_image_never_run_together,
+         latest_is_converted_anew_by_a_job_of_its_own, a_conversion_that_fails_is_the_jobs_evidence,
          a_conversion_waits_beside_what_the_job_waits_for_anyway,
          a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
          a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked,

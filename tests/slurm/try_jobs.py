@@ -63,7 +63,8 @@ def frameworks_do_not_believe_that_slurm_started_them(client):
 # ---- things that break
 
 def a_controller_that_restarts_changes_no_job(client):
-    job = client.submit("sleep 8")
+    job = client.submit("echo up; sleep 8")
+    until("the command", lambda: "up" in client.log(job))      # Slurm says Running before srun has asked it
     seen(client, job, "Running")
     control("stop-controller")
     try:

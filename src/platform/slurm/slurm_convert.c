@@ -64,9 +64,6 @@ static char *job_name_of(const char *file)
     return sw_format("tao-sqsh-%.8s", hash);
 }
 
-/* What of its options also holds for the conversion. */
-static const char *const kept[] = { "account", "qos", "reservation" };
-
 static void add_directives(struct sw_buf *out, const struct slurm_job *job, const char *file)
 {
     const json_t *options = job->plan->options;
@@ -78,9 +75,8 @@ static void add_directives(struct sw_buf *out, const struct slurm_job *job, cons
                 "#SBATCH --ntasks=1\n#SBATCH --mem=%lldG\n#SBATCH --time=%s\n#SBATCH --output=%s.log\n"
                 "#SBATCH --dependency=singleton\n", name, sw_json_str(options, "conversion_partition"),
                 (long long)sw_json_int(options, "conversion_memory_gb", 32), limit, file);
-    for (size_t i = 0; i < SW_COUNT(kept); i++)
-        if (sw_json_str(options, kept[i]))
-            sw_buf_addf(out, "#SBATCH --%s=%s\n", kept[i], sw_json_str(options, kept[i]));
+    if (sw_json_str(options, "account"))
+        sw_buf_addf(out, "#SBATCH --account=%s\n", sw_json_str(options, "account"));
 }
 
 /* The image and its file in the cache. */

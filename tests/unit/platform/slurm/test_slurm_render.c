@@ -184,12 +184,51 @@ static void scripts_are_accepted_by_the_shells_that_read_them(void **state)
     assert_int_equal(stage_run(stage, "dash", "check", "dash -n $HERE/task"), 0);
 }
 
+#define IMAGE     "{\"image\":\"nvcr.io/nvidia/app:1\"}"
+#define CONVERTED DEFAULTS ",\"conversion_partition\":\"cpu\",\"account\":\"edgeai\""
+
+static void a_conversion_is_a_job_of_its_own_where_it_can_be(void **state)
+{
+    static const struct {
+        const char *more, *options;
+        bool elsewhere;
+    } rows[] = {
+        { IMAGE, "{" CONVERTED "}", true },
+        { IMAGE, "{" CONVERTED ",\"dependency\":\"afterok:1,afterany:2\"}", true },
+        { IMAGE, "{" CONVERTED ",\"dependency\":\"afterok:1?afterok:2\"}", false },
+        { IMAGE, "{" CONVERTED ",\"use_sqsh\":false}", false },
+        { IMAGE, "{" CONVERTED ",\"container\":\"none\"}", false },
+        { IMAGE, "{" CONVERTED ",\"container\":\"oci\"}", false },
+        { IMAGE, "{" DEFAULTS "}", false },
+        { "{\"image\":\"/lustre/app.sqsh\"}", "{" CONVERTED "}", false },
+        { "{}", "{" CONVERTED "}", false },
+    };
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of(IMAGE, "{" CONVERTED "}");
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    struct slurm_shape shape;
+    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(sw_plan) struct sw_plan *one = plan_of(rows[i].more, rows[i].options);
+
+        if (slurm_converts_elsewhere(one) != rows[i].elsewhere)
+            fail_msg("%s %s", rows[i].more, rows[i].options);
+    }
+    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_convert_batch(&script, &job, NULL), 0);
+    expect_golden("convert.sh", sw_buf_text(&script));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_scripts_are_as_they_were_reviewed),
         cmocka_unit_test(resources_follow_the_contract),
         cmocka_unit_test(a_value_that_a_batch_script_cannot_carry_is_refused),
+        cmocka_unit_test(a_conversion_is_a_job_of_its_own_where_it_can_be),
         cmocka_unit_test(base_folders_are_checked),
         cmocka_unit_test_setup_teardown(scripts_are_accepted_by_the_shells_that_read_them, stage_set,
                                         stage_clear),

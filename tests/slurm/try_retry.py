@@ -196,6 +196,8 @@ def what_cannot_happen_any_more_is_not_waited_for(client):
 
 def every_attempt_is_in_the_status_and_has_its_log(client):
     job = client.submit("echo \"rank $NODE_RANK attempt $SLIPWAY_ATTEMPT\"\n"
+                        "touch {results_dir}/$NODE_RANK-$SLIPWAY_ATTEMPT\n"          # both have spoken before one fails
+                        "until [ -e {results_dir}/$((1 - NODE_RANK))-$SLIPWAY_ATTEMPT ]; do sleep 0.1; done\n"
                         "[ $SLIPWAY_ATTEMPT -gt 2 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
                         nodes=2, retry={"wait": "1s"})
     client.wait(job)
@@ -227,6 +229,14 @@ def every_attempt_is_in_the_status_and_has_its_log(client):
     client.slipway("rm", job)
 
 
+def the_rank_that_failed_first_is_heard(client):
+    job = client.submit("[ $NODE_RANK$SLIPWAY_ATTEMPT != 11 ] || { echo 'GPU has fallen off the bus'; exit 1; }\n"
+                        "[ $SLIPWAY_ATTEMPT != 1 ] || sleep 300", nodes=2, retry={"wait": "1s"})
+    client.wait(job)
+    assert client.attempts(job)[1]["cause"] == "gpu", client.attempts(job)
+    assert client.status(job)["status"] == "Complete"
+
+
 def rules_of_the_user_decide_there_too(client):
     with open(os.path.join(client.home, "env.toml"), "w", encoding="utf-8") as file:
         file.write('[[rules]]\npattern = "flux capacitor"\ncause = "gpu"\nclass = "ERR_INFRA"\n')
@@ -240,7 +250,7 @@ def rules_of_the_user_decide_there_too(client):
     assert not glob.glob(f"{BASE}/*/*{job}*"), glob.glob(f"{BASE}/*/*{job}*")
 
 
-CASES = [rules_of_the_user_decide_there_too,
+CASES = [the_rank_that_failed_first_is_heard, rules_of_the_user_decide_there_too,
          every_attempt_is_in_the_status_and_has_its_log,
          jobs_that_wait_follow_it_to_another_node, what_cannot_happen_any_more_is_not_waited_for,
          a_program_error_surfaces_at_once, an_infrastructure_error_goes_to_another_node_once,

@@ -377,9 +377,14 @@ static const char end_text[] =
     "    done\n"
     "fi\n";
 
-/* Where the first rank that failed was. */
+/* Where the first rank that failed was, and what it said: only rank 0 writes to the script's own log. */
 static const char next_text[] =
-    "\nslipway_node=\n"
+    "\nslipway_node= slipway_file=$slipway_failed${slipway_task:+.$slipway_task}.out\n"
+    "if [ \"$slipway_failed\" -gt 0 ]; then\n"
+    "    slipway_value=$(sed -n \"s/^$SLIPWAY_ATTEMPT $slipway_file //p\" "
+    "\"$slipway_own/parts\" 2>/dev/null)\n"
+    "    SW_RANK_LOG=$slipway_logs/$slipway_file:${slipway_value:-0}\n"
+    "fi\n"
     "[ \"$slipway_failed\" = -1 ] || read -r slipway_value slipway_node "
     "<\"$slipway_own/rank-$slipway_failed\"\n"
     "[ \"$slipway_why\" != term ] || slipway_reason=term\n"

@@ -24,6 +24,7 @@
 #     SW_ON       causes that are tried again; empty: as the rules say
 #     SW_RUNNER   the runner, which has the rules        SW_GPUS     GPUs asked for
 #     SW_RULES    file of the user's own rules, or empty
+#     SW_RANK_LOG FILE:FROM, the log of the rank that failed first when it is not in SW_OUT; may be unset
 # shellcheck disable=SC2034,SC2153
 
 sw_note() {
@@ -78,7 +79,8 @@ sw_who_stopped() {
 sw_judge() {
     SW_CLASS=ERR_PROGRAM SW_CAUSE=unknown SW_RULE='' SW_AGAIN=never
     sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
-        --on "$SW_ON" ${SW_RULES:+--rules "$SW_RULES"} --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM") || {
+        --on "$SW_ON" ${SW_RULES:+--rules "$SW_RULES"} --log "$SW_OUT:$SW_OUT_FROM" --log "$SW_ERR:$SW_ERR_FROM" \
+        ${SW_RANK_LOG:+--log "$SW_RANK_LOG"}) || {
         sw_say 'the runner could not judge this failure; it is not tried again'
         return 0
     }

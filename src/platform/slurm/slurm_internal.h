@@ -16,7 +16,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c   act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
+ *     slurm_bring.c                                                                   act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -25,6 +26,7 @@
 #define SW_PLATFORM_SLURM_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -37,6 +39,7 @@
 enum {
     SLURM_ID_ROOM = 64,
     SLURM_RUNNER_ROOM = 64,
+    SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
     SLURM_MASTER_PORT = 29500,
 };
@@ -64,7 +67,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *base;
     char *job_name;                /* what squeue shows */
     char *comment;                 /* which attempt of which job it is */
-    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *sbatch;
+    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *sbatch;
     char *mounts;                  /* file: what --container-mounts gets */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
@@ -105,6 +108,7 @@ struct slurm_job {                 /* what a render needs; all borrowed */
     const struct slurm_shape *shape;
     int attempt;
     const char *runner;            /* path of the runner on the cluster */
+    const char *ca;                /* that of the certificates, in the letter's folder; NULL: none */
 };
 int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
@@ -196,6 +200,8 @@ struct sw_link {
     int64_t allowed_minutes;
     const void *runner;            /* the one that runner_name is about; borrowed */
     char runner_name[SLURM_RUNNER_ROOM];
+    struct stat ca_file;           /* the one that ca_name is about */
+    char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -84,17 +84,14 @@ static const char after_text[] =
     "}\n";
 
 /* Rows of squeue, and what they say about each number. `quiet` counts the jobs that wait or run and left
- * nothing of an earlier run; where they are is in their comment. */
+ * nothing of an earlier run: then there is no $news_NUMBER, or for a running one no second run in it. */
 static const char ask_text[] =
     "quiet=0\n"
     "hush() {\n"
-    "    eval \"said_$id=busy\"\n"
-    "    case $row in \"$id|\"*'|slipway:'*:*) ;; *) return ;; esac\n"
-    "    mark=${row##*|slipway:}; mark=${mark%% *}; run=${mark##*:}\n"
-    "    case $run in '' | *[!0-9]*) return ;; esac\n"
-    "    file=$meta/${mark%:*}.$run/attempts\n"
-    "    [ \"$word\" = PENDING ] || file=$file.d/$((run + 1))\n"
-    "    [ -e \"$file\" ] || quiet=$((quiet + 1))\n"
+    "    eval \"said_$id=busy news=\\${news_$id-}\"\n"
+    "    [ -n \"$news\" ] || return 0\n"
+    "    [ \"$word\" = PENDING ] || news=$news.d/2\n"
+    "    [ -e \"$meta/$news\" ] || quiet=$((quiet + 1))\n"
     "}\n"
     "ask() {\n"
     "    rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
@@ -115,7 +112,7 @@ static const char ask_text[] =
     "    set +f; unset IFS\n"
     "}\n"
     "if [ -n \"$blind\" ]; then ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n"
-    "[ -n \"$blind\" ] || [ \"$quiet\" -ne \"$count\" ] || exit 0\n";
+    "[ \"$quiet\" -ne \"$count\" ] || exit 0\n";
 
 static const char look_text[] =
     "act=again; each\n"
@@ -331,16 +328,17 @@ static void add_job(struct sw_buf *out, const char *function, size_t index, int6
 struct list {
     struct sw_buf each;            /* a line for each job */
     struct sw_buf numbers;         /* those that are known, a comma before each */
+    struct sw_buf news;            /* where each of those would tell of an earlier run, below $meta */
     struct sw_buf unknown;         /* lines for the others: our own record may know */
     struct sw_buf files;           /* logs whose growth is of interest */
-    const char *base;              /* of the job before; borrowed */
-    bool several;                  /* not all jobs have the same base folder */
+    const char *first_base, *base; /* of the first job, and of the one before; borrowed */
 };
 
 static void list_auto(struct list *list)
 {
     sw_buf_done(&list->each);
     sw_buf_done(&list->numbers);
+    sw_buf_done(&list->news);
     sw_buf_done(&list->unknown);
     sw_buf_done(&list->files);
 }
@@ -353,12 +351,14 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
 
     if (!base)
         return -1;
-    if (!list->base || strcmp(list->base, base) != 0) {
-        list->several = list->several || list->base;
+    if (!list->first_base)
+        list->first_base = base;
+    if (!list->base || strcmp(list->base, base) != 0)
         add_meta(&list->each, base);
-    }
     list->base = base;
     add_job(&list->each, "job", index, number, job);
+    if (number > 0 && job->attempt == 1 && !slurm_is_array(job) && !strcmp(base, list->first_base))
+        sw_buf_addf(&list->news, "news_%lld=%s.1/attempts\n", (long long)number, job->id);
     if (number > 0) {
         sw_buf_addf(&list->numbers, ",%lld", (long long)number);
     } else {
@@ -380,8 +380,8 @@ static void write_script(struct sw_buf *out, const struct list *list, size_t cou
     sw_buf_addf(out, "numbers=%s\n%s", sw_buf_text(&list->numbers), sw_buf_text(&list->unknown));
     if (list->files.length)
         sw_buf_addf(out, "stat -c 'M|%%Y|%%n'%s 2>/dev/null\n", sw_buf_text(&list->files));
-    sw_buf_addf(out, "count=%lld\n", list->several ? -1 : (long long)count);
-    add_meta(out, list->base);
+    sw_buf_addf(out, "count=%zu\n%s", count, sw_buf_text(&list->news));
+    add_meta(out, list->first_base);
     sw_buf_add(out, ask_text);
     sw_buf_add(out, after_text);
     sw_buf_add(out, "each() {\n");

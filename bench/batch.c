@@ -2,14 +2,16 @@
 /*
  * batch.c - many jobs in one process, through the C API: what a submit and a refresh cost.
  *
- *     batch NAME JOBS REFRESHES|- [KEY=VALUE...] -- COMMAND...
+ *     batch NAME JOBS REFRESHES [KEY=VALUE...] -- COMMAND...
+ *     batch NAME turns - [KEY=VALUE...] -- COMMAND...
  *
  * Submits JOBS jobs one after the other, asks REFRESHES times how all of them are, cancels and
  * removes them. Prints lines like those of measure.c: "NAME submit", "NAME refresh". Starting the
  * program is not part of it, so the difference to `measure ... slipway run -d` is the start.
  *
- * With - for REFRESHES it says "ready" when all are submitted and answers each line of its standard
- * input with one refresh and its time: so that another way can take turns with it.
+ * With `turns` it does one thing for each line of its input ("submit", "refresh", "cancel": the job
+ * that came first) and answers with "WALL<TAB>CPU<TAB>ID" in microseconds, so that whoever asks can let
+ * others have a turn in between.
  */
 #include <slipway.h>
 
@@ -77,76 +79,119 @@ static struct sw_request *make_request(int argc, char **argv, struct sw_error *e
     return request;
 }
 
-static int submit_all(struct sw_session *session, const struct sw_request *request, int jobs,
-                      struct sw_error *err)
-{
-    for (int i = 0; i < jobs; i++) {
-        long began = now_us(CLOCK_MONOTONIC), cpu_began = now_us(CLOCK_PROCESS_CPUTIME_ID);
+struct bench {
+    struct sw_session *session;
+    struct sw_request *request;
+    int submitted, canceled;           /* of `ids` */
+};
 
-        if (sw_submit(session, request, ids[i], err) < 0)
-            return -1;
-        wall[i] = now_us(CLOCK_MONOTONIC) - began;
-        cpu[i] = now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
-    }
+typedef int act_fn(struct bench *bench, struct sw_error *err);
+
+static int submit_one(struct bench *bench, struct sw_error *err)
+{
+    if (sw_submit(bench->session, bench->request, ids[bench->submitted], err) < 0)
+        return -1;
+    bench->submitted++;
     return 0;
 }
 
-static int refresh_once(struct sw_session *session, int jobs, int place, struct sw_error *err)
+static int refresh_one(struct bench *bench, struct sw_error *err)
 {
     struct sw_list_options active = { .size = sizeof active, .look = SW_LOOK_REFRESH,
-                                      .state = "active", .limit = (size_t)jobs };
-    long began = now_us(CLOCK_MONOTONIC), cpu_began = now_us(CLOCK_PROCESS_CPUTIME_ID);
-    char *answer = sw_list(session, &active, err);
+                                      .state = "active", .limit = (size_t)bench->submitted };
+    char *answer = sw_list(bench->session, &active, err);
 
-    if (!answer)
-        return -1;
     sw_text_free(answer);
-    wall[place] = now_us(CLOCK_MONOTONIC) - began;
-    cpu[place] = now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
+    return answer ? 0 : -1;
+}
+
+static int cancel_one(struct bench *bench, struct sw_error *err)
+{
+    return sw_cancel(bench->session, ids[bench->canceled++], err);
+}
+
+static int timed(act_fn *act, struct bench *bench, int i, struct sw_error *err)
+{
+    long began = now_us(CLOCK_MONOTONIC), cpu_began = now_us(CLOCK_PROCESS_CPUTIME_ID);
+
+    if (act(bench, err) < 0)
+        return -1;
+    wall[i] = now_us(CLOCK_MONOTONIC) - began;
+    cpu[i] = now_us(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
     return 0;
 }
 
-static int refresh_all(struct sw_session *session, int jobs, int refreshes, struct sw_error *err)
+static int times(act_fn *act, struct bench *bench, int count, struct sw_error *err)
 {
-    for (int i = 0; i < refreshes; i++)
-        if (refresh_once(session, jobs, i, err) < 0)
+    for (int i = 0; i < count; i++)
+        if (timed(act, bench, i, err) < 0)
             return -1;
     return 0;
 }
 
-static int refresh_in_turns(struct sw_session *session, int jobs, const char *name,
-                            struct sw_error *err)
-{
-    char line[16];
+static const struct turn {
+    const char *word;
+    act_fn *act;
+} turns[] = {
+    { "submit\n", submit_one },
+    { "refresh\n", refresh_one },
+    { "cancel\n", cancel_one },
+};
 
-    printf("ready\n");
-    while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin)) {
-        if (refresh_once(session, jobs, 0, err) < 0)
-            return -1;
-        report(name, "refresh", 1);
+/* Until the input ends. */
+static int take_turns(struct bench *bench, struct sw_error *err)
+{
+    char line[32];
+
+    while (bench->submitted < MOST && fgets(line, sizeof line, stdin)) {
+        for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+            if (strcmp(line, turns[i].word) == 0 && timed(turns[i].act, bench, 0, err) < 0)
+                return -1;
+        printf("%ld\t%ld\t%s\n", wall[0], cpu[0], bench->submitted ? ids[bench->submitted - 1] : "-");
+        fflush(stdout);
     }
     return 0;
 }
 
-static void tidy_up(struct sw_session *session, int jobs)
+static void tidy_up(struct bench *bench)
 {
-    for (int i = 0; i < jobs && ids[i][0]; i++)
-        if (sw_cancel(session, ids[i], NULL) == 0)
-            sw_remove(session, ids[i], false, NULL);
+    for (int i = 0; i < bench->submitted; i++)
+        if (i < bench->canceled || sw_cancel(bench->session, ids[i], NULL) == 0)
+            sw_remove(bench->session, ids[i], false, NULL);
+}
+
+static int run(struct bench *bench, char **argv, struct sw_error *err)
+{
+    int jobs = atoi(argv[2]), refreshes = atoi(argv[3]);
+
+    if (strcmp(argv[2], "turns") == 0)
+        return take_turns(bench, err);
+    if (times(submit_one, bench, jobs, err) < 0)
+        return -1;
+    report(argv[1], "submit", jobs);
+    if (times(refresh_one, bench, refreshes, err) < 0)
+        return -1;
+    report(argv[1], "refresh", refreshes);
+    return 0;
+}
+
+static bool is_count(const char *text)
+{
+    int count = atoi(text);
+
+    return count >= 1 && count <= MOST;
 }
 
 int main(int argc, char **argv)
 {
     struct sw_open_options options = { .size = sizeof options };
     struct sw_error err = { 0 };
-    struct sw_session *session;
-    struct sw_request *request;
-    int jobs = argc > 4 ? atoi(argv[2]) : 0, refreshes = argc > 4 ? atoi(argv[3]) : 0;
-    bool turns = argc > 4 && strcmp(argv[3], "-") == 0;
+    struct bench bench = { 0 };
     int status = 0;
 
-    if (jobs < 1 || jobs > MOST || (!turns && (refreshes < 1 || refreshes > MOST))) {
-        fprintf(stderr, "usage: batch NAME JOBS REFRESHES [KEY=VALUE...] -- COMMAND...\n");
+    if (argc <= 4 || (strcmp(argv[2], "turns") != 0 && !(is_count(argv[2]) && is_count(argv[3])))) {
+        fprintf(stderr, "usage: batch NAME JOBS REFRESHES [KEY=VALUE...] -- COMMAND...\n"
+                        "       batch NAME turns - [KEY=VALUE...] -- COMMAND...\n");
         return 64;
     }
     ids = calloc(MOST, sizeof *ids);
@@ -154,24 +199,14 @@ int main(int argc, char **argv)
     cpu = calloc(MOST, sizeof *cpu);
     if (!ids || !wall || !cpu)
         return 71;
-    request = make_request(argc - 4, argv + 4, &err);
-    session = request ? sw_open(&options, &err) : NULL;
-    if (!session) {
-        status = complain("cannot begin", &err);
-    } else if (submit_all(session, request, jobs, &err) < 0) {
-        status = complain("cannot submit", &err);
-    } else {
-        report(argv[1], "submit", jobs);
-        if ((turns ? refresh_in_turns(session, jobs, argv[1], &err)
-                   : refresh_all(session, jobs, refreshes, &err)) < 0)
-            status = complain("cannot refresh", &err);
-        else if (!turns)
-            report(argv[1], "refresh", refreshes);
-    }
-    if (session)
-        tidy_up(session, jobs);
-    sw_request_free(request);
-    sw_close(session);
+    bench.request = make_request(argc - 4, argv + 4, &err);
+    bench.session = bench.request ? sw_open(&options, &err) : NULL;
+    if (!bench.session || run(&bench, argv, &err) < 0)
+        status = complain("not everything could be measured", &err);
+    if (bench.session)
+        tidy_up(&bench);
+    sw_request_free(bench.request);
+    sw_close(bench.session);
     free(ids);
     free(wall);
     free(cpu);

@@ -81,11 +81,14 @@ void sw_buf_add_quoted(struct sw_buf *buf, const char *text)
         return;
     }
     sw_buf_add_char(buf, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            sw_buf_add(buf, "'\"'\"'");
-        else
-            sw_buf_add_char(buf, *text);
+    for (;;) {
+        size_t plain = strcspn(text, "'");
+
+        sw_buf_add_bytes(buf, text, plain);
+        text += plain;
+        if (!*text++)
+            break;
+        sw_buf_add(buf, "'\"'\"'");
     }
     sw_buf_add_char(buf, '\'');
 }

@@ -33,13 +33,16 @@ const char *sw_trusted_named(const char **variable)
     return NULL;
 }
 
+static bool is_coded(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/' || c == '=' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* How far nothing but base64 and white space stands there: a key in between ends it. */
 static const char *coded_until(const char *at, const char *end)
 {
-    static const char coded[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-                                " \t\r\n";
-
-    while (at < end && *at && strchr(coded, *at))
+    while (at < end && is_coded(*at))
         at++;
     return at;
 }

@@ -56,7 +56,7 @@ void sw_payload_free(struct sw_payload *payload)
     free(payload);
 }
 
-int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err)
+int sw_payload_read_ca(struct sw_buf *pem, struct sw_error *err)
 {
     const char *variable = NULL, *path = sw_trusted_named(&variable);
     sw_autofree char *text = NULL;
@@ -72,8 +72,17 @@ int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw
         return sw_hint(err, "unset %s, or name a file with -----BEGIN CERTIFICATE----- in it",
                        variable);
     }
-    free(payload->ca);
-    payload->ca = sw_strdup(SW_PAYLOAD_CA);
+    return 0;
+}
+
+int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err)
+{
+    if (sw_payload_read_ca(pem, err) < 0)
+        return -1;
+    if (pem->length > 0) {
+        free(payload->ca);
+        payload->ca = sw_strdup(SW_PAYLOAD_CA);
+    }
     return 0;
 }
 

@@ -108,22 +108,20 @@ static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, in
 static int load(struct slice *slice, size_t from, struct sw_error *err)
 {
     const struct question *question = slice->question;
+    size_t count = question->count - from < SLICE ? question->count - from : SLICE, found = 0;
+    sw_autofree struct sw_job *jobs = sw_alloc(count * sizeof *jobs);
 
-    for (size_t i = from; i < question->count && i < from + SLICE; i++) {
-        sw_auto(sw_job) struct sw_job job = { 0 };
-        struct sw_error why = { 0 };
-
-        if (sw_store_get(slice->store, question->ids[i], SW_COLUMNS_ALL, &job, &why) < 0) {
-            if (why.code == SW_E_NOT_FOUND)       /* removed meanwhile */
-                continue;
-            if (err)
-                *err = why;
-            return -1;
-        }
-        if (!ours_to_look_at(slice->store, &job, slice->now_ms))
+    if (sw_store_get_many(slice->store, (const char (*)[SW_ID_SIZE])question->ids + from, count, jobs,
+                          &found, err) < 0)
+        return -1;
+    slice->views = sw_alloc((found + 1) * sizeof *slice->views);
+    slice->seen = sw_alloc((found + 1) * sizeof *slice->seen);
+    for (size_t i = 0; i < found; i++) {
+        if (!ours_to_look_at(slice->store, &jobs[i], slice->now_ms)) {
+            sw_job_done(&jobs[i]);
             continue;
-        slice->views[slice->count].job = job;
-        job = (struct sw_job){ 0 };
+        }
+        slice->views[slice->count].job = jobs[i];
         slice->seen[slice->count] = (struct sw_sighting){
             .job = monitor_ref(&slice->views[slice->count].job),
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
@@ -399,7 +397,6 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     __attribute__((cleanup(slice_auto))) struct slice slice = {
         .question = question, .store = harbour->store, .link = link, .now_ms = sw_now_ms(),
         .rules = harbour->rules ? harbour->rules(harbour->context) : NULL,
-        .views = sw_alloc(SLICE * sizeof *slice.views), .seen = sw_alloc(SLICE * sizeof *slice.seen),
     };
     struct sw_error why = { 0 };
     int polled;

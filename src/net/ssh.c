@@ -152,6 +152,7 @@ void sw_ssh_close(struct sw_ssh *ssh)
         return;
     ssh_shell_end(ssh);
     sw_buf_done(&ssh->shell_said);
+    sw_buf_done(&ssh->shell_knows);
     if (ssh->counters.processes > 0)
         tell_counters(&ssh->counters);
     for (size_t i = 0; i < ssh->host_count; i++) {

@@ -210,19 +210,32 @@ struct call {
     struct incoming output, errors;
 };
 
-/* The header line and the script, which ends with a newline. */
-static void add_head(struct sw_buf *head, const char *mark, const char *script,
+/* The header line and the script. A short one ends with a newline; a long one with a comment, because the
+ * shell's $(head) drops newlines at the end. */
+static void add_head(struct sw_buf *head, struct sw_buf *known, const char *mark, const char *script,
                      unsigned long long input)
 {
     size_t length = strlen(script), lines = 1;
 
     for (const char *at = script; (at = strchr(at, '\n')); at++)
         lines++;
-    sw_buf_addf(head, "%s %zu %llu %zu\n%s\n", mark, length + 1, input,
-                length < SHORT_SCRIPT ? lines : 0, script);
+    if (length < SHORT_SCRIPT) {
+        sw_buf_addf(head, "%s %zu %llu %zu\n", mark, length + 1, input, lines);
+        sw_buf_add_bytes(head, script, length);
+        sw_buf_add(head, "\n");
+    } else if (strcmp(sw_buf_text(known), script) == 0) {
+        sw_buf_addf(head, "%s %zu %llu -1\n", mark, length + 2, input);
+    } else {
+        sw_buf_addf(head, "%s %zu %llu 0\n", mark, length + 2, input);
+        sw_buf_add_bytes(head, script, length);
+        sw_buf_add(head, "\n#");
+        sw_buf_clear(known);
+        sw_buf_add_bytes(known, script, length);
+    }
 }
 
-static void prepare(struct call *call, const struct sw_ssh_call *wanted, struct sw_ssh_reply *reply)
+static void prepare(struct call *call, struct sw_ssh *ssh, const struct sw_ssh_call *wanted,
+                    struct sw_ssh_reply *reply)
 {
     struct incoming *streams[] = { &call->output, &call->errors };
     unsigned long long input = 0;
@@ -232,7 +245,7 @@ static void prepare(struct call *call, const struct sw_ssh_call *wanted, struct 
     for (size_t i = 0; i < wanted->input_count; i++)
         input += wanted->input[i].length;
     call->out.call = wanted;
-    add_head(&call->out.head, mark, wanted->script, input);
+    add_head(&call->out.head, &ssh->shell_knows, mark, wanted->script, input);
     for (size_t i = 0; i < SW_COUNT(streams); i++) {
         snprintf(streams[i]->begin, sizeof streams[i]->begin, "<%s\n", mark);
         snprintf(streams[i]->end, sizeof streams[i]->end, "\n>%s ", mark);
@@ -330,7 +343,7 @@ int ssh_call_run(struct sw_ssh *ssh, const struct sw_ssh_call *wanted, int64_t u
     sw_auto(call) struct call call = { .out = { .call = wanted } };
     enum step step;
 
-    prepare(&call, wanted, reply);
+    prepare(&call, ssh, wanted, reply);
     ssh->counters.round_trips++;
     step = converse(ssh, &call, until_ms, err);
     if (step != ENDED)

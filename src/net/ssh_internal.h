@@ -49,6 +49,7 @@ struct sw_ssh {
     int watch;                   /* hangs up when the current host's master ends; -1: none */
     struct ssh_process shell;    /* the held shell, of the current host */
     struct sw_buf shell_said;    /* what came on its standard error outside of calls */
+    struct sw_buf shell_knows;   /* the last long script that was sent to it; empty: none */
     struct sw_ssh_counters counters;
 };
 

@@ -6,10 +6,12 @@
  * shell (bash, dash, csh, fish), so it is one line without quote, exclamation mark or newline.
  * For each call it reads "MARK SCRIPT_LENGTH INPUT_LENGTH LINES", then the script: LINES lines of
  * it by itself, which costs a system call for each byte and no process, or when that would be more
- * (LINES is 0) with head -c. Neither reads ahead. It runs only when it came whole. Output lies
+ * (LINES is 0) with head -c. Neither reads ahead. Who asks the same long question again and again (a
+ * watcher does) sends it once: LINES is -1, and the last one that was long is meant. It runs only when
+ * it came whole. Output lies
  * between "<MARK" and ">MARK code" lines on both streams; the mark is random and not visible to the
  * script. What a script leaves of its input is swallowed, so the next call starts at its own first
- * byte.
+ * byte. Scripts find in $u the umask of the login: asking for it costs a process.
  */
 #include "net/ssh_internal.h"
 
@@ -21,13 +23,13 @@
 #include "base/clock.h"
 #include "base/digest.h"
 
-#define HIDE_AND_RUN "(set -- \"${s%.}\"; unset s m n i l x e r; eval \"shift; $1\")"
+#define HIDE_AND_RUN "(set -- \"$s\"; unset s m n i l x e r p; eval \"shift; $1\")"
 #define LOOP \
-    "e=$(printf \"\\n.\"); e=${e%.}; " \
+    "e=$(printf \"\\n.\"); e=${e%.}; u=$(umask); " \
     "while read -r m n i l; do " \
-        "if [ $l -eq 0 ]; then s=$(head -c $n; echo .); else s=; " \
-        "while [ $l -gt 0 ]; do IFS= read -r x || exit 1; s=$s$x$e; l=$((l-1)); done; s=$s.; fi; " \
-        "[ ${#s} -eq $((n+1)) ] || exit 1; " \
+        "if [ $l -lt 0 ]; then s=$p; elif [ $l -eq 0 ]; then s=$(head -c $n); p=$s; else s=; " \
+        "while [ $l -gt 0 ]; do IFS= read -r x || exit 1; s=$s$x$e; l=$((l-1)); done; fi; " \
+        "[ ${#s} -eq $n ] || exit 1; " \
         "printf \"<%s\\n\" $m; printf \"<%s\\n\" $m >&2; " \
         "if [ $i -eq 0 ]; then " HIDE_AND_RUN " </dev/null; " \
         "else head -c $i | { " HIDE_AND_RUN "; r=$?; cat >/dev/null; exit $r; }; fi; r=$?; " \
@@ -165,6 +167,7 @@ void ssh_shell_end(struct sw_ssh *ssh)
 {
     ssh_process_end(&ssh->shell);
     sw_buf_clear(&ssh->shell_said);
+    sw_buf_clear(&ssh->shell_knows);
     if (ssh->watch >= 0)
         close(ssh->watch);
     ssh->watch = -1;

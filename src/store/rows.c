@@ -44,7 +44,7 @@ static int number_or(sqlite3_stmt *statement, int column, int missing)
                : sqlite3_column_int(statement, column);
 }
 
-void store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
+int store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
 {
     const char *state;
     int c = 0;
@@ -83,6 +83,7 @@ void store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     /* A courtesy, and written by us: when it cannot be read, the job is none the worse. */
     if (store_column_json(row, c++, &out->progress, NULL) < 0)
         out->progress = NULL;
+    return c;
 }
 
 static int read_labels(struct sw_store *store, int64_t seq, json_t **out, struct sw_error *err)

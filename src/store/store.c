@@ -342,6 +342,7 @@ void sw_store_close(struct sw_store *store)
     shorten_long_wal(store);
     sqlite3_close(store->db);
     pthread_mutex_destroy(&store->mutex);
+    store_documents_free(store->documents);
     free(store->path);
     free(store);
 }

@@ -100,6 +100,11 @@ enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, detail
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
                  struct sw_job *out, struct sw_error *err);
 
+/* These jobs as they are at one moment, without labels and those that are gone: `out` has room for
+ * `count`, *found are there. Plan and details are shared with later calls: never change them. */
+int sw_store_get_many(struct sw_store *store, const char (*ids)[SW_ID_SIZE], size_t count,
+                      struct sw_job *out, size_t *found, struct sw_error *err);
+
 struct sw_job_filter {
     const enum sw_state *states; size_t state_count;   /* none: all */
     bool active_only;                                  /* phase is not over */

@@ -34,6 +34,7 @@ struct sw_store {
     int64_t patience_ms;             /* how long we wait for another process's lock */
     int64_t patient_until_ms;        /* monotonic; set when a wait begins */
     pthread_mutex_t mutex;           /* held for one work, never while a caller's function runs */
+    struct store_documents *documents;   /* read before (documents.c); NULL: none yet */
     size_t cached;
     struct {
         const char *sql;             /* the constant itself is the key */
@@ -129,7 +130,8 @@ int store_fail(struct sw_store *store, struct sw_error *err);
     " suggestion, created_ms, submitted_ms, started_ms, ended_ms, updated_ms, seen_ms, keep_ms," \
     " not_before_ms, progress"
 
-void store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
+/* Returns how many columns those are. */
+int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 /* Adds plan, details, labels, avoid and owner. */
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err);
@@ -137,6 +139,9 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err);
 const char *store_phase_name(enum sw_phase phase);
+
+/* documents.c */
+void store_documents_free(struct store_documents *documents);
 
 /* list.c: the statement that answers a filter; a test reads its query plan. */
 const char *store_list_sql(const struct sw_job_filter *filter);

@@ -118,7 +118,6 @@ int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_r
     add_quoted(&script, names.entrypoint);
     add_quoted(&script, names.letter);
     add_quoted(&script, names.code);
-    add_quoted(&script, names.ca);
     add_quoted(&script, names.rules);
     add_quoted(&script, names.sbatch);
     add_quoted(&script, names.meta);

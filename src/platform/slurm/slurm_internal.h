@@ -20,8 +20,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c, slurm_bring.c,
- *     slurm_exec.c                                                                    act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
+ *     slurm_bring.c, slurm_exec.c                                                     act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -30,6 +30,7 @@
 #define SW_PLATFORM_SLURM_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -42,6 +43,7 @@
 enum {
     SLURM_ID_ROOM = 64,
     SLURM_RUNNER_ROOM = 64,
+    SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
     SLURM_MASTER_PORT = 29500,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
@@ -69,7 +71,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *base;
     char *job_name;                /* what squeue shows */
     char *comment;                 /* which attempt of which job it is */
-    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *ca, *rules, *sbatch;
+    char *specs, *env, *secrets, *meta, *entrypoint, *letter, *code, *rules, *sbatch;
     char *mounts;                  /* file: what --container-mounts gets */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
@@ -110,6 +112,7 @@ struct slurm_job {                 /* what a render needs; all borrowed */
     const struct slurm_shape *shape;
     int attempt;
     const char *runner[SLURM_MACHINES];    /* its path on the cluster, by kind; NULL: we have none */
+    const char *ca;                /* that of the certificates, in the letter's folder; NULL: none */
 };
 int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
@@ -139,17 +142,17 @@ void slurm_cosmos_roles(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_runner.c: the runner for each kind of machine ---------------------------------------- */
 
-struct slurm_runner {
-    const void *bytes;             /* NULL: we have none of this kind; borrowed */
+struct slurm_stock {               /* what many jobs share, under a name made of its content */
+    const void *bytes;             /* NULL: not read, or we have none */
     size_t size;
-    char *path;                    /* on the cluster; owned */
+    char *path;                    /* on the cluster; owned; NULL: the job needs none */
 };
 /* All that we have, or the one that the option names. -1: none. */
-int slurm_runners_load(struct slurm_runner runners[SLURM_MACHINES], struct sw_link *link,
+int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_link *link,
                        const struct sw_plan *plan, const char *base, struct sw_error *err);
-/* For the submit: ends with "need|KIND..." when the cluster lacks the runner for its machines. */
+/* For the submit: adds to $need the kinds of its machines whose runner the cluster lacks. */
 void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job);
-unsigned slurm_runners_needed(const char *answer);            /* bits by kind; 0: none */
+unsigned slurm_runners_needed(const char *need);              /* bits by kind */
 /* For the batch script: sets and exports slipway_runner, or ends the job. */
 void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job);
 
@@ -244,6 +247,8 @@ struct sw_link {
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
+    struct stat ca_file;           /* the one that ca_name is about */
+    char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };

@@ -36,7 +36,6 @@ void slurm_names_init(struct slurm_names *names, const char *base, const char *p
         .entrypoint = sw_format("%s/entrypoints/job_%s.sh", base, id),
         .letter = sw_format("%s/entrypoints/job_%s.json", base, id),
         .code = sw_format("%s/entrypoints/job_%s.code.tar.gz", base, id),
-        .ca = sw_format("%s/entrypoints/job_%s.ca.pem", base, id),
         .rules = sw_format("%s/entrypoints/job_%s.rules.json", base, id),
         .sbatch = sw_format("%s/sbatch/job_%s.sbatch", base, id),
         .mounts = sw_format("%s/meta/%s.mounts", base, id),
@@ -52,7 +51,7 @@ void slurm_names_done(struct slurm_names *names)
     char **const all[] = {
         &names->base, &names->job_name, &names->comment, &names->specs, &names->env,
         &names->secrets, &names->meta, &names->entrypoint, &names->letter, &names->code,
-        &names->ca, &names->rules, &names->sbatch, &names->mounts, &names->state, &names->logs,
+        &names->rules, &names->sbatch, &names->mounts, &names->state, &names->logs,
         &names->results, &names->work,
     };
 

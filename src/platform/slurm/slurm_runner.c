@@ -20,7 +20,7 @@
 static const char *const machines[SLURM_MACHINES] = { "x86_64", "aarch64" };
 
 /* Read once per connection. */
-static void name_runner(struct sw_link *link, size_t kind, const struct slurm_runner *runner)
+static void name_runner(struct sw_link *link, size_t kind, const struct slurm_stock *runner)
 {
     char hash[SW_DIGEST_HEX];
 
@@ -32,7 +32,7 @@ static void name_runner(struct sw_link *link, size_t kind, const struct slurm_ru
     link->runner[kind] = runner->bytes;
 }
 
-int slurm_runners_load(struct slurm_runner runners[SLURM_MACHINES], struct sw_link *link,
+int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_link *link,
                        const struct sw_plan *plan, const char *base, struct sw_error *err)
 {
     const char *said = sw_json_str(plan->options, "arch");
@@ -40,7 +40,7 @@ int slurm_runners_load(struct slurm_runner runners[SLURM_MACHINES], struct sw_li
     size_t found = 0;
 
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
-        struct slurm_runner *one = &runners[kind];
+        struct slurm_stock *one = &runners[kind];
 
         if (said && !sw_text_same(said, machines[kind]))
             continue;
@@ -80,15 +80,14 @@ static const char ask_text[] =
     "}\n";
 
 static const char look_text[] =
-    "need= found=\n"
+    "found=\n"
     "for machine in ${machines:-$(uname -m)}; do\n"
     "    runner_of \"$machine\"\n"
     "    [ -n \"$path\" ] || continue\n"
     "    found=1\n"
     "    [ -x \"$path\" ] || need=\"$need $machine\"\n"
     "done\n"
-    "[ -n \"$found\" ] || fail \"machines|$machines\"\n"
-    "[ -z \"$need\" ] || { echo \"need|$need\"; exit 0; }\n";
+    "[ -n \"$found\" ] || fail \"machines|$machines\"\n";
 
 /* `case` rows: which runner a kind of machine gets. */
 static void add_rows(struct sw_buf *out, const struct slurm_job *job, const char *before)
@@ -112,14 +111,12 @@ void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job)
     sw_buf_add(out, look_text);
 }
 
-unsigned slurm_runners_needed(const char *answer)
+unsigned slurm_runners_needed(const char *need)
 {
     unsigned needed = 0;
 
-    if (!sw_text_starts(answer, "need|"))
-        return 0;
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
-        if (strstr(answer, machines[kind]))
+        if (strstr(need, machines[kind]))
             needed |= 1u << kind;
     return needed;
 }

@@ -10,69 +10,23 @@
  * one attempt exist after all, the batch script lets only one run.
  *
  * Small texts travel inside the script and are written by the shell itself, without a process for
- * each; secrets, code and runner are its standard input. The runner is sent only when it is missing:
- * then, and only then, there is a second round trip.
+ * each; everything else is its standard input (slurm_cargo.h). What all jobs share is sent only when
+ * it is missing: then, and only then, there is a second round trip.
  */
 #include "platform/slurm/slurm_internal.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/text.h"
-#include "plan/bundle.h"
-
-struct cargo {                     /* what goes as bytes */
-    struct slurm_runner runner[SLURM_MACHINES];
-    int secrets;                   /* memory file; -1: none */
-    size_t secrets_size;
-    struct sw_bundle code;
-};
-
-static void cargo_auto(struct cargo *cargo)
-{
-    if (cargo->secrets >= 0)
-        close(cargo->secrets);
-    for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
-        free(cargo->runner[kind].path);
-    sw_bundle_done(&cargo->code);
-}
-
-/* ---- what travels ---------------------------------------------------------------------------- */
-
-static int load_secrets(struct cargo *cargo, const struct sw_secrets *secrets,
-                        struct sw_error *err)
-{
-    struct stat info;
-
-    if (sw_secrets_count(secrets) == 0)
-        return 0;
-    cargo->secrets = memfd_create("slipway-secrets", MFD_CLOEXEC);
-    if (cargo->secrets < 0 || sw_secrets_send(secrets, cargo->secrets) < 0 ||
-        fstat(cargo->secrets, &info) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot hold the secrets");
-    cargo->secrets_size = (size_t)info.st_size;
-    return 0;
-}
-
-/* Packed at the first attempt; a later one runs the same code, whatever was edited since. */
-static int load_code(struct cargo *cargo, const struct sw_plan *plan, int attempt,
-                     struct sw_error *err)
-{
-    if (!plan->code || attempt > 1)
-        return 0;
-    return sw_bundle_code(plan->code, plan->base_dir, &cargo->code, NULL, err);
-}
+#include "platform/slurm/slurm_cargo.h"
 
 /* ---- the script -------------------------------------------------------------------------------- */
 
 static const char begin_text[] =
-    "own_umask=$(umask)\n"
+    "own_umask=$u\n"
     "read -r here </proc/sys/kernel/hostname || here=$(uname -n)\n"
     "umask 077\n"
     "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
@@ -233,19 +187,6 @@ static void add_file(struct sw_buf *out, const char *path, const char *text)
     sw_buf_add(out, " || refuse 'base|a file cannot be written'\n");
 }
 
-/* Certificates lie beside the letter, in a folder that all jobs share: under a name of the job. */
-static int take_ca(struct sw_payload *letter, const struct slurm_names *names, struct sw_buf *pem,
-                   struct sw_error *err)
-{
-    if (sw_payload_take_ca(letter, pem, err) < 0)
-        return -1;
-    if (letter->ca) {
-        free(letter->ca);
-        letter->ca = sw_strdup(strrchr(names->ca, '/') + 1);
-    }
-    return 0;
-}
-
 static int add_conversion(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
@@ -260,9 +201,7 @@ static int add_conversion(struct sw_buf *out, const struct slurm_job *job, struc
 static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = slurm_letter(job, err);
-    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
-    sw_auto(json) json_t *document = letter && take_ca(letter, job->names, &ca, err) == 0
-                                         ? sw_payload_to_json(letter) : NULL;
+    sw_auto(json) json_t *document = letter ? sw_payload_to_json(letter) : NULL;
     sw_auto(json) json_t *specs = sw_plan_to_json(job->plan), *env = slurm_environment(job);
     sw_autofree char *letter_text = document ? sw_json_dump(document) : NULL;
     sw_autofree char *specs_text = NULL, *env_text = sw_json_dump(env);
@@ -276,8 +215,6 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
     add_file(out, job->names->specs, specs_text);
     add_file(out, job->names->env, env_text);
     add_file(out, job->names->letter, letter_text);
-    if (letter->ca)
-        add_file(out, job->names->ca, sw_buf_text(&ca));
     if (job->plan->rules) {
         sw_autofree char *rules = sw_json_dump(job->plan->rules);
 
@@ -300,20 +237,6 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
     sw_autofree char *text = sw_json_dump(meta);
 
     add_file(out, job->names->meta, text);
-}
-
-static void add_cargo(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo)
-{
-    if (cargo->secrets >= 0)
-        sw_buf_addf(out, "take %zu \"$secrets\"\n", cargo->secrets_size);
-    if (!job->plan->code)
-        return;
-    slurm_set(out, "code", job->names->code);
-    if (cargo->code.bytes)
-        sw_buf_addf(out, "take %zu \"$code\"\n", cargo->code.length);
-    else
-        sw_buf_add(out, "[ -s \"$code\" ] || refuse 'refused|the code of the first attempt is "
-                        "gone'\n");
 }
 
 /* A limit that allowed as much a moment ago still does: the cluster is asked once per connection. */
@@ -344,19 +267,8 @@ static void remember_limit(struct sw_link *link, const struct slurm_job *job)
     pthread_mutex_unlock(&link->lock);
 }
 
-static void take_runners(struct sw_buf *out, const struct slurm_job *job, const struct cargo *cargo,
-                         unsigned bring)
-{
-    for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
-        if (!(bring & 1u << kind))
-            continue;
-        slurm_set(out, "runner", job->runner[kind]);
-        sw_buf_addf(out, "take %zu \"$runner\"\nchmod 700 \"$runner\"\n", cargo->runner[kind].size);
-    }
-}
-
 static int make_script(struct sw_buf *out, struct sw_link *link, const struct slurm_job *job,
-                       const struct cargo *cargo, unsigned bring, struct sw_error *err)
+                       const struct slurm_cargo *cargo, unsigned sent, struct sw_error *err)
 {
     const struct slurm_names *names = job->names;
     sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
@@ -375,14 +287,11 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
                 (long long)job->shape->limit_minutes, (long long)(sw_now_ms() / 1000),
                 (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, begin_text);
-    if (bring)
-        take_runners(out, job, cargo, bring);
-    else
-        slurm_runners_look(out, job);
+    slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
-    add_cargo(out, job, cargo);
+    slurm_cargo_own(out, job, cargo);
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
@@ -461,33 +370,26 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
     receipt->results_dir = sw_strdup(job->names->results);
 }
 
-/* Brings the runners of these kinds along. More than 0: nothing was done, those kinds are missing. */
-static int send_once(struct sw_link *link, const struct slurm_job *job, const struct cargo *cargo,
-                     unsigned bring, struct sw_receipt *receipt, struct sw_error *err)
+/* 1: something of the stock is missing there; *sent then says what has to come along. */
+static int send_once(struct sw_link *link, const struct slurm_job *job, struct slurm_cargo *cargo,
+                     unsigned *sent, struct sw_receipt *receipt, struct sw_error *err)
 {
-    const struct slurm_runner *runner = cargo->runner;
-    const struct sw_ssh_piece all[] = {
-        { .bytes = runner[0].bytes, .length = bring & 1u << 0 ? runner[0].size : 0, .fd = -1 },
-        { .bytes = runner[1].bytes, .length = bring & 1u << 1 ? runner[1].size : 0, .fd = -1 },
-        { .length = cargo->secrets_size, .fd = cargo->secrets },
-        { .bytes = cargo->code.bytes ? cargo->code.bytes : "", .length = cargo->code.length,
-          .fd = -1 },
-    };
-    struct sw_ssh_piece pieces[SW_COUNT(all)];
+    struct sw_ssh_piece pieces[SLURM_PIECES];
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     char number[SLURM_ID_ROOM];
     size_t count = 0;
+    unsigned missing;
 
-    for (size_t i = 0; i < SW_COUNT(all); i++)
-        if (all[i].length)
-            pieces[count++] = all[i];
-    if (make_script(&script, link, job, cargo, bring, err) < 0)
+    if (slurm_cargo_pieces(cargo, *sent, pieces, &count, err) < 0 ||
+        make_script(&script, link, job, cargo, *sent, err) < 0 ||
+        slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
         return -1;
-    if (slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
-        return -1;
-    if (reply.exit_code == 0 && slurm_runners_needed(sw_buf_text(&reply.output)))
-        return (int)slurm_runners_needed(sw_buf_text(&reply.output));
+    missing = reply.exit_code == 0 ? slurm_cargo_missing(sw_buf_text(&reply.output)) : 0;
+    if (missing) {
+        *sent |= missing;
+        return 1;
+    }
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
         fill_receipt(receipt, link, job, number);
         remember_limit(link, job);
@@ -519,26 +421,27 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                  struct sw_error *err)
 {
     const char *base = slurm_base(link, plan->options, err);
-    __attribute__((cleanup(cargo_auto))) struct cargo cargo = { .secrets = -1 };
+    sw_auto(slurm_cargo) struct slurm_cargo cargo = SLURM_CARGO_INIT;
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     struct slurm_shape shape;
     struct slurm_job job;
+    unsigned sent = 0;
     int result;
 
     if (!base || slurm_shape_of(plan, &shape, err) < 0 ||
-        slurm_runners_load(cargo.runner, link, plan, base, err) < 0 ||
-        load_secrets(&cargo, secrets, err) < 0 || load_code(&cargo, plan, attempt, err) < 0)
+        slurm_cargo_load(&cargo, link, plan, base, attempt, secrets, err) < 0)
         return -1;
     slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, attempt);
-    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt };
+    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
+                              .ca = cargo.stock[SLURM_STOCK_CA].path };
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
-        job.runner[kind] = cargo.runner[kind].path;
+        job.runner[kind] = cargo.stock[kind].path;
     if (slurm_registry_login(link, plan, err) < 0 || stage_mounts(link, &job, err) < 0)
         return -1;
-    result = send_once(link, &job, &cargo, 0, receipt, err);
-    if (result > 0)
-        result = send_once(link, &job, &cargo, (unsigned)result, receipt, err);
-    if (result > 0)
+    result = send_once(link, &job, &cargo, &sent, receipt, err);
+    if (result == 1)
+        result = send_once(link, &job, &cargo, &sent, receipt, err);
+    if (result == 1)
         return sw_fail(err, SW_E_REFUSED, "the runner cannot be kept in '%s/runner'", base);
     return result;
 }

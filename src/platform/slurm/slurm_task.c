@@ -129,6 +129,10 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     json_decref(letter->env);
     letter->env = slurm_environment(job);
     letter->redact = true;
+    if (job->ca) {
+        free(letter->ca);
+        letter->ca = sw_strdup(strrchr(job->ca, '/') + 1);
+    }
     json_decref(letter->inputs);
     letter->inputs = paths_of(job->plan->inputs, "from");
     if (job->plan->code) {

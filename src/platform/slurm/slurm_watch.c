@@ -2,8 +2,9 @@
 /*
  * slurm_watch.c - look at all jobs in one round trip: one squeue, and one sacct for those it forgot.
  *
- * The script carries a list of the jobs and goes through it twice, before it asks squeue and after.
- * It answers in lines, a letter first:
+ * The script asks squeue about the numbers we know and then goes through the list of the jobs. Only those
+ * that are neither waiting nor running have records to be read. One of them may have sent a successor,
+ * which has another number and costs a second squeue. It answers in lines, a letter first:
  *     J|index|number      which Slurm job it is, by our own record
  *     E|index|record      our script's last word
  *     T|index|n|record    that of task n of an array
@@ -27,24 +28,37 @@
 #include "base/text.h"
 #include "platform/slurm/slurm_retry.h"
 
-/* For each job, INDEX NUMBER FOLDER ARRAY [LOG] in the folder $meta. Before squeue: which job it is. */
-static const char before_text[] =
-    "numbers= blind= files= past=\n"
-    "before() {\n"
-    "    number=$2 state=$meta/$3\n"
-    "    [ ! -s \"$state/attempts\" ] || { read -r first; while read -r row; do "
-    "[ -z \"$first\" ] || echo \"R|$1|$first\"; first=; echo \"R|$1|$row\"; done; } "
-    "<\"$state/attempts\"\n"
-    "    if [ -s \"$state/job\" ]; then\n"
-    "        read -r number <\"$state/job\"\n"
+/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta. One that squeue says
+ * is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
+static const char job_text[] =
+    "blind= more= slow= past=\n"
+    "job() {\n"
+    "    eval \"said=\\${said_$2-}\"\n"
+    "    [ \"$said\" = busy ] && [ ! -s \"$meta/$3/attempts\" ] || \"$act\" \"$@\"\n"
+    "}\n"
+    "which_job() {\n"
+    "    number=$2\n"
+    "    if [ -s \"$meta/$3/job\" ]; then\n"
+    "        read -r number <\"$meta/$3/job\"\n"
     "        case $number in '' | *[!0-9]*) number=$2 ;; *) echo \"J|$1|$number\" ;; esac\n"
     "    fi\n"
     "    eval \"number_$1=$number\"\n"
-    "    [ -z \"${5-}\" ] || files=\"$files $5\"\n"
+    "}\n"
+    "before() {\n"
+    "    which_job \"$@\"\n"
     "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
+    "}\n"
+    "again() {\n"
+    "    slow=1\n"
+    "    which_job \"$@\"\n"
+    "    [ \"$number\" = \"$2\" ] || [ \"$2\" = 0 ] || more=$more,$number\n"
+    "    [ ! -s \"$meta/$3/attempts\" ] || { read -r first; while read -r row; do "
+    "[ -z \"$first\" ] || echo \"R|$1|$first\"; first=; echo \"R|$1|$row\"; done; } "
+    "<\"$meta/$3/attempts\"\n"
     "}\n";
 
-/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about. The
+/* After squeue: the records of those that are not waiting or running, and whom to ask sacct about: it has
+ * nothing to add where our own record tells the end, or squeue says that our cancel was carried out. The
  * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. */
 static const char after_text[] =
     "forget() {\n"
@@ -62,10 +76,10 @@ static const char after_text[] =
     "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
     "            echo \"T|$1|${task##*-}|$record\"; }\n"
     "    done\n"
-    "    [ ! -e \"$state/canceled\" ] || echo \"C|$1\"\n"
+    "    [ ! -e \"$state/canceled\" ] || { echo \"C|$1\"; [ \"$said\" != cut ] || told=1; }\n"
     "    if [ \"$number\" != 0 ]; then\n"
     "        [ \"$said\" = live ] || [ -d \"$state/attempts.d/after-$number\" ] || forget \"$3\"\n"
-    "        case $said$told in live* | over1) ;; *) past=$past,$number ;; esac\n"
+    "        case $said$told in live* | over1 | cut1) ;; *) past=$past,$number ;; esac\n"
     "        return 0\n"
     "    fi\n"
     "    [ -s \"$state/owner\" ] || return 0\n"
@@ -76,26 +90,42 @@ static const char after_text[] =
     "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$1\"; fi\n"
     "}\n";
 
+/* Rows of squeue, and what they say about each number. `quiet` counts the jobs that wait or run and left
+ * nothing of an earlier run: then there is no $news_NUMBER, or for a running one no second run in it. */
+static const char ask_text[] =
+    "quiet=0\n"
+    "hush() {\n"
+    "    eval \"said_$id=busy news=\\${news_$id-}\"\n"
+    "    [ -n \"$news\" ] || return 0\n"
+    "    [ \"$word\" = PENDING ] || news=$news.d/2\n"
+    "    [ -e \"$meta/$news\" ] || quiet=$((quiet + 1))\n"
+    "}\n"
+    "ask() {\n"
+    "    rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
+    "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
+    "    printf '%s\\n' \"$rows\"\n"
+    "    set -f; IFS='\n'\n"
+    "    for row in $rows; do\n"
+    "        row=${row#*|}; id=${row%%[_+|]*}; word=${row#*|}; word=${word%%|*}\n"
+    "        case $id in '' | *[!0-9]*) continue ;; esac\n"
+    "        case $word in\n"
+    "        PENDING | RUNNING) hush ;;\n"
+    "        CANCELLED) eval \"said_$id=\\${said_$id:-cut}\" ;;\n"
+    "        " SLURM_OVER ")\n"
+    "            eval \"case \\${said_$id-} in busy | live) ;; *) said_$id=over ;; esac\" ;;\n"
+    "        *) eval \"[ \\\"\\${said_$id-}\\\" = busy ] || said_$id=live\" ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    set +f; unset IFS\n"
+    "}\n"
+    "if [ -n \"$blind\" ]; then ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n"
+    "[ \"$quiet\" -ne \"$count\" ] || exit 0\n";
+
 static const char look_text[] =
-    "each before\n"
-    "[ -z \"$files\" ] || stat -c 'M|%Y|%n' $files 2>/dev/null\n"
-    "if [ -n \"$blind\" ]; then set -- -u \"$(id -un)\"; else set -- -j \"${numbers#,}\"; fi\n"
-    "rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
-    "*'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
-    "printf '%s\\n' \"$rows\"\n"
-    "set -f; IFS='\n'\n"
-    "for row in $rows; do\n"
-    "    row=${row#*|}; id=${row%%|*}; id=${id%%[_+]*}; word=${row#*|}; word=${word%%|*}\n"
-    "    case $id in '' | *[!0-9]*) continue ;; esac\n"
-    "    case $word in\n"
-    "    PENDING | RUNNING) eval \"said_$id=busy\" ;;\n"
-    "    " SLURM_OVER ")\n"
-    "        eval \"said_$id=\\${said_$id:-over}\" ;;\n"
-    "    *) eval \"[ \\\"\\${said_$id-}\\\" = busy ] || said_$id=live\" ;;\n"
-    "    esac\n"
-    "done\n"
-    "set +f; unset IFS\n"
-    "each after\n"
+    "act=again; each\n"
+    "[ -z \"$more\" ] || ask -j \"${more#,}\"\n"
+    "[ -n \"$slow\" ] || exit 0\n"
+    "act=after; each\n"
     "[ -n \"$past\" ] || exit 0\n"
     "rows=$(sacct -n -P -j \"${past#,}\" --format=" SLURM_SACCT_FORMAT " 2>&1) || {\n"
     "    case $rows in *disabled*) echo 'O|' ;; *) echo 'N|' ;; esac\n"
@@ -283,53 +313,110 @@ static bool is_guarded(const struct sw_jobref *job)
     return sw_json_str(json_object_get(job->plan, "guard"), "no_output") != NULL;
 }
 
-/* The shell function `each`: a line for each job, with the number it is known by so far. */
-static int add_jobs(struct sw_buf *out, struct sw_link *link, struct sw_sighting *jobs,
-                    size_t count, struct memory *memory, char **logs, struct sw_error *err)
+static void add_word(struct sw_buf *out, const char *word)
 {
-    sw_autofree char *base = NULL;
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_quoted(out, word);
+}
 
-    sw_buf_add(out, "each() {\n");
-    for (size_t i = 0; i < count; i++) {
-        sw_auto(slurm_names) struct slurm_names names = { 0 };
-        const char *known = jobs[i].job.remote_id;
+static void add_meta(struct sw_buf *out, const char *base)
+{
+    sw_buf_add(out, "meta=");
+    sw_buf_add_quoted(out, base);
+    sw_buf_add(out, "/meta\n");
+}
 
-        if (slurm_names_of(link, &jobs[i].job, &names, err) < 0)
-            return -1;
-        if (!base || strcmp(base, names.base) != 0) {
-            free(base);
-            base = sw_take(names.base);
-            sw_buf_add(out, "meta=");
-            sw_buf_add_quoted(out, base);
-            sw_buf_add(out, "/meta\n");
-        }
-        memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
-        logs[i] = is_guarded(&jobs[i].job) ? sw_format("%s/main.out", names.logs) : NULL;
-        sw_buf_addf(out, "$1 %zu %lld ", i, (long long)memory->numbers[i]);
-        sw_buf_add_quoted(out, strrchr(names.state, '/') + 1);
-        sw_buf_addf(out, " %d ", slurm_is_array(&jobs[i].job));
-        if (logs[i])
-            sw_buf_add_quoted(out, logs[i]);
-        sw_buf_add_char(out, '\n');
+/* The folder is named as slurm_names.c names `state`; an id has no character that needs quoting. */
+static void add_job(struct sw_buf *out, const char *function, size_t index, int64_t number,
+                    const struct sw_jobref *job)
+{
+    sw_buf_addf(out, "%s %zu %lld %s.%d %d\n", function, index, (long long)number, job->id,
+                job->attempt, slurm_is_array(job));
+}
+
+/* The list as pieces of the script. */
+struct list {
+    struct sw_buf each;            /* a line for each job */
+    struct sw_buf numbers;         /* those that are known, a comma before each */
+    struct sw_buf news;            /* where each of those would tell of an earlier run, below $meta */
+    struct sw_buf unknown;         /* lines for the others: our own record may know */
+    struct sw_buf files;           /* logs whose growth is of interest */
+    const char *first_base, *base; /* of the first job, and of the one before; borrowed */
+};
+
+static void list_auto(struct list *list)
+{
+    sw_buf_done(&list->each);
+    sw_buf_done(&list->numbers);
+    sw_buf_done(&list->news);
+    sw_buf_done(&list->unknown);
+    sw_buf_done(&list->files);
+}
+
+static int list_job(struct list *list, struct sw_link *link, const struct sw_jobref *job, size_t index,
+                    int64_t number, char **log, struct sw_error *err)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    const char *base = slurm_base(link, job->details, err);
+
+    if (!base)
+        return -1;
+    if (!list->first_base)
+        list->first_base = base;
+    if (!list->base || strcmp(list->base, base) != 0)
+        add_meta(&list->each, base);
+    list->base = base;
+    add_job(&list->each, "job", index, number, job);
+    if (number > 0 && job->attempt == 1 && !slurm_is_array(job) && !strcmp(base, list->first_base))
+        sw_buf_addf(&list->news, "news_%lld=%s.1/attempts\n", (long long)number, job->id);
+    if (number > 0) {
+        sw_buf_addf(&list->numbers, ",%lld", (long long)number);
+    } else {
+        add_meta(&list->unknown, base);
+        add_job(&list->unknown, "before", index, 0, job);
     }
-    sw_buf_add(out, "}\n");
+    if (is_guarded(job) && slurm_names_of(link, job, &names, err) == 0) {
+        *log = sw_format("%s/main.out", names.logs);
+        add_word(&list->files, *log);
+    }
     return 0;
+}
+
+/* What comes last is not even read by the shell when all jobs are quiet. */
+static void write_script(struct sw_buf *out, const struct list *list, size_t count)
+{
+    sw_buf_add(out, SLURM_ENVIRONMENT);
+    sw_buf_add(out, job_text);
+    sw_buf_addf(out, "numbers=%s\n%s", sw_buf_text(&list->numbers), sw_buf_text(&list->unknown));
+    if (list->files.length)
+        sw_buf_addf(out, "stat -c 'M|%%Y|%%n'%s 2>/dev/null\n", sw_buf_text(&list->files));
+    sw_buf_addf(out, "count=%zu\n%s", count, sw_buf_text(&list->news));
+    add_meta(out, list->first_base);
+    sw_buf_add(out, ask_text);
+    sw_buf_add(out, after_text);
+    sw_buf_add(out, "each() {\n");
+    sw_buf_add(out, sw_buf_text(&list->each));
+    sw_buf_add(out, "}\n");
+    sw_buf_add(out, look_text);
 }
 
 static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct memory *memory, char **logs, struct sw_error *err)
 {
+    sw_auto(list) struct list list = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     int64_t now_ms;
     char *rest;
 
-    sw_buf_add(&script, SLURM_ENVIRONMENT);
-    sw_buf_add(&script, before_text);
-    sw_buf_add(&script, after_text);
-    if (add_jobs(&script, link, jobs, count, memory, logs, err) < 0)
-        return -1;
-    sw_buf_add(&script, look_text);
+    for (size_t i = 0; i < count; i++) {
+        const char *known = jobs[i].job.remote_id;
+
+        memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
+        if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &logs[i], err) < 0)
+            return -1;
+    }
+    write_script(&script, &list, count);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)

@@ -799,6 +799,56 @@ static void the_same_calls_work_on_this_machine_without_ssh(void **state)
     sw_ssh_close(ssh);
 }
 
+/* Comments that make any script a long one, and a last line without newline. */
+static char *long_script(const char *command)
+{
+    enum { LONG = 5000 };
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    sw_buf_add_char(&text, '#');
+    for (int i = 0; i < LONG; i++)
+        sw_buf_add_char(&text, 'x');
+    sw_buf_addf(&text, "\n%s", command);
+    return sw_buf_steal(&text);
+}
+
+static void expect_output(struct sw_ssh *ssh, const char *script, const char *output)
+{
+    sw_autofree char *said = run(ssh, script);
+
+    assert_string_equal(said, output);
+}
+
+static void a_long_script_that_is_asked_again_is_sent_once(void **state)
+{
+    (void)state;
+    sw_auto(sw_ssh) struct sw_ssh *ssh = open_with((struct sw_ssh_options){ .local = true });
+    sw_autofree char *one = long_script("n=$((${n-0} + 1)); echo one $n\n\n");
+    sw_autofree char *two = long_script("echo two");
+    int64_t sent;
+
+    expect_output(ssh, one, "one 1\n");
+    sent = sw_ssh_counters(ssh)->sent_bytes;
+    expect_output(ssh, one, "one 1\n");
+    expect_output(ssh, "echo short", "short\n");
+    expect_output(ssh, one, "one 1\n");
+    assert_true(sw_ssh_counters(ssh)->sent_bytes - sent < 500);
+    expect_output(ssh, two, "two\n");
+    expect_output(ssh, one, "one 1\n");
+    assert_true(sw_ssh_counters(ssh)->sent_bytes - sent > 10000);
+}
+
+static void a_new_shell_is_sent_the_script_again(void **state)
+{
+    (void)state;
+    sw_auto(sw_ssh) struct sw_ssh *ssh = open_with((struct sw_ssh_options){ .local = true });
+    sw_autofree char *script = long_script("echo here");
+
+    expect_output(ssh, script, "here\n");
+    sw_ssh_disconnect(ssh);
+    expect_output(ssh, script, "here\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -832,6 +882,8 @@ int main(void)
         cmocka_unit_test(nothing_of_script_or_input_stands_in_an_argument_list),
         cmocka_unit_test(a_stream_is_a_socket_to_a_remote_command),
         cmocka_unit_test(the_same_calls_work_on_this_machine_without_ssh),
+        cmocka_unit_test(a_long_script_that_is_asked_again_is_sent_once),
+        cmocka_unit_test(a_new_shell_is_sent_the_script_again),
     };
     int failed;
 

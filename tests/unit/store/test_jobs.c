@@ -165,6 +165,55 @@ static void a_damaged_document_is_told_and_not_taken_for_none(void **state)
     sw_job_done(&job);
 }
 
+static void many_are_read_at_once_and_those_that_are_gone_are_left_out(void **state)
+{
+    struct harbour *here = *state;
+    static const char ids[][SW_ID_SIZE] = { "job-bbbbbbbb", "job-nothere2", "job-aaaaaaaa" };
+    struct sw_job jobs[3] = { 0 };
+    size_t found = 0;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(add_job(here->store, "job-bbbbbbbb", &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 3, jobs, &found, &here->err));
+    assert_int_equal(found, 2);
+    assert_string_equal(jobs[0].id, "job-bbbbbbbb");
+    assert_string_equal(jobs[1].id, ID);
+    sw_job_done(&jobs[0]);
+    sw_job_done(&jobs[1]);
+}
+
+static json_t *details_now(struct harbour *here)
+{
+    static const char ids[][SW_ID_SIZE] = { "job-aaaaaaaa" };
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    size_t found = 0;
+
+    assert_ok(sw_store_get_many(here->store, ids, 1, &job, &found, &here->err));
+    assert_int_equal(found, 1);
+    return json_incref(job.details);
+}
+
+/* Also when somebody else wrote them. */
+static void details_that_changed_are_read_anew_and_others_are_shared(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(json) json_t *one = sw_json_object(SW_INT("pid", 1)), *two = sw_json_object(SW_INT("pid", 2));
+    sw_auto(sw_store) struct sw_store *other = sw_store_open(here->dir, false, &here->err);
+    sw_auto(json) json_t *none = NULL, *first = NULL, *again = NULL, *changed = NULL;
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    none = details_now(here);
+    assert_null(none);
+    assert_ok(sw_store_submitted(here->store, ID, "r", one, NULL, &here->err));
+    first = details_now(here);
+    again = details_now(here);
+    assert_ptr_equal(first, again);
+    assert_true(json_equal(first, one));
+    assert_ok(sw_store_submitted(other, ID, "r", two, NULL, &here->err));
+    changed = details_now(here);
+    assert_true(json_equal(changed, two));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +226,8 @@ int main(void)
         HARBOUR_TEST(a_row_without_owner_can_be_claimed),
         HARBOUR_TEST(removing_a_job_leaves_nothing_of_it),
         HARBOUR_TEST(a_damaged_document_is_told_and_not_taken_for_none),
+        HARBOUR_TEST(many_are_read_at_once_and_those_that_are_gone_are_left_out),
+        HARBOUR_TEST(details_that_changed_are_read_anew_and_others_are_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

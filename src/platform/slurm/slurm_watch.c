@@ -62,6 +62,7 @@ static const char job_text[] =
  * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. */
 static const char after_text[] =
     "forget() {\n"
+    "    [ ! -d \"$state/attempts.d/after-$number\" ] || return 0\n"
     "    secrets=${meta%/meta}/env/${1%.*}.secrets\n"
     "    [ ! -e \"$secrets\" ] || rm -f \"$secrets\"\n"
     "}\n"
@@ -78,7 +79,11 @@ static const char after_text[] =
     "    done\n"
     "    [ ! -e \"$state/canceled\" ] || { echo \"C|$1\"; [ \"$said\" != cut ] || told=1; }\n"
     "    if [ \"$number\" != 0 ]; then\n"
-    "        [ \"$said\" = live ] || [ -d \"$state/attempts.d/after-$number\" ] || forget \"$3\"\n"
+    "        case $said in\n"
+    "        live) ;;\n"
+    "        over | cut) forget \"$3\" ;;\n"
+    "        *) [ \"$number\" != \"$2\" ] || forget \"$3\" ;;\n"
+    "        esac\n"
     "        case $said$told in live* | over1 | cut1) ;; *) past=$past,$number ;; esac\n"
     "        return 0\n"
     "    fi\n"
@@ -331,7 +336,7 @@ static void add_job(struct sw_buf *out, const char *function, size_t index, int6
                     const struct sw_jobref *job)
 {
     sw_buf_addf(out, "%s %zu %lld %s.%d %d\n", function, index, (long long)number, job->id,
-                job->attempt, slurm_is_array(job));
+                slurm_submitted_as(job), slurm_is_array(job));
 }
 
 /* The list as pieces of the script. */

@@ -20,7 +20,7 @@ static const struct field {
     { NULL, "job_id", TEXT }, { NULL, "rank", WHOLE }, { NULL, "phase", TEXT },
     { NULL, "at", TEXT }, { NULL, "exit_code", WHOLE }, { NULL, "signal", WHOLE },
     { NULL, "message", TEXT }, { NULL, "stopped", TRUTH }, { NULL, "canceled", TRUTH },
-    { NULL, "timed_out", TRUTH }, { NULL, "failed_peer", WHOLE },
+    { NULL, "timed_out", TRUTH }, { NULL, "failed_peer", WHOLE }, { NULL, "oom_kills", WHOLE },
     { "in", "files", WHOLE }, { "in", "bytes", WHOLE },
     { "out", "files", WHOLE }, { "out", "bytes", WHOLE },
     { "ms", "prepare", WHOLE }, { "ms", "command", WHOLE }, { "ms", "collect", WHOLE },

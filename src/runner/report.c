@@ -42,6 +42,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
         SW_SUB("stopped", result && result->stopped ? json_true() : NULL),
         SW_SUB("canceled", result && result->canceled ? json_true() : NULL),
         SW_SUB("timed_out", result && result->timed_out ? json_true() : NULL),
+        SW_SUB("oom_kills", t->oom_kills > 0 ? json_integer(t->oom_kills) : NULL),
         SW_SUB("failed_peer", result && result->failed_peer >= 0
                                   ? json_integer(result->failed_peer) : NULL),
         SW_SUB("in", sw_json_object(SW_INT("files", t->files_in), SW_INT("bytes", t->bytes_in))),

@@ -166,7 +166,7 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
 {
     struct runner_redaction redaction = RUNNER_REDACTION_INIT;
     struct running running = { runner, result };
-    int64_t begun = sw_monotonic_ms();
+    int64_t begun = sw_monotonic_ms(), oom_kills = runner_oom_kills();
     pid_t command, syncer;
     int status;
 
@@ -186,6 +186,7 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
     status = runner_watch(command, true, runner->payload->grace_ms, result, beat, &running);
     runner_terminal_hand_to(getpgrp());
     runner->tally->command_ms = sw_monotonic_ms() - begun;
+    runner->tally->oom_kills = runner_oom_kills() - oom_kills;
     runner_redact_end(&redaction);
     runner_stop_syncer(syncer, result->stop_at_ms);
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

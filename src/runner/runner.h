@@ -64,6 +64,7 @@ struct runner_tally {
     int64_t files_in, bytes_in, files_out, bytes_out;
     int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
     int64_t gpus, gpu_memory_bytes, gpu_peak_bytes;     /* of the GPU that was filled most */
+    int64_t oom_kills;            /* processes of the command that the kernel ended for memory */
     struct sw_error err;          /* why a phase failed */
 };
 
@@ -90,6 +91,9 @@ struct runner {
 struct runner *runner_new(struct sw_payload *payload);      /* takes the payload */
 void runner_free(struct runner *runner);
 SW_DEFINE_AUTO(runner, struct runner *, runner_free)
+/* memory.c: since the container began; 0 also where nobody counts. Pure: of the kernel's text. */
+int64_t runner_oom_kills(void);
+int64_t runner_oom_count(const char *text);
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
 /* sw_mover_copy() with the open mover, counted in the tally; `rules` without progress. */
 enum runner_way { RUNNER_IN, RUNNER_OUT };

@@ -39,7 +39,13 @@ enum { NEED_COUNT = 5 };
 struct berth {
     const char *name;
     void (*begin)(const char *dir);      /* before each case: set the environment; may be NULL */
-    /* Write the wish into a request that already names platform and secrets. */
+    /* A platform that runs shell text: what takes more memory than it may, and the keys of a job that
+     * takes all of what another one waits for. */
+    const char *eats_memory;
+    struct {
+        const char *key, *value;
+    } queue[4];
+    /* One that does not: writes the wish into a request that already names platform and secrets. */
     int (*ask)(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err);
     /* From the next session on its API fails like that, in the words of cases_faults.c; NULL: no
      * more. May be NULL: then SLIPWAY_REHEARSAL_API is set. */
@@ -50,6 +56,9 @@ struct berth {
     const char *(*missing)(unsigned bit);/* the same, found out at run time; may be NULL */
     const char *command_key;             /* the key that shell text goes to; NULL: none */
 };
+
+int berth_ask(const struct berth *berth, struct sw_request *request, enum wish wish, int64_t number,
+              struct sw_error *err);
 
 extern const struct berth berth_docker;
 extern const struct berth berth_local;

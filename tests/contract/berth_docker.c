@@ -12,10 +12,6 @@
 #include "berth.h"
 #include "unruly.h"
 
-/* busybox's seq knows no format */
-#define NUMBERED "awk 'BEGIN { for (i = 1; i <= %lld; i++) " \
-                 "printf \"rehearsal line %%012d ...................................\\n\", i }'"
-
 static char mount[192];
 
 static int common(struct sw_request *request, struct sw_error *err)
@@ -25,44 +21,6 @@ static int common(struct sw_request *request, struct sw_error *err)
     if (sw_request_set(request, "image", image ? image : "no-image", err) < 0)
         return -1;
     return sw_request_set(request, "docker.mounts", mount, err);
-}
-
-static int ask(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err)
-{
-    long long n = (long long)number;
-    char command[384];
-
-    switch (wish) {
-    case EXITS:
-        snprintf(command, sizeof command, "exit %lld", n);
-        break;
-    case SLEEPS:
-        snprintf(command, sizeof command, "sleep %lld.%03lld", n / 1000, n % 1000);
-        break;
-    case DIES:
-        snprintf(command, sizeof command, "kill -%lld $$", n);
-        break;
-    case EATS_MEMORY:
-        snprintf(command, sizeof command, "head -c 400m /dev/zero | tail -n 1 >/dev/shm/x");
-        if (sw_request_set(request, "memory", "64MiB", err) < 0)
-            return -1;
-        break;
-    case PRINTS:
-        snprintf(command, sizeof command, NUMBERED, n);
-        break;
-    case PRINTS_SLOWLY:
-        snprintf(command, sizeof command,
-                 NUMBERED " | while read -r l; do echo \"$l\"; sleep 0.003; done", n);
-        break;
-    case HOLDS_THE_QUEUE:
-    case WAITS_IN_QUEUE:   /* the engine has one GPU, as the option says */
-        snprintf(command, sizeof command, "sleep 60");
-        if (sw_request_set(request, "gpus", "1", err) < 0 ||
-            sw_request_set(request, "docker.runtime", "nvidia", err) < 0)
-            return -1;
-        break;
-    }
-    return sw_request_set(request, "command", command, err);
 }
 
 static bool is_far(const char *host)
@@ -114,7 +72,8 @@ static const char *missing(unsigned bit)
 const struct berth berth_docker = {
     .name = "docker",
     .begin = begin,
-    .ask = ask,
+    .eats_memory = "head -c 400m /dev/zero | tail -n 1 >/dev/shm/x",
+    .queue = { { "gpus", "1" }, { "docker.runtime", "nvidia" } },   /* the engine has one GPU */
     .common = common,
     .command_key = "command",
     .disturb = disturb,

@@ -117,7 +117,7 @@ struct sw_request *request(struct stay *here, enum wish wish, int64_t number)
     struct sw_request *made = plain_request(here);
     struct sw_error err = { 0 };
 
-    expect_ok(here->berth->ask(made, wish, number, &err), &err, "the berth's wish");
+    expect_ok(berth_ask(here->berth, made, wish, number, &err), &err, "the berth's wish");
     return made;
 }
 

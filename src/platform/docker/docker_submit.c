@@ -13,9 +13,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/docker/docker_image.h"
+
+enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50 };
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
@@ -141,8 +144,8 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
     return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
 }
 
-int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
-                  char **id, bool *begun, struct sw_error *err)
+static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
+                       char **id, bool *begun, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_auto(json) json_t *reply = NULL;
@@ -161,6 +164,25 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     }
     *id = sw_strdup(sw_json_str(reply, "Id"));
     return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
+}
+
+/* An engine gives the name away before there is a container, and takes it back when its client dies in
+ * between: then the name is in use, and nobody has it. A moment later it is one or the other. */
+int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
+                  char **id, bool *begun, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int result = create_once(s, name, body, rank, id, begun, &why);
+
+    for (int i = 0; i < NAME_TRIES && result < 0 && why.code == SW_E_NOT_FOUND &&
+                    strstr(why.message, "No such container"); i++) {
+        sw_sleep_ms(NAME_PAUSE_MS);
+        why = (struct sw_error){ 0 };
+        result = create_once(s, name, body, rank, id, begun, &why);
+    }
+    if (result < 0 && err)
+        *err = why;
+    return result;
 }
 
 static int make_network(struct docker_api *api, const char *name, struct sw_error *err)

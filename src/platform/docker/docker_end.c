@@ -160,18 +160,6 @@ int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_e
 
 /* ---- cleanup --------------------------------------------------------------------------------- */
 
-/* A network that we made goes with its last container; one that others use stays. */
-static void drop_network(struct docker_api *api, const char *name)
-{
-    sw_autofree char *path = docker_path("/networks/", name, "");
-    sw_auto(json) json_t *network = NULL;
-
-    if (docker_ask(api, &(struct docker_call){ .path = path }, &network, NULL) == 0 &&
-        docker_label(network, "slipway.network") &&
-        json_object_size(json_object_get(network, "Containers")) == 0)
-        docker_forget(api, "/networks/", name, NULL);
-}
-
 static int remove_local(const struct sw_link *link, const char *id, bool keep_results,
                         struct sw_error *err)
 {
@@ -236,7 +224,7 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
         docker_forget_clones(lent.api, job->id, json_object_get(job->plan, "mounts"), err) < 0)
         return -1;
     if (network)
-        drop_network(lent.api, network);
+        docker_network_drop(lent.api, network);
     return remove_local(link, job->id, keep_results, err);
 }
 

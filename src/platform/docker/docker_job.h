@@ -104,6 +104,12 @@ int docker_tell(struct docker_api *api, const char *name, const char *verb, stru
 int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err);
 /* DELETE a thing of "/volumes/" or "/networks/"; gone already is success, SW_E_CONFLICT: in use. */
 int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err);
+
+/* docker_network.c: one that is there already is success; of several with one name, ours, one is left; ours
+ * goes when nobody is in it. */
+int docker_network_make(struct docker_api *api, const char *name, struct sw_error *err);
+void docker_network_settle(struct docker_api *api, const char *name);
+void docker_network_drop(struct docker_api *api, const char *name);
 /* A small file out of a container; owned. SW_E_NOT_FOUND. */
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "platform/docker/docker_image.h"
 
-enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50 };
+enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
@@ -185,20 +185,6 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     return result;
 }
 
-static int make_network(struct docker_api *api, const char *name, struct sw_error *err)
-{
-    sw_auto(json) json_t *body = docker_render_network(name);
-    struct sw_error why = { 0 };
-
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
-                                               .json = body }, NULL, &why) == 0 ||
-        why.code == SW_E_CONFLICT)               /* somebody was faster */
-        return 0;
-    if (err)
-        *err = why;
-    return sw_wrap(err, "cannot make the network '%s'", name);
-}
-
 static const struct {
     const char *words, *hint;
 } start_troubles[] = {
@@ -218,18 +204,28 @@ static void hint_start(struct sw_error *err)
             sw_hint(err, "%s", start_troubles[i].hint);
 }
 
+/* Whether it is worth starting again, now that there is one. */
+static bool mend_network(struct docker_api *api, const char *network, struct sw_error *why)
+{
+    if (strstr(why->message, "ambiguous")) {
+        docker_network_settle(api, network);
+        return true;
+    }
+    return why->code == SW_E_NOT_FOUND && strstr(why->message, "network") &&
+           docker_network_make(api, network, why) == 0;
+}
+
 int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (docker_tell(api, id, "/start", &why) == 0)
-        return 0;
-    if (why.code == SW_E_NOT_FOUND && network && strstr(why.message, "network") &&
-        make_network(api, network, err) == 0) {
+    for (int tries = 0; docker_tell(api, id, "/start", &why) < 0; tries++) {
+        if (tries == START_TRIES || !network || !mend_network(api, network, &why))
+            break;
         why = (struct sw_error){ 0 };
-        if (docker_tell(api, id, "/start", &why) == 0)
-            return 0;
     }
+    if (!why.code)
+        return 0;
     hint_start(&why);
     if (err)
         *err = why;
@@ -362,7 +358,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     s->site.podman = docker_api_is_podman(s->api);
     if (s->site.podman && sw_json_str(s->plan->options, "network"))
         /* Podman wants it before the container; that it may be there already is fine. */
-        make_network(s->api, sw_json_str(s->plan->options, "network"), NULL);
+        docker_network_make(s->api, sw_json_str(s->plan->options, "network"), NULL);
     settle_user(s);
     return 0;
 }

@@ -49,6 +49,11 @@ const struct diag_log_rule diag_log_rules[] = {
       { "^slurmstepd: error: * DUE TO NODE FAILURE", "^slurmstepd-*: error: * DUE TO NODE FAILURE",
         "^srun: error: Node failure on ",
         "^srun: * DUE TO NODE FAILURE" } },
+    { INFRA("slurm-controller", "network",
+        "Slurm's controller did not answer when the job wanted to begin: run it again"),
+      DIAG_NEAR_END,
+      { "^srun: error: Unable to *: Unable to contact slurm controller",
+        "^srun: error: Unable to *: Socket timed out on send/recv operation" } },
     { PROGRAM("oom-kill", "memory",
         "the kernel killed a process for using too much memory: raise 'memory:', use fewer data "
         "loader workers or make the batch smaller"),

@@ -31,6 +31,12 @@ const struct rule_sample rule_samples[] = {
         " SEE SLURMCTLD LOG FOR DETAILS ***",
         "srun: error: Node failure on n17" },
       { "srun: error: n17: task 3: Exited with exit code 1", "Node failure handling enabled" } },
+    { "slurm-controller",
+      { "srun: error: Unable to confirm allocation for job 5: Unable to contact slurm controller "
+        "(connect failure)",
+        "srun: error: Unable to create step for job 4711: Socket timed out on send/recv operation" },
+      { "srun: error: Unable to create step for job 5: Invalid node name specified",
+        "my server: Unable to contact slurm controller" } },
     { "oom-kill",
       { "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks "
         "have "

@@ -272,7 +272,7 @@ ENDINGS = {"canceled-pending": ("sleep 300", {"begin": "now+1hour"}, cancel_by_h
            "canceled-deaf": (DEAF, {}, cancel_by_hand, "Canceled"),
            "killed": (DEAF, {}, kill_by_hand, "Error"),
            "node-lost": (DEAF, {"requeue": False, "nodelist": ["n4"]}, lose_its_node, "Error"),
-           "time-limit": (DEAF, {"use_timeout": False, "signal_ahead": "0s"}, lambda client, job: None, "Error")}
+           "time-limit": (DEAF, {"use_timeout": False, "signal_ahead": "0s", "exclude": ["n4"]}, lambda client, job: None, "Error")}
 
 
 def secrets_go_with_the_job_however_slurm_ended_it(client):

@@ -387,15 +387,6 @@ def a_command_runs_beside_each_rank(client):
     client.slipway("cancel", job)
 
 
-def beside_a_container_it_is_a_command_of_the_node(client):
-    control("add-image", "nvcr.io", "nvidia/tao:1")
-    job = client.submit("cat /etc/image; sleep 300", image="nvcr.io/nvidia/tao:1", env={"MINE": "1"})
-    until("the container", lambda: "nvidia/tao:1" in client.log(job))
-    done = client.slipway("exec", job, "--", "bash", "-c", "echo $MINE $IMAGE_NAME; [ ! -e /etc/image ] && scontrol ping")
-    assert done.stdout.startswith("1 nvidia/tao:1\n") and "UP" in done.stdout, done
-    client.slipway("cancel", job)
-
-
 def what_was_said_since_is_told(client):
     job = client.submit("echo early; while [ ! -e {results_dir}/go ]; do sleep 0.2; done; echo late; sleep 300")
     client.running_on(job)

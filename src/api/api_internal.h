@@ -84,6 +84,9 @@ struct api_job {
     struct sw_link *link;
     struct sw_jobref ref;
 };
+/* How many ranks it has: a platform may have made more than the job file says (whole nodes, an
+ * array's tasks). */
+int api_replicas(const struct sw_job *row);
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }

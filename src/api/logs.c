@@ -366,8 +366,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
 
     if (api_job_open(session, id, &job, err) < 0)
         return -1;
-    /* A platform may have made more of them than the job file says (whole nodes, an array's tasks). */
-    nodes = (int)sw_json_int(job.row.details, "replicas", sw_json_int(job.row.plan, "nodes", 1));
+    nodes = api_replicas(&job.row);
     if (options->replica >= nodes)
         return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);

@@ -279,6 +279,11 @@ int api_refresh(struct sw_session *session, const char *const *ids, size_t count
     return api_refresh_within(session, ids, count, &patient, unreachable, err);
 }
 
+int api_replicas(const struct sw_job *row)
+{
+    return (int)sw_json_int(row->details, "replicas", sw_json_int(row->plan, "nodes", 1));
+}
+
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err)
 {

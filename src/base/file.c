@@ -153,6 +153,16 @@ bool sw_file_exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
+int sw_file_look(const char *path, bool *exists, struct sw_error *err)
+{
+    struct stat info;
+
+    *exists = stat(path, &info) == 0;
+    if (!*exists && errno != ENOENT && errno != ENOTDIR)
+        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", path);
+    return 0;
+}
+
 static int walk_below(const char *root, const char *relative, sw_walk_fn *fn, void *context,
                       int depth, struct sw_error *err)
 {

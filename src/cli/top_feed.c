@@ -11,13 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 #define SHOWN     500           /* jobs, newest first */
 #define ROUND_MS  1000
@@ -247,19 +247,6 @@ static void *read_logs(void *context)
 
 /* ---- for the screen --------------------------------------------------------------------------- */
 
-/* Signals are for the thread that owns the terminal. */
-static int start_thread(pthread_t *thread, void *(*body)(void *), void *context)
-{
-    sigset_t all, before;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(thread, NULL, body, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
     pthread_condattr_t steady;         /* a clock that nobody sets back */
@@ -272,9 +259,9 @@ int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&feed->changed, &steady);
     pthread_condattr_destroy(&steady);
-    if (start_thread(&feed->watcher, watch_jobs, feed) == 0)
+    if (sw_thread_start(&feed->watcher, 0, watch_jobs, feed) == 0)
         feed->threads++;
-    if (feed->threads == 1 && start_thread(&feed->reader, read_logs, feed) == 0)
+    if (feed->threads == 1 && sw_thread_start(&feed->reader, 0, read_logs, feed) == 0)
         feed->threads++;
     return feed->threads == 2 ? 0 : sw_fail(err, SW_E_IO, "cannot start a thread");
 }
@@ -349,16 +336,13 @@ static void *cancel_job(void *context)
 void top_feed_cancel(struct top_feed *feed, const char *id)
 {
     struct canceling *c = sw_new(struct canceling);
-    pthread_t thread;
 
     c->feed = feed;
     snprintf(c->id, sizeof c->id, "%s", id);
     pthread_mutex_lock(&feed->lock);
     snprintf(feed->note, sizeof feed->note, "canceling %s", id);
     feed->canceling++;
-    if (start_thread(&thread, cancel_job, c) == 0) {
-        pthread_detach(thread);
-    } else {
+    if (sw_thread_start(NULL, 0, cancel_job, c) < 0) {
         feed->canceling--;
         free(c);
     }

@@ -12,13 +12,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "monitor/monitor_internal.h"
 
 struct errand {
@@ -92,24 +92,6 @@ static void *go(void *argument)
     return NULL;
 }
 
-/* Signals are for the threads of the caller, whose handlers expect to run there. */
-static int start_thread(struct errand *errand)
-{
-    pthread_attr_t detached;
-    sigset_t all, before;
-    pthread_t thread;
-    int result;
-
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&thread, &detached, go, errand);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
-    return result == 0 ? 0 : -1;
-}
-
 /* With the lock held: somebody is asking that very place already. */
 static struct errand *under_way(struct sw_crew *crew, const struct question *question)
 {
@@ -144,7 +126,7 @@ static struct errand *send_errand(const struct sw_harbour *harbour, struct quest
     pthread_mutex_unlock(&crew->lock);
 
     harbour->hold(harbour->context);
-    if (start_thread(errand) < 0)            /* no thread to be had: go ourselves */
+    if (sw_thread_start(NULL, 0, go, errand) < 0)            /* no thread to be had: go ourselves */
         go(errand);
     return errand;
 }

@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "base/auto.h"
+#include "base/thread.h"
 
 #define POOL_THREADS 8
 #define POOL_STACK   (256 * 1024)
@@ -129,20 +129,11 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* Signals stay with the program's own threads. */
 static bool add_thread(struct pool *pool)
 {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    bool made;
+    bool made = sw_thread_start(&pool->threads[pool->thread_count], POOL_STACK, thread_main,
+                                pool) == 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, POOL_STACK);
-    made = pthread_create(&pool->threads[pool->thread_count], &attributes, thread_main, pool) == 0;
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pool->thread_count += made;
     return made;
 }

@@ -12,14 +12,15 @@
 #include "platform/docker/docker_events.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 enum { KNOWN_MOST = 8192, PAUSE_MS = 200, PAUSE_MOST_MS = 5000, WORK_MS = 1000 };
 
@@ -223,12 +224,10 @@ static bool listen_once(struct docker_events *events)
 
 static void pause_for(struct docker_events *events, int64_t ms)
 {
-    struct timespec until;
+    int64_t until_ms = sw_monotonic_ms() + ms;
+    const struct timespec until = { .tv_sec = until_ms / 1000,
+                                    .tv_nsec = until_ms % 1000 * 1000000 };
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += ms % 1000 * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&events->lock);
     while (!events->over && pthread_cond_timedwait(&events->closed, &events->lock, &until) == 0)
         ;
@@ -262,26 +261,14 @@ static void *stay(void *context)
     return NULL;
 }
 
-/* With the lock held. Signals are for the threads of the caller. */
+/* With the lock held. */
 static bool start_thread(struct docker_events *events)
 {
-    pthread_attr_t detached;
-    sigset_t all, before;
-    pthread_t thread;
-    int result;
-
     events->api = docker_api_open(&events->where, NULL);
     if (!events->api)
         return false;
     events->references++;
-    pthread_attr_init(&detached);
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    result = pthread_create(&thread, &detached, stay, events);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&detached);
-    if (result == 0)
+    if (sw_thread_start(NULL, 0, stay, events) == 0)
         return true;
     events->references--;
     docker_api_close(sw_take(events->api));

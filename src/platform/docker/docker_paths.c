@@ -9,9 +9,7 @@
  */
 #include "platform/docker/docker_job.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -43,16 +41,6 @@ static json_t *binding(const char *path)
                           SW_SUB("ReadOnly", json_true()));
 }
 
-static int check_here(const char *path, bool *exists, struct sw_error *err)
-{
-    struct stat info;
-
-    *exists = stat(path, &info) == 0;
-    if (!*exists && errno != ENOENT && errno != ENOTDIR)
-        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", path);
-    return 0;
-}
-
 static int check_there(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
@@ -78,7 +66,7 @@ int docker_check_path(struct sw_link *link, const char *path, bool *exists, stru
 
     if (!place)
         return -1;
-    return link->where.way == DOCKER_UNIX ? check_here(place, exists, err)
+    return link->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
                                           : check_there(link, place, exists, err);
 }
 

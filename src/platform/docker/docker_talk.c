@@ -50,13 +50,19 @@ int docker_tell(struct docker_api *api, const char *name, const char *verb, stru
                       NULL, err);
 }
 
+/* What is gone already is success. */
+static int delete_at(struct docker_api *api, const char *path, struct sw_error *why)
+{
+    return docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, why) == 0 ||
+                   why->code == SW_E_NOT_FOUND ? 0 : -1;
+}
+
 int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err)
 {
     sw_autofree char *path = docker_path("/containers/", name, force ? "?v=1&force=1" : "?v=1");
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, &why) == 0 ||
-        why.code == SW_E_NOT_FOUND)
+    if (delete_at(api, path, &why) == 0)
         return 0;
     /* "removal of container ... is already in progress": somebody else does it. */
     if (why.code == SW_E_CONFLICT && strstr(why.message, "in progress"))
@@ -71,8 +77,7 @@ int docker_forget(struct docker_api *api, const char *kind, const char *name, st
     sw_autofree char *path = docker_path(kind, name, "");
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = path }, NULL, &why) == 0 ||
-        why.code == SW_E_NOT_FOUND)
+    if (delete_at(api, path, &why) == 0)
         return 0;
     if (err)
         *err = why;

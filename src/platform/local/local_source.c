@@ -5,9 +5,7 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -66,19 +64,9 @@ char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err
 int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
 {
     sw_autofree char *place = local_source_path(path, NULL, err);
-    struct stat info;
 
     (void)link;
-    if (!place)
-        return -1;
-    if (stat(place, &info) == 0) {
-        *exists = true;
-        return 0;
-    }
-    if (errno != ENOENT && errno != ENOTDIR)
-        return sw_fail_errno(err, SW_E_IO, "cannot look at '%s'", place);
-    *exists = false;
-    return 0;
+    return place ? sw_file_look(place, exists, err) : -1;
 }
 
 json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err)

@@ -137,13 +137,30 @@ static void add_progress(struct sw_buf *out, const json_t *job)
     add_line(out, "gpu use", gpu);
 }
 
-/* "3 files in, 1.2 GiB; 2 files out, 3 MiB" */
+/* What its runner is at, where that is not the command. */
+static const char *data_phase(const json_t *job)
+{
+    static const struct {
+        const char *phase, *words;
+    } phases[] = { { "prepare", "inputs are fetched" }, { "collect", "results are brought" } };
+    const char *phase = sw_json_str(json_object_get(job, "runner"), "phase");
+
+    for (size_t i = 0; i < SW_COUNT(phases) && !sw_state_is_final(cli_job_state(job)); i++)
+        if (sw_text_same(phase, phases[i].phase))
+            return phases[i].words;
+    return NULL;
+}
+
+/* "inputs are fetched; 3 files in, 1.2 GiB; 2 files out, 3 MiB" */
 static void add_data(struct sw_buf *out, const json_t *job)
 {
     static const char *const ways[] = { "in", "out" };
     const json_t *runner = json_object_get(job, "runner");
+    const char *phase = data_phase(job);
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
+    if (phase)
+        sw_buf_add(&text, phase);
     for (size_t i = 0; i < SW_COUNT(ways); i++) {
         const json_t *moved = json_object_get(runner, ways[i]);
         int64_t files = sw_json_int(moved, "files", 0), bytes = sw_json_int(moved, "bytes", 0);

@@ -112,6 +112,11 @@ static bool is_of(const json_t *report, const char *job_id, int rank)
            (rank < 0 || sw_json_int(report, "rank", 0) == rank);
 }
 
+bool sw_report_is_last(const json_t *report)
+{
+    return json_object_get(report, "exit_code") != NULL;
+}
+
 /* Where the last line before `end` begins. */
 static size_t line_begin(const char *log, size_t end)
 {

@@ -3,9 +3,10 @@
  * report.h - what the runner says about itself, as others read it.
  *
  * The runner leaves a small JSON document: in a file, as a heartbeat while it works, and as the last line
- * of a container's log. All of them pass through here before anything is believed, since a log is written
- * by the user's program too and a file may be half of itself. What comes out is clean: only the keys
- * below, each of its type, numbers not negative, texts short and printable.
+ * of a container's log; while it brings data into or out of a container it says the heartbeat there too.
+ * All of them pass through here before anything is believed, since a log is written by the user's program
+ * too and a file may be half of itself. What comes out is clean: only the keys below, each of its type,
+ * numbers not negative, texts short and printable.
  *
  *     {"job_id", "rank", "phase", "at", "exit_code", "signal", "message", "stopped", "canceled", "timed_out",
  *      "failed_peer", "in": {"files", "bytes"}, "out": {"files", "bytes"},
@@ -20,7 +21,8 @@
 
 #include "base/json.h"
 
-#define SW_REPORT_START "slipway: report "      /* of its line in a log */
+#define SW_RUNNER_SAYS "slipway: "              /* every line of its own in a log */
+#define SW_REPORT_START SW_RUNNER_SAYS "report "
 #define SW_REPORT_MAX 16384                     /* bytes; a longer one is none */
 
 /* Owned; NULL: that is no report. */
@@ -30,6 +32,9 @@ json_t *sw_report_clean(const json_t *given);
 /* The last report of this job and rank (-1: of any) in a piece of a log; a line that is cut at either end is
  * none. Owned; NULL: there is none. */
 json_t *sw_report_in_log(const char *log, size_t length, const char *job_id, int rank);
+
+/* The last one, of a job that is over; not a heartbeat. */
+bool sw_report_is_last(const json_t *report);
 
 /* How much of a log is left when the report at its very end is taken away. */
 size_t sw_report_begin(const char *log, size_t length);

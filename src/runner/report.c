@@ -10,10 +10,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 
 enum { BEAT_EVERY_MS = 15000 };
 
@@ -55,6 +55,21 @@ json_t *runner_report(const struct runner *runner, const char *phase,
         SW_STR("results", runner->place.results_root));
 }
 
+/* While data is on its way nothing else speaks; a command is not interrupted, and a short phase is not
+ * worth a line. */
+static void say_beat(const struct runner *runner, const char *phase, const json_t *report)
+{
+    static const char *last_phase;
+    sw_autofree char *line = NULL;
+
+    if (runner->report_in_log && !sw_text_same(phase, "running") &&
+        sw_text_same(phase, last_phase)) {
+        line = sw_json_dump(report);
+        runner_say("report %s", line);
+    }
+    last_phase = phase;
+}
+
 void runner_beat(const struct runner *runner, const char *phase)
 {
     static int64_t next_ms;
@@ -69,6 +84,7 @@ void runner_beat(const struct runner *runner, const char *phase)
         return;
     next_ms = sw_monotonic_ms() + BEAT_EVERY_MS;
     report = runner_report(runner, phase, NULL, NULL);
+    say_beat(runner, phase, report);
     text = sw_json_dump_pretty(report);
     /* Not synced to disk: a heartbeat that a crash of the machine loses has told the truth. */
     out = fopen(beside, "we");

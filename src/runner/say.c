@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "core/report.h"
+
 static struct sw_secrets *kept;           /* all there are */
 static struct sw_redactor *redactor;      /* NULL: there are no secrets */
 
@@ -34,7 +36,7 @@ void runner_say(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    sw_buf_addf(&line, "slipway: %s\n", text);
+    sw_buf_addf(&line, SW_RUNNER_SAYS "%s\n", text);
     if (redactor) {
         sw_redactor_feed(redactor, line.data, line.length, &clean);
         sw_redactor_flush(redactor, &clean);

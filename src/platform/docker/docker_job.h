@@ -121,10 +121,12 @@ int docker_label_number(const json_t *container, const char *name, int missing);
 
 /* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
 
-/* The last lines of a container's log, and the report of its runner (both owned; may be NULL). -1: the
- * engine does not have it. */
-int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
-                    json_t **report);
+/* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
+ * may be NULL). -1: the engine does not have it. */
+int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
+                    char **tail, json_t **report);
+/* What its runner is at: a report, or no more than that the command runs; owned; NULL: not known. */
+json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */

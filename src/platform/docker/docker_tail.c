@@ -68,11 +68,11 @@ static char *as_text(const struct sw_buf *lines)
     return sw_text_utf8(from, length);
 }
 
-int docker_ask_tail(struct docker_api *api, const char *container, const char *id, char **tail,
-                    json_t **report)
+int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
+                    char **tail, json_t **report)
 {
-    sw_autofree char *path = docker_path("/containers/", container,
-                                         "/logs?stdout=1&stderr=1&tail=1000");
+    sw_autofree char *what = sw_format("/logs?stdout=1&stderr=1&tail=%d", most);
+    sw_autofree char *path = docker_path("/containers/", container, what);
     struct tail kept = { .id = id, .lines = SW_BUF_INIT, .frames = { .take = keep } };
     int result;
 
@@ -87,6 +87,18 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
     sw_buf_done(&kept.lines);
     docker_frames_done(&kept.frames);
     return result;
+}
+
+json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id)
+{
+    sw_autofree char *tail = NULL;
+    sw_auto(json) json_t *report = NULL;
+
+    if (!container || docker_ask_tail(api, container, id, 1, &tail, &report) < 0)
+        return NULL;
+    if (!report && tail && !sw_text_starts(tail, SW_RUNNER_SAYS))
+        report = sw_json_object(SW_STR("phase", "running"));
+    return sw_take(report);
 }
 
 static int keep_time(void *context, const struct docker_message *message)

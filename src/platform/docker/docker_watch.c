@@ -17,7 +17,11 @@
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
-enum { ENGINE_LOST_IT = 255 };       /* what the engine says of a container it lost track of */
+enum {
+    ENGINE_LOST_IT = 255,            /* what the engine says of a container it lost track of */
+    LAST_LINES = 1000,               /* of one that failed */
+    REPORT_LINES = 20,               /* of one that did not: its runner speaks last */
+};
 
 /* ---- which containers belong to which job ---------------------------------------------------- */
 
@@ -114,7 +118,11 @@ static void read_last_words(struct docker_api *api, const char *container, const
 {
     struct docker_end *end = &out->end;
 
-    docker_ask_tail(api, container, job, &out->tail, &out->report);
+    docker_ask_tail(api, container, job, LAST_LINES, &out->tail, &out->report);
+    if (out->report && !sw_report_is_last(out->report)) {
+        json_decref(out->report);                 /* it was killed in the middle of its work */
+        out->report = NULL;
+    }
     end->reported = out->report != NULL;
     if (out->report) {
         end->signal = (int)sw_json_int(out->report, "signal", 0);
@@ -212,6 +220,16 @@ static json_t *facts_of(const struct docker_story *story)
     return facts;
 }
 
+/* It went well: only its runner knows how much was brought in and out, and in what time. */
+static void read_report(struct docker_api *api, const json_t *container, struct docker_story *story)
+{
+    sw_autofree char *tail = NULL;
+
+    if (story->end.exit_code == 0)
+        docker_ask_tail(api, sw_json_str(container, "Id"), docker_label(container, LABEL_ID),
+                        REPORT_LINES, &tail, &story->report);
+}
+
 int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
                       struct sw_sighting *seen, json_t **facts, struct sw_error *err)
 {
@@ -235,6 +253,7 @@ int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
     }
     if (docker_find_hand(api, sw_json_str(crew->ranks[failed < 0 ? 0 : failed], "Id"), &worst, err) < 0)
         return -1;
+    read_report(api, crew->ranks[0], &worst);
     docker_judge_end(&worst.end, seen);
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
     if (seen->state == SW_ERROR && crew->nodes == 1)
@@ -391,7 +410,7 @@ static void note_output(struct docker_api *api, const struct docker_crew *crew,
 }
 
 static int judge_job(struct sw_link *link, struct docker_api *api, const json_t *containers,
-                     struct sw_sighting *seen, struct sw_error *err)
+                     bool closely, struct sw_sighting *seen, struct sw_error *err)
 {
     struct docker_crew crew;
     const char *note = NULL;
@@ -421,6 +440,8 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
         docker_state(sw_json_str(crew.ranks[0], "State"), &note);
         say(seen, SW_RUNNING, "", note ? note : "");
         note_output(api, &crew, seen);
+        if (closely)
+            seen->runner = docker_ask_beat(api, sw_json_str(crew.ranks[0], "Id"), seen->job.id);
     }
     return 0;
 }
@@ -453,7 +474,8 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
         sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);
         struct sw_error why = { 0 };
 
-        if (judge_job(link, lent.api, json_object_get(index, key), &jobs[i], &why) == 0) {
+        if (judge_job(link, lent.api, json_object_get(index, key), count == 1, &jobs[i],
+                      &why) == 0) {
             some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
             continue;
         }

@@ -105,6 +105,8 @@ struct sw_open_options {
 
 /* Open the job store (made on first use). Cheap: no network, no platform is touched. */
 SW_API struct sw_session *sw_open(const struct sw_open_options *options, struct sw_error *err);
+/* Never waits for a platform that does not answer: whoever asks it goes on until the answer comes or the
+ * program ends (best with _exit(), since at exit() libraries take themselves apart under its feet). */
 SW_API void sw_close(struct sw_session *session);
 
 /* ---- requests: what the user wants --------------------------------------------------- */

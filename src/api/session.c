@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "diagnose/diagnose.h"
 #include "monitor/hooks.h"
 
@@ -100,6 +101,7 @@ void sw_close(struct sw_session *session)
     session->progress = NULL;
     pthread_mutex_unlock(&session->warn_lock);
     let_go(session);
+    sw_thread_settle();
 }
 
 void api_warn(void *context, const char *text)

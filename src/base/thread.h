@@ -2,6 +2,10 @@
 /*
  * thread.h - a thread that gets no signals: those are for the threads of the program itself, whose
  * handlers expect to run there.
+ *
+ * A thread is not gone when its function has returned: what libraries keep for each thread is freed after
+ * that, and at the exit of the program the same libraries take themselves apart (OpenSSL does). Threads
+ * that nobody waits for are therefore joined here, once their function is through.
  */
 #ifndef SW_BASE_THREAD_H
 #define SW_BASE_THREAD_H
@@ -11,5 +15,9 @@
 
 /* `thread` NULL: nobody will join it. `stack` 0: the usual size. 0, or -1: there can be no more. */
 int sw_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *context);
+
+/* Of the threads that nobody joins: see those off that are through. How many still work: a program that ends
+ * meanwhile must do so with _exit(). */
+int sw_thread_settle(void);
 
 #endif

@@ -9,8 +9,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "cli/cli.h"
 #include "cli/cli_transfer.h"
 
@@ -248,5 +250,8 @@ int cli_main(int argc, char **argv)
                                    &err), &err);
     sw_close(cli.session);
     written = cli_print_end(&cli);
-    return written ? written : status;
+    status = written ? written : status;
+    if (sw_thread_settle() > 0)               /* one still waits for a platform that does not answer */
+        _exit(status);
+    return status;
 }

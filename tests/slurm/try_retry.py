@@ -115,8 +115,9 @@ def a_preempted_job_goes_on_from_its_checkpoint(client):
     assert "goes on from epoch_7.ckpt" in client.log(job), client.log(job)
 
 
-def a_job_canceled_by_preemption_comes_back_under_another_id(client):
-    """PreemptMode=CANCEL: Slurm ends the job for good, so it submits its own successor."""
+def a_job_canceled_by_preemption_comes_back(client):
+    """PreemptMode=CANCEL: Slurm ends the job for good, so it submits its own successor; unless it is still early
+    enough for a requeue."""
     job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
                         nodes=3, retry={"wait": "1s"}, slurm={"partition": ["scrap"], "exclusive": True})
     client.running_on(job)
@@ -124,7 +125,8 @@ def a_job_canceled_by_preemption_comes_back_under_another_id(client):
     client.wait(other)
     client.wait(job)
     runs = client.attempts(job)
-    assert runs[1]["cause"] == "preempted" and runs[1]["action"] == "successor", runs
+    assert runs[1]["cause"] == "preempted" and runs[1]["action"] in ("successor", "requeue"), runs
+    assert [run["attempt"] for run in runs if run["event"] == "begin"] == [1, 2], runs
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
@@ -257,7 +259,7 @@ CASES = [the_rank_that_failed_first_is_heard, rules_of_the_user_decide_there_too
          retries_are_bounded, an_image_error_is_requeued_under_the_same_id,
          a_canceled_job_does_not_come_back, scancel_by_hand_does_not_start_another,
          the_time_limit_goes_on_from_a_checkpoint, a_preempted_job_goes_on_from_its_checkpoint,
-         a_job_canceled_by_preemption_comes_back_under_another_id,
+         a_job_canceled_by_preemption_comes_back,
          one_who_watches_sees_one_job_from_begin_to_end, a_task_of_an_array_is_requeued_alone,
          a_killed_node_is_followed_by_a_new_run_without_a_client,
          a_node_lost_from_under_several_is_followed_by_a_new_run]

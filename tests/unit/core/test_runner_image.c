@@ -36,6 +36,7 @@ static void a_runner_lies_where_the_helpers_are(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     setenv("SLIPWAY_LIBEXEC_DIR", folder, 1);
+    unsetenv("SLIPWAY_RUNNERS");
     path = sw_path_join(folder, "slipway-runner-aarch64");
     assert_int_equal(sw_file_write(path, "ELF", 3, 0700, NULL), 0);
     bytes = sw_embedded_runner("aarch64", &size, &err);

@@ -82,18 +82,6 @@ static json_t *least_report(const struct runner_result *result, const struct sw_
                           SW_STR_OPT("message", err->code ? err->message : NULL));
 }
 
-static void write_report(const char *path, const json_t *report)
-{
-    sw_autofree char *text = sw_json_dump_pretty(report);
-    FILE *out = path ? fopen(path, "we") : NULL;
-
-    /* Without the report our exit code still tells the most important half. */
-    if (out) {
-        fputs(text, out);
-        fclose(out);
-    }
-}
-
 static int usage(void)
 {
     sw_auto(sw_buf) struct sw_buf codecs = SW_BUF_INIT;
@@ -159,6 +147,7 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
         return -1;
     runner->letter_folder = runner_folder_of(call->payload);
     runner->report_in_log = !call->report_only;
+    runner->report_file = call->mode->go == runner_live ? call->report : NULL;
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
     if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,
@@ -193,7 +182,8 @@ int runner_main(int argc, char **argv)
     }
     if (!report)
         report = least_report(&result, &err);
-    write_report(call.report, report);
+    if (call.report)
+        runner_leave_report(call.report, report);
     if (call.cleanup)
         sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */
     return result.exit_code;

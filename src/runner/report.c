@@ -70,27 +70,33 @@ static void say_beat(const struct runner *runner, const char *phase, const json_
     last_phase = phase;
 }
 
+/* Not synced to disk: what a crash of the machine loses has told the truth. Without it our exit code
+ * still tells the most important half. */
+void runner_leave_report(const char *path, const json_t *report)
+{
+    sw_autofree char *text = sw_json_dump_pretty(report), *beside = sw_format("%s.new", path);
+    FILE *out = fopen(beside, "we");
+
+    if (!out)
+        return;
+    fputs(text, out);
+    if (fclose(out) == 0)
+        rename(beside, path);
+}
+
 void runner_beat(const struct runner *runner, const char *phase)
 {
     static int64_t next_ms;
     sw_autofree char *name = sw_format("heartbeat-%d.json", runner->place.rank);
-    sw_autofree char *path = runner_state_path(runner, name);
-    sw_autofree char *beside = sw_format("%s.new", path), *folder = runner_folder_of(path);
+    sw_autofree char *path = runner_state_path(runner, name), *folder = runner_folder_of(path);
     sw_auto(json) json_t *report = NULL;
-    sw_autofree char *text = NULL;
-    FILE *out;
 
     if (sw_monotonic_ms() < next_ms || !sw_file_exists(folder))
         return;
     next_ms = sw_monotonic_ms() + BEAT_EVERY_MS;
     report = runner_report(runner, phase, NULL, NULL);
     say_beat(runner, phase, report);
-    text = sw_json_dump_pretty(report);
-    /* Not synced to disk: a heartbeat that a crash of the machine loses has told the truth. */
-    out = fopen(beside, "we");
-    if (!out)
-        return;
-    fputs(text, out);
-    if (fclose(out) == 0)
-        rename(beside, path);
+    runner_leave_report(path, report);
+    if (runner->report_file)
+        runner_leave_report(runner->report_file, report);
 }

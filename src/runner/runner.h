@@ -74,6 +74,7 @@ struct runner {
     char *letter_folder;          /* where the payload lies; relative names in it start there */
     struct runner_tally *tally;
     bool report_in_log;           /* the last report is also the last line of the log */
+    const char *report_file;      /* where the last report will be, and until then the heartbeat; or NULL */
     bool alone;                   /* this phase is the whole process: nobody else beats */
     struct sw_mover *mover;       /* opened when first needed */
     char *mover_state;            /* where it remembers uploads, for the next start here */
@@ -213,6 +214,7 @@ void runner_stop_gpu_watch(pid_t pid);
 bool runner_gpu_is_ours(const struct sw_gpu *gpu, const char *visible);
 
 /* report.c */
+void runner_leave_report(const char *path, const json_t *report);
 void runner_beat(const struct runner *runner, const char *phase);
 json_t *runner_report(const struct runner *runner, const char *phase,
                       const struct runner_result *result, const struct sw_error *err);

@@ -56,7 +56,7 @@ int stay_begin(void **state)
 
     here->berth = the_berth;
     snprintf(here->dir, sizeof here->dir, "/tmp/contract-XXXXXX");
-    if (!mkdtemp(here->dir))
+    if (!mkdtemp(here->dir) || warden_start(&here->warden, here->dir) < 0)
         return -1;
     snprintf(here->state_dir, sizeof here->state_dir, "%s/state", here->dir);
     for (const char *const *name = (const char *const[]){ "home", "project", NULL }; *name; name++) {
@@ -441,6 +441,7 @@ int stay_end(void **state)
     canary_free(here->canary);
     if (sw_remove_tree(here->dir, NULL) < 0)
         result = -1;
+    warden_end(&here->warden);
     free(here);
     return result;
 }

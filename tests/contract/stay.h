@@ -21,6 +21,7 @@
 #include "canary.h"
 #include "processes.h"
 #include "slipway.h"
+#include "warden.h"
 
 enum { PATIENCE_MS = 20000, LOG_LINE = 64 };
 
@@ -28,6 +29,7 @@ struct stay {
     const struct berth *berth;
     char dir[64];               /* all of the case; below it: state/ home/ project/ */
     char state_dir[80];
+    struct warden warden;
     struct sw_session *session;
     struct canary *canary;
     char id[SW_ID_SIZE];        /* the job launched last */

@@ -153,6 +153,20 @@ def a_node_lost_from_under_several_is_followed_by_a_new_run(client):
     assert client.status(job)["status"] == "Complete", client.status(job)
 
 
+def a_node_that_is_gone_when_the_ranks_start_is_not_the_programs_fault(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"", nodes=2, retry={"wait": "1s"},
+                        slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
+    first = client.running_on(job)
+    node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
+    control("kill-node", node)
+    try:
+        until("a second run", lambda: [run for run in client.attempts(job) if run["attempt"] == 2], 300)
+    finally:
+        control("start-node", node)
+    client.wait(job)
+    assert client.status(job)["status"] == "Complete", client.status(job)
+
+
 def a_task_of_an_array_is_requeued_alone(client):
     job = client.submit("[ $SLIPWAY_ATTEMPT$SLURM_ARRAY_TASK_ID != 11 ] || { echo 'GPU has fallen off the bus'; exit 1; }",
                         retry={"wait": "1s"}, slurm={"array": "0-2"})
@@ -262,7 +276,8 @@ CASES = [the_rank_that_failed_first_is_heard, rules_of_the_user_decide_there_too
          a_job_canceled_by_preemption_comes_back,
          one_who_watches_sees_one_job_from_begin_to_end, a_task_of_an_array_is_requeued_alone,
          a_killed_node_is_followed_by_a_new_run_without_a_client,
-         a_node_lost_from_under_several_is_followed_by_a_new_run]
+         a_node_lost_from_under_several_is_followed_by_a_new_run,
+         a_node_that_is_gone_when_the_ranks_start_is_not_the_programs_fault]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

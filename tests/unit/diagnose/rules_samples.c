@@ -29,8 +29,15 @@ const struct rule_sample rule_samples[] = {
       { "slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-05-21T22:50:54 DUE TO NODE "
         "FAILURE,"
         " SEE SLURMCTLD LOG FOR DETAILS ***",
-        "srun: error: Node failure on n17" },
-      { "srun: error: n17: task 3: Exited with exit code 1", "Node failure handling enabled" } },
+        "srun: error: Node failure on n17",
+        "srun: error: Task launch for StepId=40.0 failed on node n2: "
+        "Zero Bytes were transmitted or received",
+        "srun: error: Task launch for StepId=40.0 failed on node n2: "
+        "Communication connection failure",
+        "srun: error: Task launch for StepId=7.0 failed on node n2: "
+        "Socket timed out on send/recv operation" },
+      { "srun: error: Task launch for StepId=7.0 failed on node n2: No such file or directory",
+        "srun: error: n17: task 3: Exited with exit code 1", "Node failure handling enabled" } },
     { "slurm-controller",
       { "srun: error: Unable to confirm allocation for job 5: Unable to contact slurm controller "
         "(connect failure)",

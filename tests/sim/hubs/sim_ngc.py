@@ -9,19 +9,22 @@ everybody with a good key through those of the org. Org `nv` wants a key of its 
 the old bGVnYWN5LWtleQ==. The version `pending` of anything is not complete, the terms of what is
 called `terms` are not accepted. The highest version by name is the latest.
 
-What NVIDIA's own client (ngcsdk 4.37.0, tests/e2e/hubs_peers_ngc.py) shows of the real service:
+What NVIDIA's own client (ngcsdk 4.37.0, tests/e2e/hubs_peers_ngc.py) does and expects:
 - It changes http:// of NGC_CLI_API_URL and NGC_CLI_AUTH_URL to https://, whatever the host.
 - It checks an nvapi- key with POST /v3/keys/get-caller-info, without Authorization; an old one by
   its orgs and teams. All of that before the first question about a model.
-- With a key it never takes a guest route, even for what is public. So the routes of an org open what
-  is public to any key, and the token service gives tokens for orgs the key does not belong to.
-- It asks for links with a token without scope, which opens whatever the key opens.
-- It asks for links without page-size, and counts pages as totalResults // size + 1: often for one
-  page after the last, which is an empty one here.
-- It asks for an empty file with `Range: bytes=0--1`, which is no range and is ignored.
+- With a key it never takes a guest route, even for what is public.
+- It asks for links with a token without scope, and for everything else with org and team.
+- It asks for links without page-size, and counts pages as totalResults // size + 1: often one more
+  than there are.
+- It asks for an empty file with `Range: bytes=0--1`.
 - It takes 412, when files are listed, for terms that nobody accepted in the catalogue.
 - Its tables of the answers: a version is 1 to 255 signs without '/', a name up to 128, a path up to
-  1023; statusCode is one of CODES; nextPage is a text; size is the number of results in the page.
+  1023; statusCode is one of a list (CODES: those used here); nextPage is a text; size is the number
+  of results in the page.
+Concluded from that, not seen, since the client would be of no use otherwise: the routes of an org open
+what is public to any key; the token service gives tokens for orgs the key does not belong to; a token
+without scope opens whatever the key opens; a page after the last is empty; the odd range is ignored.
 """
 import base64
 import hashlib

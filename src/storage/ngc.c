@@ -345,7 +345,26 @@ static enum sw_step paged(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_FAILED;
 }
 
-/* The version was open to us a moment ago: a token that ran out, or one file that is not there. */
+/* What everybody may see, but only who agreed to its terms may have: that is done in the catalogue. */
+static enum sw_step say_terms(const struct ngc_root *root, const char *reason,
+                              struct sw_error *err)
+{
+    struct sw_buf page = SW_BUF_INIT;
+    sw_autofree char *address = NULL;
+
+    add_part(&page, "catalog.ngc.nvidia.com/orgs/", root->org);
+    add_part(&page, "/teams/", root->team);
+    add_part(&page, "/", door_of(root)->route);
+    add_part(&page, "/", root->name);
+    add_part(&page, "?version=", root->version);
+    address = sw_buf_steal(&page);
+    sw_fail(err, SW_E_CREDENTIAL, "%s: its terms are not accepted%s", root->head.uri, reason);
+    sw_hint(err, "accept them at https://%s, then try again", address);
+    return SW_STEP_FAILED;
+}
+
+/* The version was open to us a moment ago: a token that ran out, one file that is not there, or terms
+ * nobody accepted. */
 static enum sw_step refused(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
                             struct sw_http_request *request, struct sw_error *err)
 {
@@ -358,6 +377,8 @@ static enum sw_step refused(struct sw_op *op, const struct sw_http_reply *reply,
         root->token_until_ms = 0;
         return go(op, now_ms, request, err);
     }
+    if (reply->status == 412)
+        return say_terms(root, reason, err);
     step = sw_op_judge(reply, what, now_ms, op, err);
     if (step == SW_STEP_FAILED && err && *reason) {
         sw_autofree char *said = sw_strdup(err->message);

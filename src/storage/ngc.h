@@ -12,6 +12,7 @@
 #define NGC_AUTH "https://authn.nvidia.com"
 #define NGC_PAGE_SIZE 500
 #define NGC_PAGES_MAX 20000
+#define NGC_VERSION_MAX 255
 
 /* A name in the URI does not say what kind it is of, nor whether the key opens it or it is public:
  * the doors are tried in this order, until one opens. */
@@ -58,7 +59,7 @@ void ngc_close(struct sw_root *root);
 int ngc_cut(const char *path, char **team, char **name, char **version, char **key,
             struct sw_error *err);
 enum ngc_key_kind ngc_key_kind(const char *key);
-/* The `apikey` of ~/.ngc/config; owned, NULL: none. */
+/* The `apikey` in use of ~/.ngc/config; owned, NULL: none. */
 char *ngc_config_key(const char *text);
 
 /* A token and how long it lasts from now on; owned. */

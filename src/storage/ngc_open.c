@@ -26,6 +26,17 @@ static bool is_part(const char *text, size_t length)
            text[0] != '.';
 }
 
+/* NGC takes more signs in a version than in a name ("1.0+cu12"); ':' and '%' its client refuses. */
+static bool is_version(const char *text, size_t length)
+{
+    bool is_dots = length == strspn(text, ".") && length <= 2;
+
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f || strchr("/:%", text[i]))
+            return false;
+    return length > 0 && length <= NGC_VERSION_MAX && !is_dots;
+}
+
 static int bad_shape(struct sw_error *err)
 {
     sw_fail(err, SW_E_SPEC, "this is not a model or resource of NGC");
@@ -45,7 +56,7 @@ int ngc_cut(const char *path, char **team, char **name, char **version, char **k
     const char *below = *rest == ':' ? rest + 1 + said : rest;
 
     if (!is_part(own, own_length) || (has_team && !is_part(path, first)) ||
-        (*rest == ':' && !is_part(rest + 1, said)) || (*rest == '/' && rest[1]))
+        (*rest == ':' && !is_version(rest + 1, said)) || (*rest == '/' && rest[1]))
         return bad_shape(err);
     if (has_team && !(first == 7 && strncmp(path, "no-team", 7) == 0))
         *team = sw_strndup(path, first);
@@ -66,13 +77,19 @@ enum ngc_key_kind ngc_key_kind(const char *key)
     return sw_text_starts(key, "nvapi-") || is_token ? NGC_KEY_BEARER : NGC_KEY_LEGACY;
 }
 
-char *ngc_config_key(const char *text)
+/* The `apikey` of one section; lines before the first section count as DEFAULT. */
+static char *section_key(const char *text, const char *section)
 {
+    sw_autofree char *head = sw_format("[%s]", section);
+    bool here = strcmp(section, "DEFAULT") == 0;
+
     for (const char *line = text; line && *line; line = strchr(line, '\n')) {
         size_t length = 0;
 
         line += strspn(line, " \t\r\n");
-        if (!sw_text_starts(line, "apikey"))
+        if (*line == '[')
+            here = sw_text_starts(line, head);
+        if (!here || !sw_text_starts(line, "apikey"))
             continue;
         line += strlen("apikey");
         line += strspn(line, " \t");
@@ -83,6 +100,14 @@ char *ngc_config_key(const char *text)
         return length == 0 || sw_text_starts(line, "no-apikey") ? NULL : sw_strndup(line, length);
     }
     return NULL;
+}
+
+/* The other sections are what the user switched away from: keys of other orgs. */
+char *ngc_config_key(const char *text)
+{
+    char *key = section_key(text, "CURRENT");
+
+    return key ? key : section_key(text, "DEFAULT");
 }
 
 static char *key_of_config(const struct sw_storage_options *options, char **path)
@@ -102,7 +127,7 @@ static char *key_of_config(const struct sw_storage_options *options, char **path
 static int find_key(struct ngc_root *root, const struct sw_storage_options *options,
                     struct sw_error *err)
 {
-    static const char *const names[] = { "NGC_KEY", "NGC_API_KEY", "NGC_CLI_API_KEY", NULL };
+    static const char *const names[] = { "NGC_KEY", "NGC_CLI_API_KEY", "NGC_API_KEY", NULL };
     const char *which = NULL;
     const char *value = hub_env_first(options, names, &which);
     sw_autofree char *path = NULL;

@@ -55,7 +55,7 @@ char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_door *
 
     if (!answer)
         return NULL;
-    if (sw_text_empty(version) || strlen(version) > 128) {
+    if (sw_text_empty(version) || strlen(version) > NGC_VERSION_MAX) {
         sw_fail(err, SW_E_NOT_FOUND, "%s has no version yet", what);
         return NULL;
     }

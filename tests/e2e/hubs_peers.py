@@ -9,17 +9,15 @@ equal shows that we are like the library. It comes from PyPI into VENV_FOLDER; e
 (skipped) when it cannot be had.
 """
 import json
-import os
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
-from hub_scene import HF_PLANTS, Stage, tree  # noqa: E402
+from hub_scene import HF_PLANTS, Stage, claim, finish, peer_python, tree  # noqa: E402
 
 FETCH, VENV = sys.argv[2:4]
 LIBRARY = "huggingface_hub==2.4.0"
-failures = []
 
 # Runs inside the venv: list and download with the library, tell what it saw.
 PEER = """
@@ -36,25 +34,6 @@ try:
 except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError) as error:
     print(json.dumps({"error": type(error).__name__}))
 """
-
-
-def claim(name, ok, detail=""):
-    print(("ok    " if ok else "FAIL  ") + name)
-    if not ok:
-        failures.append(name)
-        print(detail)
-
-
-def make_venv():
-    python = os.path.join(VENV, "bin", "python")
-    ready = subprocess.run([python, "-c", "import huggingface_hub"], capture_output=True) \
-        if os.path.exists(python) else None
-    if ready is None or ready.returncode != 0:
-        steps = [[sys.executable, "-m", "venv", VENV], [python, "-m", "pip", "install", "-q", LIBRARY]]
-        if any(subprocess.run(step).returncode != 0 for step in steps):
-            print("huggingface_hub cannot be had here: skipped")
-            sys.exit(77)
-    return python
 
 
 def ask_peer(python, stage, repo, kind, revision, settings):
@@ -103,15 +82,14 @@ def compare_refusals(python, stage):
 
 
 def main():
-    python = make_venv()
+    python = peer_python(VENV, LIBRARY, "huggingface_hub")
     with Stage("sim_hf.py", HF_PLANTS) as stage:
         compare(python, stage)
         compare_refusals(python, stage)
         complaints = stage.sim.order("report")["violations"]
         claim("the stand-in has nothing to complain about, of either", not complaints,
               "\n".join(complaints))
-    print(f"{len(failures)} claims do not hold" if failures else "all claims hold")
-    sys.exit(1 if failures else 0)
+    finish()
 
 
 main()

@@ -12,18 +12,10 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
-from hub_scene import HF_PLANTS, NGC_PLANTS, Stage, tree  # noqa: E402
+from hub_scene import HF_PLANTS, NGC_PLANTS, Stage, claim, finish, tree  # noqa: E402
 
 SLIPWAY = sys.argv[2]
 REFUSED = 76
-failures = []
-
-
-def claim(name, ok, detail=""):
-    print(("ok    " if ok else "FAIL  ") + name)
-    if not ok:
-        failures.append(name)
-        print(detail)
 
 
 def copy(stage, uri, settings, authority="ca", **more):
@@ -66,4 +58,4 @@ hub_over_https("hugging face", "sim_hf.py", HF_PLANTS, "hf_model://org/name", "m
                {"HF_TOKEN": "hf_good"}, {"HF_ENDPOINT": "hub"})
 hub_over_https("ngc", "sim_ngc.py", NGC_PLANTS, "ngc://nv/team1/net:1.0", "models/nv/team1/net/1.0",
                {"NGC_KEY": "nvapi-good"}, {"NGC_CLI_API_URL": "api", "NGC_CLI_AUTH_URL": "auth"})
-sys.exit(1 if failures else 0)
+finish()

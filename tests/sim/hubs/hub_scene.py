@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage for tests of the hubs: trees on disk, the stand-ins running, one clean environment."""
+"""A stage for tests of the hubs: trees on disk, the stand-ins running, one clean environment, claims
+that are kept count of, and the real clients they are compared with."""
 import json
 import os
 import pathlib
@@ -12,6 +13,33 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools"))
 import authority  # noqa: E402
+
+failures = []
+
+
+def claim(name, ok, detail=""):
+    print(("ok    " if ok else "FAIL  ") + name)
+    if not ok:
+        failures.append(name)
+        print(detail)
+
+
+def finish():
+    print(f"{len(failures)} claims do not hold" if failures else "all claims hold")
+    sys.exit(1 if failures else 0)
+
+
+def peer_python(folder, library, module):
+    """The python of a venv that has this library; exit status 77 (skipped) when it cannot be had."""
+    python = os.path.join(folder, "bin", "python")
+    ready = subprocess.run([python, "-c", f"import {module}"], capture_output=True) \
+        if os.path.exists(python) else None
+    if ready is None or ready.returncode != 0:
+        steps = [[sys.executable, "-m", "venv", folder], [python, "-m", "pip", "install", "-q", library]]
+        if any(subprocess.run(step).returncode != 0 for step in steps):
+            print(f"{library} cannot be had here: skipped")
+            sys.exit(77)
+    return python
 
 
 def content(name, size):
@@ -109,7 +137,11 @@ NGC_PLANTS = {
     "models/nv/team1/net/1.0": {"a.txt": 5, "w/model.pt": 50000, "w/sub/ö +&=.txt": 7, "z": 0},
     "models/nv/team1/net/2.0": {"a.txt": 6},
     "models/nv/team1/net/pending": {"a.txt": 7},
+    "models/nv/team1/terms/1": {"a.txt": 8},
+    "models/nv/_/solo/1.0+cu12 b": {"only.txt": 9},
     "resources/nv/_/recipes/1": {"run.sh": 30, "conf/x.yaml": 31, "conf/y.yaml": 32},
+    "resources/nv/_/terms/1": {"a.txt": 8},
+    "resources/nv/team1/kit/3": {"a.txt": 11, "b/c.bin": 20000, "b/d.txt": 0},
     "models/pub/tao/free/v1": {"a.txt": 5, "b.bin": 9000, "c.bin": 1},
     "resources/pub/_/guide/v1": {"g.md": 5},
 }

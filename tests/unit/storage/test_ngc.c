@@ -31,6 +31,7 @@ static void a_uri_is_cut_into_team_name_version_and_path(void **state)
         { "team/name", "team", "name", NULL, "" },
         { "no-team/name:latest", NULL, "name", NULL, "" },
         { "name:1.0/", NULL, "name", "1.0", "" },
+        { "name:1.0+cu12 b~1/x", NULL, "name", "1.0+cu12 b~1", "x" },
     };
 
     (void)state;
@@ -51,8 +52,9 @@ static void a_uri_is_cut_into_team_name_version_and_path(void **state)
 static void an_odd_uri_is_refused(void **state)
 {
     static const char *const uris[] = {
-        "ngc://org", "ngc://org/", "ngc://org/a/b/c", "ngc://org/team/name:1 0", "ngc:///x:1",
+        "ngc://org", "ngc://org/", "ngc://org/a/b/c", "ngc://org/team/na me:1", "ngc:///x:1",
         "ngc://org/../x:1", "ngc://org/name:", "ngc://org//name:1", "ngc://org/name:1%2f",
+        "ngc://org/name:..", "ngc://org/name:./x", "ngc://org/name:1:2", "ngc://org/name:1\n2",
     };
 
     (void)state;
@@ -77,6 +79,10 @@ static void the_config_file_of_the_client_is_understood(void **state)
         { "apikey = no-apikey\n", NULL },
         { "apikey =\n", NULL },
         { "apikeys = 1", NULL },
+        { "[nvapi-a]\napikey = nvapi-a\n[CURRENT]\napikey = nvapi-b\n", "nvapi-b" },
+        { "[nvapi-a]\napikey = nvapi-a\n[CURRENT]\norg = o\n", NULL },
+        { "[DEFAULT]\napikey = a\n[CURRENT]\norg = o\n", "a" },
+        { "[DEFAULT]\napikey = a\n[CURRENT]\napikey = b\n", "b" },
         { "", NULL },
     };
 
@@ -265,6 +271,20 @@ static void a_version_that_is_not_complete_is_not_used(void **state)
     assert_says(talk, "UPLOAD_PENDING");
 }
 
+static void terms_that_nobody_accepted_are_told_with_the_place_to_do_it(void **state)
+{
+    sw_auto(talk) struct talk talk = { 0 };
+
+    (void)state;
+    talk_settings = NEW_KEY;
+    open_ready(&talk, "ngc://nv/tao/net:1 b");
+    talk_ask(&talk, SW_OP_LIST, "");
+    assert_int_equal(talk_hear(&talk, 412, "", MISSING), SW_STEP_FAILED);
+    assert_int_equal(talk.err.code, SW_E_CREDENTIAL);
+    assert_says(talk, "its terms are not accepted; NGC says: Not found: the artifact");
+    assert_says(talk, "https://catalog.ngc.nvidia.com/orgs/nv/teams/tao/models/net?version=1%20b");
+}
+
 static const char page_one[] =
     "{\"modelFiles\":[{\"path\":\"sub/w.pt\",\"sizeInBytes\":6,\"sha256_base64\":"
     "\"LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=\",\"createdDate\":\"2026-01-02T03:04:05Z\"},"
@@ -406,6 +426,7 @@ int main(void)
         cmocka_unit_test(closed_doors_are_told_in_clear_words),
         cmocka_unit_test(latest_is_asked_once),
         cmocka_unit_test(a_version_that_is_not_complete_is_not_used),
+        cmocka_unit_test(terms_that_nobody_accepted_are_told_with_the_place_to_do_it),
         cmocka_unit_test(files_are_listed_page_by_page_with_digests),
         cmocka_unit_test(a_folder_is_told_once),
         cmocka_unit_test(a_file_is_found_on_any_page),

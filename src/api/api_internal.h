@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
 #include "monitor/refresh.h"
@@ -91,8 +92,9 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
                  struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
-/* job_json.c */
-json_t *api_job_json(const struct sw_job *job, json_t *attempts);
+/* job_json.c: adds the job as JSON; both documents may be NULL. */
+void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
+                 const json_t *unreachable);
 
 /* request.c: spec and plan of a request. */
 struct api_plan {

@@ -85,6 +85,9 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
+/* Would that write anything, if the row is still as the caller read it? Asks nobody. */
+bool sw_store_is_news(const struct sw_job *row, const struct sw_sighting *seen,
+                      const json_t *verdict, int64_t now_ms);
 /* Many sightings in one transaction, all or none; changed may be NULL or an array. */
 int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,

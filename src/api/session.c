@@ -296,8 +296,8 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     if (!out->link)
         return -1;
     out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
-                                   .attempt = out->row.attempt, .details = out->row.details,
-                                   .plan = out->row.plan,
+                                   .attempt = out->row.attempt, .state = out->row.state,
+                                   .details = out->row.details, .plan = out->row.plan,
                                    .over = out->row.phase == SW_PHASE_OVER };
     return 0;
 }

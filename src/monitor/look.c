@@ -66,8 +66,8 @@ static void slice_auto(struct slice *slice)
 struct sw_jobref monitor_ref(const struct sw_job *job)
 {
     return (struct sw_jobref){ .id = job->id, .remote_id = job->remote_id,
-                               .attempt = job->attempt, .details = job->details,
-                               .plan = job->plan };
+                               .attempt = job->attempt, .state = job->state,
+                               .details = job->details, .plan = job->plan };
 }
 
 /* ---- which rows are ours to look at ----------------------------------------------------------- */

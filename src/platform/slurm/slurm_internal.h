@@ -184,7 +184,7 @@ void slurm_waiting(const char *said, const char **reason, const char **sentence)
 
 /* ---- slurm_squeue.c, slurm_sacct.c: one line each, split in place ------------------------------ */
 
-#define SLURM_SQUEUE_FORMAT "%i|%T|%r|%S|%e|%N|%j|%k"
+#define SLURM_SQUEUE_FORMAT "%T|%i|%r|%S|%e|%N|"        /* then the comment, where it is asked for */
 #define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName"
 
 struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "123.batch" */
@@ -199,7 +199,7 @@ int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not 
 
 struct slurm_live {                /* a row of squeue */
     struct slurm_id id;
-    const char *state, *why, *nodes, *name, *comment;  /* into the line */
+    const char *state, *why, *nodes, *comment;         /* into the line */
     int64_t start_ms, end_ms;
 };
 bool slurm_squeue_line(char *line, struct slurm_live *out);

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-enum { FIELDS = 8 };
+enum { FIELDS = 7 };
 
 /* A number of at most 18 digits; the character behind it. */
 static const char *digits(const char *text, int64_t *number)
@@ -87,11 +87,10 @@ bool slurm_squeue_line(char *line, struct slurm_live *out)
             return false;
     }
     *out = (struct slurm_live){
-        .state = fields[1], .why = fields[2], .start_ms = slurm_when(fields[3]),
-        .end_ms = slurm_when(fields[4]), .nodes = fields[5], .name = fields[6],
-        .comment = fields[7],
+        .state = fields[0], .why = fields[2], .start_ms = slurm_when(fields[3]),
+        .end_ms = slurm_when(fields[4]), .nodes = fields[5], .comment = fields[6],
     };
-    return slurm_id_parse(fields[0], &out->id) && !out->id.step[0];
+    return slurm_id_parse(fields[1], &out->id) && !out->id.step[0];
 }
 
 /* "n[1-3,7],x" -> "n1", "gpu-[001-004]" -> "gpu-001". */

@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum { DIGITS = 20 };
-
 /* Needs no escape, and is a character by itself. */
 static bool is_plain(unsigned char c)
 {
@@ -36,56 +34,52 @@ static void put_escaped(struct sw_buf *out, char c)
     sw_buf_addf(out, "\\u%04X", (unsigned)c);
 }
 
-static void put_text(struct sw_buf *out, const char *text)
+/* How many bytes from here on need no care. */
+static size_t plain_length(const char *text, const char *end)
 {
-    const char *end = text ? text + strlen(text) : NULL;
+    const char *at = text;
 
-    if (!text) {
-        sw_buf_add(out, "null");
-        return;
-    }
-    sw_buf_add_char(out, '"');
-    while (text < end) {
-        size_t plain = 0, wide;
-
-        while (is_plain((unsigned char)text[plain]))
-            plain++;
-        sw_buf_add_bytes(out, text, plain);
-        text += plain;
-        if (text == end)
-            break;
-        if ((unsigned char)*text < 0x80) {
-            put_escaped(out, *text++);
-        } else {
-            wide = sw_text_utf8_char(text, (size_t)(end - text));
-            sw_buf_add_bytes(out, wide ? text : "\xef\xbf\xbd", wide ? wide : 3);
-            text += wide ? wide : 1;
-        }
-    }
-    sw_buf_add_char(out, '"');
+    while (at < end && is_plain((unsigned char)*at))
+        at++;
+    return (size_t)(at - text);
 }
 
-static void put_number(struct sw_buf *out, int64_t number)
+/* One character that needs it; returns what follows. */
+static const char *put_with_care(struct sw_buf *out, const char *text, const char *end)
 {
-    char digits[DIGITS];
-    size_t at = DIGITS;
-    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    size_t wide = sw_text_utf8_char(text, (size_t)(end - text));
 
-    do
-        digits[--at] = (char)('0' + left % 10);
-    while ((left /= 10) > 0);
-    if (number < 0)
-        sw_buf_add_char(out, '-');
-    sw_buf_add_bytes(out, digits + at, DIGITS - at);
+    if (wide == 1)
+        put_escaped(out, *text);
+    else
+        sw_buf_add_bytes(out, wide ? text : "\xef\xbf\xbd", wide ? wide : 3);
+    return text + (wide ? wide : 1);
+}
+
+static void put_text(struct sw_buf *out, const char *text)
+{
+    size_t length = strlen(text);
+    const char *end = text + length;
+
+    sw_buf_reserve(out, length + 2);
+    sw_buf_add_bytes(out, "\"", 1);
+    while (text < end) {
+        size_t plain = plain_length(text, end);
+
+        sw_buf_add_bytes(out, text, plain);
+        text += plain;
+        if (text < end)
+            text = put_with_care(out, text, end);
+    }
+    sw_buf_add_bytes(out, "\"", 1);
 }
 
 static void put_time(struct sw_buf *out, int64_t at_ms)
 {
     char text[40];
 
-    if (at_ms)
-        sw_time_format(at_ms, text);
-    put_text(out, at_ms ? text : NULL);
+    sw_time_format(at_ms, text);
+    put_text(out, text);
 }
 
 static void put_document(struct sw_buf *out, const json_t *document)
@@ -102,13 +96,19 @@ static void put_value(struct sw_buf *out, const struct sw_json_put *field)
         sw_buf_add(out, field->text);
         break;
     case SW_PUTS_TEXT:
-        put_text(out, field->text);
+        if (field->text)
+            put_text(out, field->text);
+        else
+            sw_buf_add_bytes(out, "null", 4);
         break;
     case SW_PUTS_NUMBER:
-        put_number(out, field->number);
+        sw_buf_add_number(out, field->number);
         break;
     case SW_PUTS_TIME:
-        put_time(out, field->number);
+        if (field->number)
+            put_time(out, field->number);
+        else
+            sw_buf_add_bytes(out, "null", 4);
         break;
     case SW_PUTS_DOCUMENT:
         put_document(out, field->document);
@@ -116,21 +116,30 @@ static void put_value(struct sw_buf *out, const struct sw_json_put *field)
     }
 }
 
+static bool is_left_out(const struct sw_json_put *field)
+{
+    return !field->key || (field->kind == SW_PUTS_DOCUMENT && !field->document);
+}
+
 void sw_json_put_object_of(struct sw_buf *out, const struct sw_json_put *fields, size_t count)
 {
-    bool first = true;
+    char before = '{';
 
-    sw_buf_add_char(out, '{');
     for (size_t i = 0; i < count; i++) {
-        const struct sw_json_put *field = &fields[i];
+        size_t length;
+        char *at;
 
-        if (!field->key || (field->kind == SW_PUTS_DOCUMENT && !field->document))
+        if (is_left_out(&fields[i]))
             continue;
-        sw_buf_add(out, first ? "\"" : ",\"");
-        sw_buf_add(out, field->key);
-        sw_buf_add_bytes(out, "\":", 2);
-        put_value(out, field);
-        first = false;
+        length = strlen(fields[i].key);
+        at = sw_buf_reserve(out, length + 4);
+        at[0] = before;
+        at[1] = '"';
+        memcpy(at + 2, fields[i].key, length);
+        memcpy(at + 2 + length, "\":", sizeof "\":");
+        out->length += length + 4;
+        put_value(out, &fields[i]);
+        before = ',';
     }
-    sw_buf_add_char(out, '}');
+    sw_buf_add(out, before == '{' ? "{}" : "}");
 }

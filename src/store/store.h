@@ -96,8 +96,11 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
-enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, avoid,
-                                                          owner */
+enum sw_columns {
+    SW_COLUMNS_LIST,
+    SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
+    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile and phase */
+};
 
 /* One job; SW_E_NOT_FOUND. */
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,

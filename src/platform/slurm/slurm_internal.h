@@ -217,14 +217,14 @@ void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-
 /* ---- slurm_seen.c: all that was answered about one job -> one sighting ------------------------- */
 
 struct slurm_answers {             /* borrowed rows of one poll */
-    const struct slurm_live *live;
+    const struct slurm_live *live; /* by number: slurm_live_sort() */
     size_t live_count;
     const struct slurm_past *past;
     size_t past_count;
 };
 struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
-    const char *comment;
+    const char *comment;           /* NULL: the rows tell none */
     const json_t *exit;            /* our own last word; NULL: none */
     const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
     int task;
@@ -232,6 +232,7 @@ struct slurm_known {               /* what else is known about the job */
     bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
+void slurm_live_sort(struct slurm_live *rows, size_t count);
 /* false: nothing in the answers is about this job. */
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
                 struct sw_sighting *out);

@@ -12,6 +12,7 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -39,10 +40,45 @@ static void copy(char *out, size_t size, const char *text)
 
 static bool is_ours(const char *comment, const char *mark)
 {
-    size_t length = mark ? strlen(mark) : 0;
+    size_t length = strlen(mark);
 
-    return length && strncmp(comment, mark, length) == 0 &&
+    return strncmp(comment, mark, length) == 0 &&
            (comment[length] == '\0' || comment[length] == ' ');
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct slurm_live *x = a, *y = b;
+
+    if (x->id.job != y->id.job)
+        return x->id.job > y->id.job ? 1 : -1;
+    return (x->state > y->state) - (x->state < y->state);      /* the same line order as before */
+}
+
+void slurm_live_sort(struct slurm_live *rows, size_t count)
+{
+    size_t i = 1;
+
+    while (i < count && rows[i - 1].id.job <= rows[i].id.job)
+        i++;
+    if (i < count)                         /* mostly squeue has done it */
+        qsort(rows, count, sizeof *rows, by_number);
+}
+
+/* The first row of a job; those of one job are together. */
+static size_t first_row(const struct slurm_answers *answers, int64_t job)
+{
+    size_t low = 0, high = answers->live_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (answers->live[middle].id.job < job)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* The newest Slurm job that is this attempt: a successor has a higher number. */
@@ -50,7 +86,7 @@ static int64_t number_of(const struct slurm_answers *answers, const struct slurm
 {
     int64_t number = known->slurm_id;
 
-    for (size_t i = 0; i < answers->live_count; i++)
+    for (size_t i = 0; known->comment && i < answers->live_count; i++)
         if (is_ours(answers->live[i].comment, known->comment) && answers->live[i].id.job > number)
             number = answers->live[i].id.job;
     return number;
@@ -105,11 +141,11 @@ static void add_live(struct tally *tally, const struct slurm_live *row)
 
 static bool squeue_has(const struct slurm_answers *answers, const struct slurm_id *id)
 {
-    for (size_t i = 0; i < answers->live_count; i++) {
+    for (size_t i = first_row(answers, id->job);
+         i < answers->live_count && answers->live[i].id.job == id->job; i++) {
         const struct slurm_id *other = &answers->live[i].id;
 
-        if (other->job == id->job && (other->many || (other->task == id->task &&
-                                                      other->part == id->part)))
+        if (other->many || (other->task == id->task && other->part == id->part))
             return true;
     }
     return false;
@@ -166,11 +202,11 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 
     tally->failed_task = -1;
     tally->job = number_of(answers, known);
-    for (size_t i = 0; tally->job && i < answers->live_count; i++)
-        if (answers->live[i].id.job == tally->job) {
-            add_live(tally, &answers->live[i]);
-            any = true;
-        }
+    for (size_t i = first_row(answers, tally->job);
+         tally->job && i < answers->live_count && answers->live[i].id.job == tally->job; i++) {
+        add_live(tally, &answers->live[i]);
+        any = true;
+    }
     for (int steps = 0; tally->job && steps < 2; steps++)
         for (size_t i = 0; i < answers->past_count; i++) {
             const struct slurm_past *row = &answers->past[i];

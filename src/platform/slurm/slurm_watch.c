@@ -170,6 +170,7 @@ struct memory {                    /* what is known about each job besides the r
     struct slurm_past *past;
     size_t live_count, past_count, live_room, past_room;
     bool no_accounting, accounting_off;
+    bool marked;                   /* the rows may tell comments */
     size_t count;
 };
 
@@ -303,7 +304,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
-    sw_autofree char *comment = slurm_comment(seen->job.id, slurm_submitted_as(&seen->job));
+    sw_autofree char *comment = memory->marked ? slurm_comment(seen->job.id, slurm_submitted_as(&seen->job))
+                                               : NULL;
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
                                            memory->past_count };
@@ -355,15 +357,23 @@ static void add_meta(struct sw_buf *out, const char *base)
 static void add_job(struct sw_buf *out, const char *function, size_t index, int64_t number,
                     const struct sw_jobref *job)
 {
-    sw_buf_addf(out, "%s %zu %lld %s.%d %d\n", function, index, (long long)number, job->id,
-                slurm_submitted_as(job), slurm_is_array(job));
+    sw_buf_add(out, function);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_number(out, (int64_t)index);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_number(out, number);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add(out, job->id);
+    sw_buf_add_char(out, '.');
+    sw_buf_add_number(out, slurm_submitted_as(job));
+    sw_buf_add(out, slurm_is_array(job) ? " 1\n" : " 0\n");
 }
 
 /* A job that may turn out to be as it was. */
 struct calm {
     int64_t number;
     const char *word;              /* what squeue said of it */
-    const char *id, *run;          /* where it would tell of an earlier run: ID.1/RUN below $meta */
+    const char *id, *run;          /* together the file that would tell of another run, below $meta */
 };
 
 static int by_number(const void *a, const void *b)
@@ -396,7 +406,7 @@ static void list_auto(struct list *list)
 static void list_calm(struct list *list, const struct sw_jobref *job, int64_t number)
 {
     static const struct { enum sw_state state; const char *word, *run; } kinds[] = {
-        { SW_PENDING, "PENDING", "attempts" }, { SW_RUNNING, "RUNNING", "attempts.d/2" },
+        { SW_PENDING, "PENDING|", ".1/attempts\n" }, { SW_RUNNING, "RUNNING|", ".1/attempts.d/2\n" },
     };
 
     if (number <= 0 || job->attempt != 1 || slurm_is_array(job) || strcmp(list->base, list->first_base) != 0)
@@ -422,7 +432,8 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
     add_job(&list->each, "job", index, number, job);
     list_calm(list, job, number);
     if (number > 0) {
-        sw_buf_addf(&list->numbers, ",%lld", (long long)number);
+        sw_buf_add_char(&list->numbers, ',');
+        sw_buf_add_number(&list->numbers, number);
     } else {
         add_meta(&list->unknown, base);
         add_job(&list->unknown, "before", index, 0, job);
@@ -438,11 +449,16 @@ static void write_calm(struct sw_buf *out, struct list *list)
 {
     qsort(list->calm, list->calm_count, sizeof *list->calm, by_number);
     sw_buf_add(out, "wanted='");
-    for (size_t i = 0; i < list->calm_count; i++)
-        sw_buf_addf(out, "%s|%lld\n", list->calm[i].word, (long long)list->calm[i].number);
+    for (size_t i = 0; i < list->calm_count; i++) {
+        sw_buf_add(out, list->calm[i].word);
+        sw_buf_add_number(out, list->calm[i].number);
+        sw_buf_add_char(out, '\n');
+    }
     sw_buf_add(out, "'\nnews='");
-    for (size_t i = 0; i < list->calm_count; i++)
-        sw_buf_addf(out, "%s.1/%s\n", list->calm[i].id, list->calm[i].run);
+    for (size_t i = 0; i < list->calm_count; i++) {
+        sw_buf_add(out, list->calm[i].id);
+        sw_buf_add(out, list->calm[i].run);
+    }
     sw_buf_add(out, "'\n");
     add_meta(out, list->first_base);
     sw_buf_add(out, calm_text);
@@ -493,6 +509,8 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
     rest = reply.output.data;
     for (char *line; (line = strsep(&rest, "\n"));)
         remember(memory, line, (const char *const *)logs);
+    slurm_live_sort(memory->live, memory->live_count);
+    memory->marked = list.unknown.length > 0;
     now_ms = sw_now_ms();
     for (size_t i = 0; i < count; i++)
         judge(memory, i, &jobs[i], now_ms);

@@ -144,6 +144,7 @@ static bool look(const struct told *told, struct sw_sighting *seen)
         lines[count] = sw_strdup(told->squeue[i]);
         assert_true(slurm_squeue_line(lines[count++], &live[answers.live_count++]));
     }
+    slurm_live_sort(live, answers.live_count);
     for (size_t i = 0; i < ROWS && told->sacct[i]; i++) {
         lines[count] = sw_strdup(told->sacct[i]);
         assert_true(slurm_sacct_line(lines[count++], &past[answers.past_count++]));

@@ -184,7 +184,7 @@ void slurm_waiting(const char *said, const char **reason, const char **sentence)
 
 /* ---- slurm_squeue.c, slurm_sacct.c: one line each, split in place ------------------------------ */
 
-#define SLURM_SQUEUE_FORMAT "%T|%i|%r|%S|%e|%N|"        /* then the comment, where it is asked for */
+#define SLURM_SQUEUE_FORMAT "%T|%i|%V|%r|%S|%e|%N|"        /* then the comment, where it is asked for */
 #define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName"
 
 struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "123.batch" */
@@ -201,6 +201,7 @@ struct slurm_live {                /* a row of squeue */
     struct slurm_id id;
     const char *state, *why, *nodes, *comment;         /* into the line */
     int64_t start_ms, end_ms;
+    int64_t submit_ms;             /* a requeue is a submit: it never runs twice with the same */
 };
 bool slurm_squeue_line(char *line, struct slurm_live *out);
 
@@ -233,11 +234,17 @@ struct slurm_known {               /* what else is known about the job */
     int64_t now_ms;
 };
 void slurm_live_sort(struct slurm_live *rows, size_t count);
+/* The first row of a job in sorted ones; the others of it follow. NULL: none. */
+const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job);
 /* false: nothing in the answers is about this job. */
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
                 struct sw_sighting *out);
 
 /* ---- the connection --------------------------------------------------------------------------- */
+
+struct slurm_met {                 /* a job whose runs are known as long as its submit time is this */
+    int64_t number, submit_ms;
+};
 
 struct sw_link {
     struct sw_ssh *ssh;
@@ -248,6 +255,8 @@ struct sw_link {
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
+    struct slurm_met *met;         /* jobs of the last look; guarded by `lock` */
+    size_t met_count;
     struct stat ca_file;           /* the one that ca_name is about */
     char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);

@@ -65,20 +65,25 @@ void slurm_live_sort(struct slurm_live *rows, size_t count)
         qsort(rows, count, sizeof *rows, by_number);
 }
 
-/* The first row of a job; those of one job are together. */
-static size_t first_row(const struct slurm_answers *answers, int64_t job)
+const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job)
 {
-    size_t low = 0, high = answers->live_count;
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (answers->live[middle].id.job < job)
+        if (rows[middle].id.job < job)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    return low < count && rows[low].id.job == job ? &rows[low] : NULL;
+}
+
+/* The row after this one, if it is of the same job. */
+static const struct slurm_live *next_row(const struct slurm_answers *answers, const struct slurm_live *row)
+{
+    return row + 1 < answers->live + answers->live_count && row[1].id.job == row->id.job ? row + 1 : NULL;
 }
 
 /* The newest Slurm job that is this attempt: a successor has a higher number. */
@@ -141,13 +146,10 @@ static void add_live(struct tally *tally, const struct slurm_live *row)
 
 static bool squeue_has(const struct slurm_answers *answers, const struct slurm_id *id)
 {
-    for (size_t i = first_row(answers, id->job);
-         i < answers->live_count && answers->live[i].id.job == id->job; i++) {
-        const struct slurm_id *other = &answers->live[i].id;
-
-        if (other->many || (other->task == id->task && other->part == id->part))
+    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, id->job); row;
+         row = next_row(answers, row))
+        if (row->id.many || (row->id.task == id->task && row->id.part == id->part))
             return true;
-    }
     return false;
 }
 
@@ -202,9 +204,9 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 
     tally->failed_task = -1;
     tally->job = number_of(answers, known);
-    for (size_t i = first_row(answers, tally->job);
-         tally->job && i < answers->live_count && answers->live[i].id.job == tally->job; i++) {
-        add_live(tally, &answers->live[i]);
+    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, tally->job); row;
+         row = next_row(answers, row)) {
+        add_live(tally, row);
         any = true;
     }
     for (int steps = 0; tally->job && steps < 2; steps++)

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-enum { FIELDS = 7 };
+enum { FIELDS = 8 };
 
 /* A number of at most 18 digits; the character behind it. */
 static const char *digits(const char *text, int64_t *number)
@@ -87,8 +87,9 @@ bool slurm_squeue_line(char *line, struct slurm_live *out)
             return false;
     }
     *out = (struct slurm_live){
-        .state = fields[0], .why = fields[2], .start_ms = slurm_when(fields[3]),
-        .end_ms = slurm_when(fields[4]), .nodes = fields[5], .comment = fields[6],
+        .state = fields[0], .submit_ms = slurm_when(fields[2]), .why = fields[3],
+        .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]), .nodes = fields[6],
+        .comment = fields[7],
     };
     return slurm_id_parse(fields[1], &out->id) && !out->id.step[0];
 }

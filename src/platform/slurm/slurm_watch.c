@@ -54,7 +54,8 @@ static const char first_text[] =
     "if [ -n \"$blind\" ]; then form=$form%k; ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n";
 
 /* Nothing happened: each job waits or runs as it did, in rows that are in order, and has not begun a run that
- * we do not know of. Cutting the rows into words costs more than all of this. */
+ * we do not know of: it was not submitted again since we looked, or has left no file that tells of one.
+ * Cutting the rows into words costs more than all of this. */
 static const char calm_text[] =
     "calm() {\n"
     "    for want in $wanted; do case $1 in \"Q|$want|\"*) shift ;; *) return 1 ;; esac; done\n"
@@ -374,11 +375,13 @@ struct calm {
     int64_t number;
     const char *word;              /* what squeue said of it */
     const char *id, *run;          /* together the file that would tell of another run, below $meta */
+    int64_t submit_ms;             /* with this time no file need be looked at; 0: not known */
 };
 
+/* Of whatever begins with one. */
 static int by_number(const void *a, const void *b)
 {
-    int64_t x = ((const struct calm *)a)->number, y = ((const struct calm *)b)->number;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return (x > y) - (x < y);
 }
@@ -413,7 +416,7 @@ static void list_calm(struct list *list, const struct sw_jobref *job, int64_t nu
         return;
     for (size_t i = 0; i < SW_COUNT(kinds); i++)
         if (job->state == kinds[i].state)
-            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, job->id, kinds[i].run };
+            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, job->id, kinds[i].run, 0 };
 }
 
 static int list_job(struct list *list, struct sw_link *link, const struct sw_jobref *job, size_t index,
@@ -445,27 +448,67 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
     return 0;
 }
 
-static void write_calm(struct sw_buf *out, struct list *list)
+/* Both are in the order of their numbers. */
+static void recall(struct sw_link *link, struct list *list)
 {
+    size_t at = 0;
+
     qsort(list->calm, list->calm_count, sizeof *list->calm, by_number);
+    pthread_mutex_lock(&link->lock);
+    for (size_t i = 0; i < list->calm_count; i++) {
+        while (at < link->met_count && link->met[at].number < list->calm[i].number)
+            at++;
+        if (at < link->met_count && link->met[at].number == list->calm[i].number)
+            list->calm[i].submit_ms = link->met[at].submit_ms;
+    }
+    pthread_mutex_unlock(&link->lock);
+}
+
+/* A job that told of its runs is not kept: who asked may not have written it down. */
+static void keep_met(struct sw_link *link, const struct memory *memory)
+{
+    struct slurm_met *met = sw_alloc((memory->count + 1) * sizeof *met);
+    size_t count = 0;
+
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct slurm_live *row = slurm_live_find(memory->live, memory->live_count, memory->numbers[i]);
+
+        if (row && memory->runs[i].length == 0)
+            met[count++] = (struct slurm_met){ row->id.job, row->submit_ms };
+    }
+    qsort(met, count, sizeof *met, by_number);
+    pthread_mutex_lock(&link->lock);
+    free(link->met);
+    link->met = met;
+    link->met_count = count;
+    pthread_mutex_unlock(&link->lock);
+}
+
+static void write_calm(struct sw_buf *out, const struct list *list)
+{
     sw_buf_add(out, "wanted='");
     for (size_t i = 0; i < list->calm_count; i++) {
         sw_buf_add(out, list->calm[i].word);
         sw_buf_add_number(out, list->calm[i].number);
+        if (list->calm[i].submit_ms) {
+            sw_buf_add_char(out, '|');
+            sw_buf_add_number(out, list->calm[i].submit_ms / 1000);
+        }
         sw_buf_add_char(out, '\n');
     }
     sw_buf_add(out, "'\nnews='");
-    for (size_t i = 0; i < list->calm_count; i++) {
-        sw_buf_add(out, list->calm[i].id);
-        sw_buf_add(out, list->calm[i].run);
-    }
+    for (size_t i = 0; i < list->calm_count; i++)
+        if (!list->calm[i].submit_ms) {
+            sw_buf_add(out, list->calm[i].id);
+            sw_buf_add(out, list->calm[i].run);
+        }
     sw_buf_add(out, "'\n");
     add_meta(out, list->first_base);
     sw_buf_add(out, calm_text);
 }
 
 /* What comes last is not even read by the shell when nothing happened. */
-static void write_script(struct sw_buf *out, struct list *list)
+static void write_script(struct sw_buf *out, const struct list *list)
 {
     sw_buf_add(out, SLURM_ENVIRONMENT);
     sw_buf_add(out, ask_text);
@@ -500,6 +543,7 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
         if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &logs[i], err) < 0)
             return -1;
     }
+    recall(link, &list);
     write_script(&script, &list);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
@@ -514,6 +558,7 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
     now_ms = sw_now_ms();
     for (size_t i = 0; i < count; i++)
         judge(memory, i, &jobs[i], now_ms);
+    keep_met(link, memory);
     return 0;
 }
 

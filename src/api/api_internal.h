@@ -71,6 +71,8 @@ enum { API_LIST_DEADLINE_MS = 5000 };
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err);
+/* Those that are due; who cannot be run is warned of. */
+void api_run_hooks(struct sw_session *session);
 /* await.c: a pause that ends early when a platform says that something may have changed. Signals end
  * it, too. */
 enum { API_NOBODY_TELLS, API_SILENCE, API_NEWS };

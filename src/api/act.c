@@ -21,28 +21,35 @@ static int job_row(struct sw_session *session, const char *id, struct sw_job *ro
     return sw_store_get(session->store, id, SW_COLUMNS_ALL, row, err);
 }
 
-/* The platform confirmed; if its answer is not final yet, our own knowledge is. */
 static int record_cancel(struct sw_session *session, const struct api_job *job,
                          struct sw_error *err)
 {
-    sw_auto(sw_job) struct sw_job row = { 0 };
     struct sw_sighting seen = {
         .job = job->ref, .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
         .message = "canceled before it started", .exit_code = SW_NO_EXIT_CODE,
         .failed_replica = -1, .ended_ms = sw_now_ms(),
     };
-    bool changed;
+
+    if (sw_store_saw(session->store, &seen, NULL, sw_now_ms(), NULL, err) < 0)
+        return -1;
+    api_run_hooks(session);
+    return 0;
+}
+
+/* The platform confirmed; if its answer is not final yet, our own knowledge is. */
+static int record_end(struct sw_session *session, const struct api_job *job, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
 
     if (job_row(session, job->row.id, &row, err) < 0)
         return -1;
-    if (row.phase == SW_PHASE_OVER)
-        return 0;
-    return sw_store_saw(session->store, &seen, NULL, sw_now_ms(), &changed, err);
+    return row.phase == SW_PHASE_OVER ? 0 : record_cancel(session, job, err);
 }
 
 int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
+    int stopped;
 
     if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
         return -1;
@@ -50,11 +57,10 @@ int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err)
         return 0;
     if (sw_store_cancel_intent(session->store, id, err) < 0)
         return -1;
-    if (job.platform->cancel(job.link, &job.ref, err) < 0) {
-        sw_wrap(err, "job '%s' is not canceled yet", id);
-        return -1;
-    }
-    return record_cancel(session, &job, err);
+    stopped = job.platform->cancel(job.link, &job.ref, err);
+    if (stopped < 0)
+        return sw_wrap(err, "job '%s' is not canceled yet", id);
+    return stopped == 1 ? record_cancel(session, &job, err) : record_end(session, &job, err);
 }
 
 enum { TOLD_MS = 1000 };          /* between two looks where news come by themselves */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
 #include "monitor/refresh.h"
@@ -70,6 +71,8 @@ enum { API_LIST_DEADLINE_MS = 5000 };
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err);
+/* Those that are due; who cannot be run is warned of. */
+void api_run_hooks(struct sw_session *session);
 /* await.c: a pause that ends early when a platform says that something may have changed. Signals end
  * it, too. */
 enum { API_NOBODY_TELLS, API_SILENCE, API_NEWS };
@@ -91,8 +94,9 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
                  struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
-/* job_json.c */
-json_t *api_job_json(const struct sw_job *job, json_t *attempts);
+/* job_json.c: adds the job as JSON; both documents may be NULL. */
+void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
+                 const json_t *unreachable);
 
 /* request.c: spec and plan of a request. */
 struct api_plan {

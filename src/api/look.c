@@ -16,55 +16,77 @@ static const struct sw_refresh_options cards = { .deadline_ms = API_LIST_DEADLIN
 static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
                                                          .progress = true };
 
-static json_t *job_document(struct sw_session *session, const char *id, struct sw_error *err)
+static int add_job(struct sw_buf *out, struct sw_session *session, const char *id,
+                   const json_t *unreachable, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
-    json_t *attempts;
+    sw_auto(json) json_t *attempts = NULL;
 
     if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
-        return NULL;
+        return -1;
     attempts = sw_store_attempts(session->store, id, err);
-    return attempts ? api_job_json(&row, attempts) : NULL;
+    if (!attempts)
+        return -1;
+    api_job_put(out, &row, attempts, json_array_size(unreachable) > 0 ? unreachable : NULL);
+    return 0;
 }
 
 char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                 struct sw_error *err)
 {
     sw_auto(json) json_t *unreachable = json_array();
-    json_t *document;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     if (look == SW_LOOK_REFRESH &&
         api_refresh_within(session, &id, 1, &with_progress, unreachable, err) < 0)
         return NULL;
-    document = job_document(session, id, err);
-    if (document && json_array_size(unreachable) > 0)
-        json_object_set(document, "unreachable", unreachable);
-    return api_text(document);
+    return add_job(&out, session, id, unreachable, err) < 0 ? NULL : sw_buf_steal(&out);
+}
+
+/* Lists are written job by job: as a tree they cost more than the look itself. */
+static void list_begin(struct sw_buf *out)
+{
+    sw_buf_add(out, "{\"version\":1,\"jobs\":[");
+}
+
+static char *list_end(struct sw_buf *out, const int64_t *total, const json_t *unreachable)
+{
+    sw_autofree char *silent = sw_json_dump(unreachable);
+
+    sw_buf_add_char(out, ']');
+    if (total)
+        sw_buf_addf(out, ",\"total\":%lld", (long long)*total);
+    sw_buf_add(out, ",\"unreachable\":");
+    sw_buf_add(out, silent);
+    sw_buf_add_char(out, '}');
+    return sw_buf_steal(out);
 }
 
 char *sw_status_many(struct sw_session *session, const char *const *ids, size_t count,
                      enum sw_look look, struct sw_error *err)
 {
-    sw_auto(json) json_t *jobs = json_array();
     sw_auto(json) json_t *unreachable = json_array();
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     if (look == SW_LOOK_REFRESH && count > 0 &&
         api_refresh_within(session, ids, count, &cards, unreachable, err) < 0)
         return NULL;
+    list_begin(&out);
     for (size_t i = 0; i < count; i++) {
-        json_t *job = job_document(session, ids[i], err);
-
-        if (!job)
+        sw_buf_add(&out, i ? "," : "");
+        if (add_job(&out, session, ids[i], NULL, err) < 0)
             return NULL;
-        json_array_append_new(jobs, job);
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("jobs", jobs),
-                                   SW_SUB_COPY("unreachable", unreachable)));
+    return list_end(&out, NULL, unreachable);
 }
 
-static int append_row(void *context, const struct sw_job *row)
+static int add_row(void *context, const struct sw_job *row)
 {
-    json_array_append_new(context, api_job_json(row, NULL));
+    struct sw_buf *out = context;
+
+    if (out->data[out->length - 1] != '[')
+        sw_buf_add_char(out, ',');
+    api_job_put(out, row, NULL, NULL);
     return 0;
 }
 
@@ -105,8 +127,8 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
     struct sw_job_filter filter = { .columns = SW_COLUMNS_LIST };
     enum sw_state state;
     sw_autofree char *label_key = NULL;
-    sw_auto(json) json_t *jobs = json_array();
     sw_auto(json) json_t *unreachable = json_array();
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     int64_t total = 0;
 
     if (!options)
@@ -116,12 +138,11 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
     if (options->look == SW_LOOK_REFRESH &&
         api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
         return NULL;
-    if (sw_store_list(session->store, &filter, append_row, jobs, err) < 0 ||
+    list_begin(&out);
+    if (sw_store_list(session->store, &filter, add_row, &out, err) < 0 ||
         sw_store_count(session->store, &filter, &total, err) < 0)
         return NULL;
-    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("jobs", jobs),
-                                   SW_INT("total", total),
-                                   SW_SUB_COPY("unreachable", unreachable)));
+    return list_end(&out, &total, unreachable);
 }
 
 static int append_event(void *context, int64_t seq, int64_t at_ms, const char *job_id,

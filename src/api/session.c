@@ -256,6 +256,14 @@ static struct sw_link *link_for_refresh(void *context, const struct sw_platform 
     return api_link(context, platform, profile, err);
 }
 
+void api_run_hooks(struct sw_session *session)
+{
+    struct sw_error why = { 0 };
+
+    if (!session->read_only && sw_hooks_run(session->store, &why) < 0)          /* they stay due */
+        api_warn(session, why.message);
+}
+
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err)
@@ -264,12 +272,10 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
         .store = session->store, .link = link_for_refresh, .context = session,
         .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
     };
-    struct sw_error why = { 0 };
 
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)
         return -1;
-    if (!session->read_only && sw_hooks_run(session->store, &why) < 0)          /* they stay due */
-        api_warn(session, why.message);
+    api_run_hooks(session);
     return 0;
 }
 
@@ -298,8 +304,8 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     if (!out->link)
         return -1;
     out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
-                                   .attempt = out->row.attempt, .details = out->row.details,
-                                   .plan = out->row.plan,
+                                   .attempt = out->row.attempt, .state = out->row.state,
+                                   .details = out->row.details, .plan = out->row.plan,
                                    .over = out->row.phase == SW_PHASE_OVER };
     return 0;
 }

@@ -25,13 +25,10 @@ struct watch {
     size_t jobs, active;             /* in this round's document */
 };
 
-static void add_document(struct watch *watch, json_t *job)
+static void add_document(struct watch *watch, const struct sw_job *row)
 {
-    sw_autofree char *text = sw_json_dump(job);
-
     sw_buf_add(&watch->document, watch->jobs++ ? "," : "");
-    sw_buf_add(&watch->document, text);
-    json_decref(job);
+    api_job_put(&watch->document, row, NULL, NULL);
 }
 
 static int add_active(void *context, const struct sw_job *row)
@@ -40,7 +37,7 @@ static int add_active(void *context, const struct sw_job *row)
 
     watch->active++;
     json_object_set_new(watch->seen, row->id, json_true());
-    add_document(watch, api_job_json(row, NULL));
+    add_document(watch, row);
     return 0;
 }
 
@@ -57,7 +54,7 @@ static int add_named(struct watch *watch, const char *id, struct sw_error *err)
         return -1;
     }
     watch->active += row.phase != SW_PHASE_OVER;
-    add_document(watch, api_job_json(&row, NULL));
+    add_document(watch, &row);
     return 0;
 }
 

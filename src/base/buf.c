@@ -54,6 +54,20 @@ void sw_buf_add_char(struct sw_buf *buf, char c)
     sw_buf_add_bytes(buf, &c, 1);
 }
 
+void sw_buf_add_number(struct sw_buf *buf, int64_t number)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (number < 0)
+        digits[--at] = '-';
+    sw_buf_add_bytes(buf, digits + at, sizeof digits - at);
+}
+
 void sw_buf_addf(struct sw_buf *buf, const char *fmt, ...)
 {
     va_list args, again;

@@ -9,6 +9,8 @@
 #ifndef SW_BASE_BUF_H
 #define SW_BASE_BUF_H
 
+#include <stdint.h>
+
 #include "base/auto.h"
 
 struct sw_buf {
@@ -24,6 +26,7 @@ static inline void sw_buf_auto(struct sw_buf *buf) { sw_buf_done(buf); }
 void sw_buf_add(struct sw_buf *buf, const char *text);
 void sw_buf_add_bytes(struct sw_buf *buf, const void *bytes, size_t length);
 void sw_buf_add_char(struct sw_buf *buf, char c);
+void sw_buf_add_number(struct sw_buf *buf, int64_t number);
 void sw_buf_addf(struct sw_buf *buf, const char *fmt, ...) SW_PRINTF(2, 3);
 void sw_buf_add_quoted(struct sw_buf *buf, const char *text);  /* as one shell word */
 void sw_buf_clear(struct sw_buf *buf);

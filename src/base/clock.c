@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/auto.h"
@@ -43,19 +44,31 @@ void sw_sleep_ms(int64_t ms)
         nanosleep(&t, NULL);
 }
 
+/* `digits` digits of a number and what stands behind them. */
+static char *put(char *out, unsigned number, int digits, char behind)
+{
+    for (int i = digits; i-- > 0; number /= 10)
+        out[i] = (char)('0' + number % 10);
+    out[digits] = behind;
+    return out + digits + 1;
+}
+
+/* Not with strftime and snprintf: a list of jobs has a thousand times in it. */
 void sw_time_format(int64_t at_ms, char out[40])
 {
     time_t seconds = (time_t)(at_ms / 1000);
     unsigned ms = (unsigned)(at_ms % 1000) % 1000u;
-    struct tm parts;
-    char day[24] = "";
+    struct tm parts = { 0 };
 
     gmtime_r(&seconds, &parts);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    if (ms)
-        snprintf(out, 40, "%.23s.%03u000+00:00", day, ms);
-    else
-        snprintf(out, 40, "%.23s+00:00", day);
+    out = put(out, (unsigned)parts.tm_year + 1900, 4, '-');
+    out = put(out, (unsigned)parts.tm_mon + 1, 2, '-');
+    out = put(out, (unsigned)parts.tm_mday, 2, 'T');
+    out = put(out, (unsigned)parts.tm_hour, 2, ':');
+    out = put(out, (unsigned)parts.tm_min, 2, ':');
+    out = put(out, (unsigned)parts.tm_sec, 2, '.');
+    out = ms ? put(out, ms * 1000, 6, '+') - 1 : out - 1;
+    memcpy(out, "+00:00", sizeof "+00:00");
 }
 
 void sw_age_format(int64_t age_ms, char out[24])

@@ -15,6 +15,7 @@ struct sw_jobref {
     const char *id;
     const char *remote_id;     /* what submit gave back; NULL when it never came that far */
     int attempt;               /* from 1 */
+    enum sw_state state;       /* when it was last looked at; SW_UNKNOWN: the caller does not know */
     int log_attempt;           /* of its log the part of this attempt alone; 0: as the platform keeps it */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */

@@ -35,6 +35,7 @@ enum {
 struct view {                          /* one row, what was seen of it, and what follows */
     struct sw_job job;
     json_t *verdict;
+    bool stale;                        /* the row was changed since we read it */
     bool send;                         /* the attempt is due, and nothing of it is there */
 };
 
@@ -65,8 +66,8 @@ static void slice_auto(struct slice *slice)
 struct sw_jobref monitor_ref(const struct sw_job *job)
 {
     return (struct sw_jobref){ .id = job->id, .remote_id = job->remote_id,
-                               .attempt = job->attempt, .details = job->details,
-                               .plan = job->plan };
+                               .attempt = job->attempt, .state = job->state,
+                               .details = job->details, .plan = job->plan };
 }
 
 /* ---- which rows are ours to look at ----------------------------------------------------------- */
@@ -178,9 +179,10 @@ static void judge_absence(struct view *view, struct sw_sighting *seen, int64_t n
 }
 
 /* A claimed row whose job exists after all: remember what submit could not. */
-static int take_over(const struct slice *slice, const struct sw_job *job, struct sw_error *err)
+static int take_over(const struct slice *slice, struct view *view, struct sw_error *err)
 {
     const struct sw_platform *platform = slice->question->platform;
+    const struct sw_job *job = &view->job;
     struct sw_receipt receipt = { 0 };
     json_t *plan = NULL;
     int result;
@@ -192,6 +194,7 @@ static int take_over(const struct slice *slice, const struct sw_job *job, struct
     json_decref(plan);
     json_decref(receipt.details);
     free(receipt.results_dir);
+    view->stale = true;
     return result;
 }
 
@@ -222,14 +225,15 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
 }
 
 /* The platform tried again by itself: the row goes on to the attempt that is there now. */
-static int catch_up(const struct slice *slice, struct sw_job *job, struct sw_sighting *seen,
+static int catch_up(const struct slice *slice, struct view *view, struct sw_sighting *seen,
                     struct sw_error *err)
 {
-    if (seen->presence != SW_PRESENT || seen->attempt <= job->attempt)
+    if (seen->presence != SW_PRESENT || seen->attempt <= view->job.attempt)
         return 0;
     if (sw_store_caught_up(slice->store, seen, slice->now_ms, err) < 0)
         return -1;
-    job->attempt = seen->job.attempt = seen->attempt;
+    view->job.attempt = seen->job.attempt = seen->attempt;
+    view->stale = true;
     return 0;
 }
 
@@ -302,9 +306,9 @@ static int judge(struct slice *slice, struct sw_error *err)
         if (seen->presence == SW_ABSENT)
             judge_absence(view, seen, slice->now_ms);
         else if (seen->presence == SW_PRESENT && view->job.phase == SW_PHASE_SUBMITTING &&
-                 take_over(slice, &view->job, err) < 0)
+                 take_over(slice, view, err) < 0)
             return -1;
-        if (catch_up(slice, &view->job, seen, err) < 0)
+        if (catch_up(slice, view, seen, err) < 0)
             return -1;
         cancel_again(slice, &view->job, seen);
         view->verdict = verdict_of(slice, seen);
@@ -314,14 +318,28 @@ static int judge(struct slice *slice, struct sw_error *err)
     return 0;
 }
 
+/* Mostly nothing is new: then the rows are not read a second time. */
 static int write_down(const struct slice *slice, struct sw_error *err)
 {
-    sw_autofree json_t **verdicts = sw_alloc(slice->count * sizeof *verdicts);
+    sw_autofree struct sw_sighting *news = NULL;
+    sw_autofree json_t **verdicts = NULL;
+    size_t count = 0;
 
-    for (size_t i = 0; i < slice->count; i++)
-        verdicts[i] = slice->views[i].verdict;
-    return sw_store_saw_many(slice->store, slice->seen, slice->count, verdicts, slice->now_ms,
-                             NULL, err);
+    for (size_t i = 0; i < slice->count; i++) {
+        const struct view *view = &slice->views[i];
+
+        if (!view->stale &&
+            !sw_store_is_news(&view->job, &slice->seen[i], view->verdict, slice->now_ms))
+            continue;
+        if (!news) {
+            news = sw_alloc((slice->count - i) * sizeof *news);
+            verdicts = sw_alloc((slice->count - i) * sizeof *verdicts);
+        }
+        news[count] = slice->seen[i];
+        verdicts[count++] = view->verdict;
+    }
+    return count == 0 ? 0 : sw_store_saw_many(slice->store, news, count, verdicts, slice->now_ms,
+                                              NULL, err);
 }
 
 /* Somebody who only waits must not miss a milestone for others. */

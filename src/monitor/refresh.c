@@ -78,7 +78,7 @@ int sw_refresh(const struct sw_harbour *harbour, const char *const *ids, size_t 
                const struct sw_refresh_options *options, json_t *unreachable,
                struct sw_error *err)
 {
-    const struct sw_job_filter active = { .active_only = true };
+    const struct sw_job_filter active = { .active_only = true, .columns = SW_COLUMNS_NAMES };
     __attribute__((cleanup(gathering_auto))) struct gathering all = {
         .progress = options->progress,
     };

@@ -86,7 +86,8 @@ struct sw_platform {
     int (*log_since)(struct sw_link *link, const struct sw_jobref *job, int replica,
                      int64_t at_ms, int64_t *offset, struct sw_error *err);
 
-    /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. */
+    /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. 1: it waited and
+     * will never begin, which is all that there is to know about it. */
     int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
     /* The job is over, and that is written down: put away what its options say it shall not leave. May be

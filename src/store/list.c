@@ -70,12 +70,14 @@ enum wish {
 
 #define WAY_COUNTED(wish, from, number, count)                                  \
     { wish, "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),         \
+      "SELECT " STORE_NAME_COLUMNS from ALSO NEWEST_FIRST(number),              \
       "SELECT count(*)" count, "SELECT count(*)" from ALSO }
 #define WAY(wish, from, number) WAY_COUNTED(wish, from, number, from)
 
 static const struct way {
     unsigned wish;                  /* the wish this walk fulfils by itself */
     const char *list;
+    const char *names;              /* the same walk for SW_COLUMNS_NAMES */
     const char *count;              /* when there is no other wish: from the index alone */
     const char *count_filtered;
 } ways[] = {
@@ -119,7 +121,9 @@ static const struct way *way_for(unsigned wishes)
 
 const char *store_list_sql(const struct sw_job_filter *filter)
 {
-    return way_for(wishes_of(filter))->list;
+    const struct way *way = way_for(wishes_of(filter));
+
+    return filter->columns == SW_COLUMNS_NAMES ? way->names : way->list;
 }
 
 /* Bind a wish where the statement has a place for it. An empty text is a text here. */
@@ -189,12 +193,14 @@ static void page_grow(struct page *page)
 static int page_take(struct sw_store *store, sqlite3_stmt *rows, enum sw_columns columns,
                      struct page *page, struct sw_error *err)
 {
+    int (*read)(sqlite3_stmt *, int64_t *, struct sw_job *) =
+        columns == SW_COLUMNS_NAMES ? store_row_read_names : store_row_read;
     int row;
 
     while ((row = store_next(store, rows, err)) > 0) {
         if (page->count == page->room)
             page_grow(page);
-        store_row_read(rows, &page->seqs[page->count], &page->jobs[page->count]);
+        read(rows, &page->seqs[page->count], &page->jobs[page->count]);
         page->count++;
     }
     for (size_t i = 0; row == 0 && columns == SW_COLUMNS_ALL && i < page->count; i++)

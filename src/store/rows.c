@@ -86,6 +86,19 @@ int store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     return c;
 }
 
+int store_row_read_names(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
+{
+    int c = 0;
+
+    memset(out, 0, sizeof *out);
+    *seq = sqlite3_column_int64(row, c++);
+    snprintf(out->id, sizeof out->id, "%s", (const char *)sqlite3_column_text(row, c++));
+    out->platform = store_column_text(row, c++);
+    out->profile = store_column_text(row, c++);
+    out->phase = phase_named((const char *)sqlite3_column_text(row, c++));
+    return c;
+}
+
 static int read_labels(struct sw_store *store, int64_t seq, json_t **out, struct sw_error *err)
 {
     sw_auto(json) json_t *labels = json_object();

@@ -85,6 +85,9 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
+/* Would that write anything, if the row is still as the caller read it? Asks nobody. */
+bool sw_store_is_news(const struct sw_job *row, const struct sw_sighting *seen,
+                      const json_t *verdict, int64_t now_ms);
 /* Many sightings in one transaction, all or none; changed may be NULL or an array. */
 int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
@@ -93,8 +96,11 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
-enum sw_columns { SW_COLUMNS_LIST, SW_COLUMNS_ALL };    /* ALL adds plan, details, labels, avoid,
-                                                          owner */
+enum sw_columns {
+    SW_COLUMNS_LIST,
+    SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
+    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile and phase */
+};
 
 /* One job; SW_E_NOT_FOUND. */
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,

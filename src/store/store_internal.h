@@ -132,6 +132,10 @@ int store_fail(struct sw_store *store, struct sw_error *err);
 
 /* Returns how many columns those are. */
 int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
+
+/* Those of SW_COLUMNS_NAMES, likewise. */
+#define STORE_NAME_COLUMNS "seq, id, platform, profile, phase"
+int store_row_read_names(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 /* Adds plan, details, labels, avoid and owner. */
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err);

@@ -129,6 +129,12 @@ static enum effect effect_of(const struct sw_job *row, const struct sw_sighting 
     return age_ms >= 0 && age_ms < SEEN_IS_FRESH_MS ? EFFECT_NONE : EFFECT_TOUCH;
 }
 
+bool sw_store_is_news(const struct sw_job *row, const struct sw_sighting *seen,
+                      const json_t *verdict, int64_t now_ms)
+{
+    return effect_of(row, seen, verdict, now_ms) != EFFECT_NONE;
+}
+
 /* ---- writing it ----------------------------------------------------------------------------- */
 
 static void bind_unless(sqlite3_stmt *statement, const char *name, int64_t value, int64_t unknown)

@@ -26,6 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLAIM(minutes >= -1);
     for (char *line; (line = strsep(&rest, "\n")) && answers.live_count < ROWS;)
         answers.live_count += slurm_squeue_line(line, &live[answers.live_count]);
+    slurm_live_sort(live, answers.live_count);
     rest = two;
     for (char *line; (line = strsep(&rest, "\n")) && answers.past_count < ROWS;)
         answers.past_count += slurm_sacct_line(line, &past[answers.past_count]);

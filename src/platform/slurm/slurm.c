@@ -74,6 +74,7 @@ static void slurm_close(struct sw_link *link)
     json_decref(link->options);
     free(link->state_dir);
     free(link->allowed_in);
+    free(link->met);
     free(link);
 }
 

@@ -15,24 +15,27 @@
 
 enum { CANCEL_PATIENCE_MS = 180000 };
 
-/* Answers "over" when nothing of it is left, "wait" otherwise. One that waited is gone at once. */
+/* Answers "over" when nothing of it is left, "never" when it waited and got no node, "wait" otherwise. One
+ * that waited is gone at once. */
 static const char cancel_text[] =
     "[ -d \"$state\" ] || mkdir -p \"$state\" || exit 1\n"
     "[ -n \"$again\" ] || [ -f \"$state/exit\" ] || : >\"$state/canceled\"\n"
     "[ ! -s \"$state/job\" ] || read -r number <\"$state/job\"\n"
     "if [ \"$number\" = 0 ]; then set -- -u \"$(id -un)\" -n \"$name\"; else set -- -j \"$number\"; fi\n"
     "ask() {\n"
-    "    rows=$(squeue -h -t all \"$@\" -o '%F|%T|%k' 2>&1) || case $rows in\n"
+    "    rows=$(squeue -h -t all \"$@\" -o '%F|%T|%N|%k' 2>&1) || case $rows in\n"
     "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
-    "    left=\n"
-    "    while IFS='|' read -r id word mark; do\n"
+    "    left= never=never\n"
+    "    while IFS='|' read -r id word where mark; do\n"
     "        [ \"$number\" != 0 ] || case $mark in \"$comment\" | \"$comment \"*) ;; *) continue ;; esac\n"
+    "        [ \"$word$where\" = CANCELLED ] || never=\n"
     "        case $word in\n"
     "        '' | " SLURM_OVER ") ;;\n"
-    "        *) left=$id doing=$word ;;\n"
+    "        *) left=$id doing=$doing$word ;;\n"
     "        esac\n"
     "    done <<ROWS\n$rows\nROWS\n"
     "}\n"
+    "doing=\n"
     "ask \"$@\"\n"
     "if [ -n \"$left\" ] && [ -z \"$again\" ]; then\n"
     "    said=$(scancel \"$left\" 2>&1) || case $said in *'nvalid job id'*) ;;\n"
@@ -45,10 +48,14 @@ static const char cancel_text[] =
     "done\n"
     "[ -z \"$left\" ] || { echo wait; exit 0; }\n"
     "[ ! -e \"$secrets\" ] || rm -f \"$secrets\"\n"
-    "echo over\n";
+    "[ \"$doing\" = PENDING ] && [ ! -e \"$state/attempts\" ] || never=\n"
+    "echo \"${never:-over}\"\n";
 
+enum { WAITS = 2 };
+
+/* 0: over; 1: and never began; WAITS: not yet. */
 static int ask_once(struct sw_link *link, const struct sw_jobref *job,
-                    const struct slurm_names *names, bool again, bool *over, struct sw_error *err)
+                    const struct slurm_names *names, bool again, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -66,29 +73,29 @@ static int ask_once(struct sw_link *link, const struct sw_jobref *job,
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_REFUSED, "the job cannot be canceled: %.500s",
                        sw_buf_text(&reply.errors));
-    *over = sw_text_starts(sw_buf_text(&reply.output), "over");
-    return 0;
+    if (sw_text_starts(sw_buf_text(&reply.output), "never"))
+        return !slurm_is_array(job);              /* tasks that ran may be forgotten */
+    return sw_text_starts(sw_buf_text(&reply.output), "over") ? 0 : WAITS;
 }
 
 int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     int64_t deadline = sw_monotonic_ms() + CANCEL_PATIENCE_MS;
-    bool over = false;
+    int result = WAITS;
 
     if (slurm_names_of(link, job, &names, err) < 0)
         return -1;
-    for (bool again = false; !over; again = true) {
+    for (bool again = false; result == WAITS; again = true) {
         if (sw_monotonic_ms() > deadline) {
             sw_fail(err, SW_E_TIMEOUT, "Slurm was asked to cancel job %s and has not done it yet",
                     job->remote_id ? job->remote_id : job->id);
             return sw_hint(err, "a node may not answer; `squeue -j %s` shows it",
                            job->remote_id ? job->remote_id : "ID");
         }
-        if (ask_once(link, job, &names, again, &over, err) < 0)
-            return -1;
+        result = ask_once(link, job, &names, again, err);
     }
-    return 0;
+    return result;
 }
 
 static void add_quoted(struct sw_buf *out, const char *path)

@@ -184,7 +184,7 @@ void slurm_waiting(const char *said, const char **reason, const char **sentence)
 
 /* ---- slurm_squeue.c, slurm_sacct.c: one line each, split in place ------------------------------ */
 
-#define SLURM_SQUEUE_FORMAT "%i|%T|%r|%S|%e|%N|%j|%k"
+#define SLURM_SQUEUE_FORMAT "%T|%i|%V|%r|%S|%e|%N|"        /* then the comment, where it is asked for */
 #define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName"
 
 struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "123.batch" */
@@ -199,8 +199,9 @@ int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not 
 
 struct slurm_live {                /* a row of squeue */
     struct slurm_id id;
-    const char *state, *why, *nodes, *name, *comment;  /* into the line */
+    const char *state, *why, *nodes, *comment;         /* into the line */
     int64_t start_ms, end_ms;
+    int64_t submit_ms;             /* a requeue is a submit: it never runs twice with the same */
 };
 bool slurm_squeue_line(char *line, struct slurm_live *out);
 
@@ -217,14 +218,14 @@ void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-
 /* ---- slurm_seen.c: all that was answered about one job -> one sighting ------------------------- */
 
 struct slurm_answers {             /* borrowed rows of one poll */
-    const struct slurm_live *live;
+    const struct slurm_live *live; /* by number: slurm_live_sort() */
     size_t live_count;
     const struct slurm_past *past;
     size_t past_count;
 };
 struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
-    const char *comment;
+    const char *comment;           /* NULL: the rows tell none */
     const json_t *exit;            /* our own last word; NULL: none */
     const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
     int task;
@@ -232,11 +233,18 @@ struct slurm_known {               /* what else is known about the job */
     bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
+void slurm_live_sort(struct slurm_live *rows, size_t count);
+/* The first row of a job in sorted ones; the others of it follow. NULL: none. */
+const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job);
 /* false: nothing in the answers is about this job. */
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
                 struct sw_sighting *out);
 
 /* ---- the connection --------------------------------------------------------------------------- */
+
+struct slurm_met {                 /* a job whose runs are known as long as its submit time is this */
+    int64_t number, submit_ms;
+};
 
 struct sw_link {
     struct sw_ssh *ssh;
@@ -247,6 +255,8 @@ struct sw_link {
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
+    struct slurm_met *met;         /* jobs of the last look; guarded by `lock` */
+    size_t met_count;
     struct stat ca_file;           /* the one that ca_name is about */
     char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);

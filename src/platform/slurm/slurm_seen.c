@@ -12,6 +12,7 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -39,10 +40,50 @@ static void copy(char *out, size_t size, const char *text)
 
 static bool is_ours(const char *comment, const char *mark)
 {
-    size_t length = mark ? strlen(mark) : 0;
+    size_t length = strlen(mark);
 
-    return length && strncmp(comment, mark, length) == 0 &&
+    return strncmp(comment, mark, length) == 0 &&
            (comment[length] == '\0' || comment[length] == ' ');
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct slurm_live *x = a, *y = b;
+
+    if (x->id.job != y->id.job)
+        return x->id.job > y->id.job ? 1 : -1;
+    return (x->state > y->state) - (x->state < y->state);      /* the same line order as before */
+}
+
+void slurm_live_sort(struct slurm_live *rows, size_t count)
+{
+    size_t i = 1;
+
+    while (i < count && rows[i - 1].id.job <= rows[i].id.job)
+        i++;
+    if (i < count)                         /* mostly squeue has done it */
+        qsort(rows, count, sizeof *rows, by_number);
+}
+
+const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (rows[middle].id.job < job)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && rows[low].id.job == job ? &rows[low] : NULL;
+}
+
+/* The row after this one, if it is of the same job. */
+static const struct slurm_live *next_row(const struct slurm_answers *answers, const struct slurm_live *row)
+{
+    return row + 1 < answers->live + answers->live_count && row[1].id.job == row->id.job ? row + 1 : NULL;
 }
 
 /* The newest Slurm job that is this attempt: a successor has a higher number. */
@@ -50,7 +91,7 @@ static int64_t number_of(const struct slurm_answers *answers, const struct slurm
 {
     int64_t number = known->slurm_id;
 
-    for (size_t i = 0; i < answers->live_count; i++)
+    for (size_t i = 0; known->comment && i < answers->live_count; i++)
         if (is_ours(answers->live[i].comment, known->comment) && answers->live[i].id.job > number)
             number = answers->live[i].id.job;
     return number;
@@ -105,13 +146,10 @@ static void add_live(struct tally *tally, const struct slurm_live *row)
 
 static bool squeue_has(const struct slurm_answers *answers, const struct slurm_id *id)
 {
-    for (size_t i = 0; i < answers->live_count; i++) {
-        const struct slurm_id *other = &answers->live[i].id;
-
-        if (other->job == id->job && (other->many || (other->task == id->task &&
-                                                      other->part == id->part)))
+    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, id->job); row;
+         row = next_row(answers, row))
+        if (row->id.many || (row->id.task == id->task && row->id.part == id->part))
             return true;
-    }
     return false;
 }
 
@@ -166,11 +204,11 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 
     tally->failed_task = -1;
     tally->job = number_of(answers, known);
-    for (size_t i = 0; tally->job && i < answers->live_count; i++)
-        if (answers->live[i].id.job == tally->job) {
-            add_live(tally, &answers->live[i]);
-            any = true;
-        }
+    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, tally->job); row;
+         row = next_row(answers, row)) {
+        add_live(tally, row);
+        any = true;
+    }
     for (int steps = 0; tally->job && steps < 2; steps++)
         for (size_t i = 0; i < answers->past_count; i++) {
             const struct slurm_past *row = &answers->past[i];

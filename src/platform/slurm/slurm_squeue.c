@@ -87,11 +87,11 @@ bool slurm_squeue_line(char *line, struct slurm_live *out)
             return false;
     }
     *out = (struct slurm_live){
-        .state = fields[1], .why = fields[2], .start_ms = slurm_when(fields[3]),
-        .end_ms = slurm_when(fields[4]), .nodes = fields[5], .name = fields[6],
+        .state = fields[0], .submit_ms = slurm_when(fields[2]), .why = fields[3],
+        .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]), .nodes = fields[6],
         .comment = fields[7],
     };
-    return slurm_id_parse(fields[0], &out->id) && !out->id.step[0];
+    return slurm_id_parse(fields[1], &out->id) && !out->id.step[0];
 }
 
 /* "n[1-3,7],x" -> "n1", "gpu-[001-004]" -> "gpu-001". */

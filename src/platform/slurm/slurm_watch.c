@@ -28,14 +28,15 @@
 #include "base/text.h"
 #include "platform/slurm/slurm_retry.h"
 
-/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta. One that squeue says
- * is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
-static const char job_text[] =
-    "blind= more= slow= past=\n"
-    "job() {\n"
-    "    eval \"said=\\${said_$2-}\"\n"
-    "    [ \"$said\" = busy ] && [ ! -s \"$meta/$3/attempts\" ] || \"$act\" \"$@\"\n"
+/* Rows of squeue. The comment is of interest only where jobs are looked for whose number is not known. */
+static const char ask_text[] =
+    "form='Q|" SLURM_SQUEUE_FORMAT "'\n"
+    "ask() {\n"
+    "    rows=$(squeue -h -t all -S i \"$@\" -o \"$form\" 2>&1) || case $rows in\n"
+    "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
+    "    printf '%s\\n' \"$rows\"\n"
     "}\n"
+    "blind=\n"
     "which_job() {\n"
     "    number=$2\n"
     "    if [ -s \"$meta/$3/job\" ]; then\n"
@@ -47,6 +48,57 @@ static const char job_text[] =
     "before() {\n"
     "    which_job \"$@\"\n"
     "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
+    "}\n";
+
+static const char first_text[] =
+    "if [ -n \"$blind\" ]; then form=$form%k; ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n";
+
+/* Nothing happened: each job waits or runs as it did, in rows that are in order, and has not begun a run that
+ * we do not know of: it was not submitted again since we looked, or has left no file that tells of one.
+ * Cutting the rows into words costs more than all of this. */
+static const char calm_text[] =
+    "calm() {\n"
+    "    for want in $wanted; do case $1 in \"Q|$want|\"*) shift ;; *) return 1 ;; esac; done\n"
+    "    [ $# -eq 0 ] || return 1\n"
+    "    for file in $news; do [ ! -e \"$meta/$file\" ] || return 1; done\n"
+    "}\n"
+    "set -f; IFS='\n'\n"
+    "set -- $rows\n"
+    "unset IFS\n"
+    "! calm \"$@\" || exit 0\n"
+    "set +f\n";
+
+/* What the rows say about each number. */
+static const char heard_text[] =
+    "heard() {\n"
+    "    set -f; IFS='\n'\n"
+    "    for row in $rows; do\n"
+    "        row=${row#*|}; word=${row%%|*}; row=${row#*|}; id=${row%%[_+|]*}\n"
+    "        case $id in '' | *[!0-9]*) continue ;; esac\n"
+    "        case $word in\n"
+    "        PENDING) eval \"said_$id=waits\" ;;\n"
+    "        RUNNING) eval \"said_$id=runs\" ;;\n"
+    "        CANCELLED) eval \"said_$id=\\${said_$id:-cut}\" ;;\n"
+    "        " SLURM_OVER ")\n"
+    "            eval \"case \\${said_$id-} in waits | runs | live) ;; *) said_$id=over ;; esac\" ;;\n"
+    "        *) eval \"case \\${said_$id-} in waits | runs) ;; *) said_$id=live ;; esac\" ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    set +f; unset IFS\n"
+    "}\n"
+    "heard\n";
+
+/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta. One that squeue says
+ * is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
+static const char job_text[] =
+    "more= slow= past=\n"
+    "job() {\n"
+    "    eval \"said=\\${said_$2-}\"\n"
+    "    case $said$4 in\n"
+    "    runs0) [ -e \"$meta/$3/attempts.d/2\" ] || return 0 ;;\n"
+    "    waits? | runs?) [ -s \"$meta/$3/attempts\" ] || return 0 ;;\n"
+    "    esac\n"
+    "    \"$act\" \"$@\"\n"
     "}\n"
     "again() {\n"
     "    slow=1\n"
@@ -69,7 +121,7 @@ static const char after_text[] =
     "after() {\n"
     "    eval \"number=\\$number_$1\"\n"
     "    eval \"said=\\${said_$number-}\"\n"
-    "    [ \"$said\" != busy ] || return 0\n"
+    "    case $said in waits | runs) return 0 ;; esac\n"
     "    state=$meta/$3 told=\n"
     "    [ ! -f \"$state/exit\" ] || {\n"
     "        read -r record <\"$state/exit\"; echo \"E|$1|$record\"; told=1; }\n"
@@ -95,40 +147,9 @@ static const char after_text[] =
     "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$1\"; fi\n"
     "}\n";
 
-/* Rows of squeue, and what they say about each number. `quiet` counts the jobs that wait or run and left
- * nothing of an earlier run: then there is no $news_NUMBER, or for a running one no second run in it. */
-static const char ask_text[] =
-    "quiet=0\n"
-    "hush() {\n"
-    "    eval \"said_$id=busy news=\\${news_$id-}\"\n"
-    "    [ -n \"$news\" ] || return 0\n"
-    "    [ \"$word\" = PENDING ] || news=$news.d/2\n"
-    "    [ -e \"$meta/$news\" ] || quiet=$((quiet + 1))\n"
-    "}\n"
-    "ask() {\n"
-    "    rows=$(squeue -h -t all \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
-    "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
-    "    printf '%s\\n' \"$rows\"\n"
-    "    set -f; IFS='\n'\n"
-    "    for row in $rows; do\n"
-    "        row=${row#*|}; id=${row%%[_+|]*}; word=${row#*|}; word=${word%%|*}\n"
-    "        case $id in '' | *[!0-9]*) continue ;; esac\n"
-    "        case $word in\n"
-    "        PENDING | RUNNING) hush ;;\n"
-    "        CANCELLED) eval \"said_$id=\\${said_$id:-cut}\" ;;\n"
-    "        " SLURM_OVER ")\n"
-    "            eval \"case \\${said_$id-} in busy | live) ;; *) said_$id=over ;; esac\" ;;\n"
-    "        *) eval \"[ \\\"\\${said_$id-}\\\" = busy ] || said_$id=live\" ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    set +f; unset IFS\n"
-    "}\n"
-    "if [ -n \"$blind\" ]; then ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n"
-    "[ \"$quiet\" -ne \"$count\" ] || exit 0\n";
-
 static const char look_text[] =
     "act=again; each\n"
-    "[ -z \"$more\" ] || ask -j \"${more#,}\"\n"
+    "[ -z \"$more\" ] || { ask -j \"${more#,}\"; heard; }\n"
     "[ -n \"$slow\" ] || exit 0\n"
     "act=after; each\n"
     "[ -n \"$past\" ] || exit 0\n"
@@ -150,6 +171,7 @@ struct memory {                    /* what is known about each job besides the r
     struct slurm_past *past;
     size_t live_count, past_count, live_room, past_room;
     bool no_accounting, accounting_off;
+    bool marked;                   /* the rows may tell comments */
     size_t count;
 };
 
@@ -283,7 +305,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
-    sw_autofree char *comment = slurm_comment(seen->job.id, slurm_submitted_as(&seen->job));
+    sw_autofree char *comment = memory->marked ? slurm_comment(seen->job.id, slurm_submitted_as(&seen->job))
+                                               : NULL;
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
                                            memory->past_count };
@@ -335,17 +358,42 @@ static void add_meta(struct sw_buf *out, const char *base)
 static void add_job(struct sw_buf *out, const char *function, size_t index, int64_t number,
                     const struct sw_jobref *job)
 {
-    sw_buf_addf(out, "%s %zu %lld %s.%d %d\n", function, index, (long long)number, job->id,
-                slurm_submitted_as(job), slurm_is_array(job));
+    sw_buf_add(out, function);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_number(out, (int64_t)index);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_number(out, number);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add(out, job->id);
+    sw_buf_add_char(out, '.');
+    sw_buf_add_number(out, slurm_submitted_as(job));
+    sw_buf_add(out, slurm_is_array(job) ? " 1\n" : " 0\n");
+}
+
+/* A job that may turn out to be as it was. */
+struct calm {
+    int64_t number;
+    const char *word;              /* what squeue said of it */
+    const char *id, *run;          /* together the file that would tell of another run, below $meta */
+    int64_t submit_ms;             /* with this time no file need be looked at; 0: not known */
+};
+
+/* Of whatever begins with one. */
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
 }
 
 /* The list as pieces of the script. */
 struct list {
     struct sw_buf each;            /* a line for each job */
     struct sw_buf numbers;         /* those that are known, a comma before each */
-    struct sw_buf news;            /* where each of those would tell of an earlier run, below $meta */
     struct sw_buf unknown;         /* lines for the others: our own record may know */
     struct sw_buf files;           /* logs whose growth is of interest */
+    struct calm *calm;             /* room for all */
+    size_t count, calm_count;
     const char *first_base, *base; /* of the first job, and of the one before; borrowed */
 };
 
@@ -353,9 +401,22 @@ static void list_auto(struct list *list)
 {
     sw_buf_done(&list->each);
     sw_buf_done(&list->numbers);
-    sw_buf_done(&list->news);
     sw_buf_done(&list->unknown);
     sw_buf_done(&list->files);
+    free(list->calm);
+}
+
+static void list_calm(struct list *list, const struct sw_jobref *job, int64_t number)
+{
+    static const struct { enum sw_state state; const char *word, *run; } kinds[] = {
+        { SW_PENDING, "PENDING|", ".1/attempts\n" }, { SW_RUNNING, "RUNNING|", ".1/attempts.d/2\n" },
+    };
+
+    if (number <= 0 || job->attempt != 1 || slurm_is_array(job) || strcmp(list->base, list->first_base) != 0)
+        return;
+    for (size_t i = 0; i < SW_COUNT(kinds); i++)
+        if (job->state == kinds[i].state)
+            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, job->id, kinds[i].run, 0 };
 }
 
 static int list_job(struct list *list, struct sw_link *link, const struct sw_jobref *job, size_t index,
@@ -372,10 +433,10 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
         add_meta(&list->each, base);
     list->base = base;
     add_job(&list->each, "job", index, number, job);
-    if (number > 0 && job->attempt == 1 && !slurm_is_array(job) && !strcmp(base, list->first_base))
-        sw_buf_addf(&list->news, "news_%lld=%s.1/attempts\n", (long long)number, job->id);
+    list_calm(list, job, number);
     if (number > 0) {
-        sw_buf_addf(&list->numbers, ",%lld", (long long)number);
+        sw_buf_add_char(&list->numbers, ',');
+        sw_buf_add_number(&list->numbers, number);
     } else {
         add_meta(&list->unknown, base);
         add_job(&list->unknown, "before", index, 0, job);
@@ -387,17 +448,78 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
     return 0;
 }
 
-/* What comes last is not even read by the shell when all jobs are quiet. */
-static void write_script(struct sw_buf *out, const struct list *list, size_t count)
+/* Both are in the order of their numbers. */
+static void recall(struct sw_link *link, struct list *list)
+{
+    size_t at = 0;
+
+    qsort(list->calm, list->calm_count, sizeof *list->calm, by_number);
+    pthread_mutex_lock(&link->lock);
+    for (size_t i = 0; i < list->calm_count; i++) {
+        while (at < link->met_count && link->met[at].number < list->calm[i].number)
+            at++;
+        if (at < link->met_count && link->met[at].number == list->calm[i].number)
+            list->calm[i].submit_ms = link->met[at].submit_ms;
+    }
+    pthread_mutex_unlock(&link->lock);
+}
+
+/* A job that told of its runs is not kept: who asked may not have written it down. */
+static void keep_met(struct sw_link *link, const struct memory *memory)
+{
+    struct slurm_met *met = sw_alloc((memory->count + 1) * sizeof *met);
+    size_t count = 0;
+
+    for (size_t i = 0; i < memory->count; i++) {
+        const struct slurm_live *row = slurm_live_find(memory->live, memory->live_count, memory->numbers[i]);
+
+        if (row && memory->runs[i].length == 0)
+            met[count++] = (struct slurm_met){ row->id.job, row->submit_ms };
+    }
+    qsort(met, count, sizeof *met, by_number);
+    pthread_mutex_lock(&link->lock);
+    free(link->met);
+    link->met = met;
+    link->met_count = count;
+    pthread_mutex_unlock(&link->lock);
+}
+
+static void write_calm(struct sw_buf *out, const struct list *list)
+{
+    sw_buf_add(out, "wanted='");
+    for (size_t i = 0; i < list->calm_count; i++) {
+        sw_buf_add(out, list->calm[i].word);
+        sw_buf_add_number(out, list->calm[i].number);
+        if (list->calm[i].submit_ms) {
+            sw_buf_add_char(out, '|');
+            sw_buf_add_number(out, list->calm[i].submit_ms / 1000);
+        }
+        sw_buf_add_char(out, '\n');
+    }
+    sw_buf_add(out, "'\nnews='");
+    for (size_t i = 0; i < list->calm_count; i++)
+        if (!list->calm[i].submit_ms) {
+            sw_buf_add(out, list->calm[i].id);
+            sw_buf_add(out, list->calm[i].run);
+        }
+    sw_buf_add(out, "'\n");
+    add_meta(out, list->first_base);
+    sw_buf_add(out, calm_text);
+}
+
+/* What comes last is not even read by the shell when nothing happened. */
+static void write_script(struct sw_buf *out, const struct list *list)
 {
     sw_buf_add(out, SLURM_ENVIRONMENT);
-    sw_buf_add(out, job_text);
+    sw_buf_add(out, ask_text);
     sw_buf_addf(out, "numbers=%s\n%s", sw_buf_text(&list->numbers), sw_buf_text(&list->unknown));
     if (list->files.length)
         sw_buf_addf(out, "stat -c 'M|%%Y|%%n'%s 2>/dev/null\n", sw_buf_text(&list->files));
-    sw_buf_addf(out, "count=%zu\n%s", count, sw_buf_text(&list->news));
-    add_meta(out, list->first_base);
-    sw_buf_add(out, ask_text);
+    sw_buf_add(out, first_text);
+    if (list->calm_count == list->count)
+        write_calm(out, list);
+    sw_buf_add(out, heard_text);
+    sw_buf_add(out, job_text);
     sw_buf_add(out, after_text);
     sw_buf_add(out, "each() {\n");
     sw_buf_add(out, sw_buf_text(&list->each));
@@ -408,7 +530,7 @@ static void write_script(struct sw_buf *out, const struct list *list, size_t cou
 static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                 struct memory *memory, char **logs, struct sw_error *err)
 {
-    sw_auto(list) struct list list = { 0 };
+    sw_auto(list) struct list list = { .calm = sw_alloc(count * sizeof *list.calm), .count = count };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     int64_t now_ms;
@@ -421,7 +543,8 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
         if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &logs[i], err) < 0)
             return -1;
     }
-    write_script(&script, &list, count);
+    recall(link, &list);
+    write_script(&script, &list);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
@@ -430,9 +553,12 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
     rest = reply.output.data;
     for (char *line; (line = strsep(&rest, "\n"));)
         remember(memory, line, (const char *const *)logs);
+    slurm_live_sort(memory->live, memory->live_count);
+    memory->marked = list.unknown.length > 0;
     now_ms = sw_now_ms();
     for (size_t i = 0; i < count; i++)
         judge(memory, i, &jobs[i], now_ms);
+    keep_met(link, memory);
     return 0;
 }
 

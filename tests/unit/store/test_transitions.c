@@ -218,6 +218,26 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
     assert_string_equal(job.remote_id, "4711");
 }
 
+static void whether_a_sighting_is_news_is_told_without_the_store(void **state)
+{
+    struct harbour *here = *state;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    int64_t now_ms = sw_now_ms();
+
+    assert_ok(add_job(here->store, ID, &here->err));
+    assert_ok(sw_store_saw(here->store, &seen, NULL, now_ms, NULL, &here->err));
+    assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_LIST, &job, &here->err));
+    assert_false(sw_store_is_news(&job, &seen, NULL, now_ms + 500));
+    assert_true(sw_store_is_news(&job, &seen, NULL, now_ms + 5000));         /* that it was seen */
+    snprintf(seen.node, sizeof seen.node, "n1");
+    assert_true(sw_store_is_news(&job, &seen, NULL, now_ms + 500));
+    seen.presence = SW_UNSEEN;
+    assert_false(sw_store_is_news(&job, &seen, NULL, now_ms + 5000));
+    seen = sighting(ID, SW_COMPLETE);
+    assert_true(sw_store_is_news(&job, &seen, NULL, now_ms + 500));
+}
+
 /* ---- cost ----------------------------------------------------------------------------------- */
 
 enum { POLLED = 1000 };
@@ -347,6 +367,7 @@ int main(void)
         HARBOUR_TEST(a_sighting_of_an_older_attempt_is_ignored),
         HARBOUR_TEST(a_job_that_was_removed_meanwhile_is_no_error),
         HARBOUR_TEST(where_it_runs_is_learnt_even_while_canceling),
+        HARBOUR_TEST(whether_a_sighting_is_news_is_told_without_the_store),
         HARBOUR_TEST(refreshing_a_thousand_jobs_is_one_transaction_or_none),
         HARBOUR_TEST(a_batch_is_written_whole_or_not_at_all),
         HARBOUR_TEST(a_cancel_once_asked_for_stays_asked_for),

@@ -20,7 +20,7 @@ enum { TAIL_BYTES = 16384, NODE_ROOM = 128, REPLICAS_MOST = 100000 };
 /* "rank code host" for each rank that is over, then the names of the nodes. */
 static const char ranks_text[] =
     "for file in \"$state\"/rank-*; do\n"
-    "    case $file in *.json | *'*') continue ;; esac\n"
+    "    case $file in *.json* | *'*') continue ;; esac\n"
     "    read -r code host <\"$file\"; echo \"R ${file##*/rank-} $code $host\"\n"
     "done\n"
     "for file in \"$state\"/task-*/exit; do\n"
@@ -92,6 +92,7 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
     slurm_set(&script, "state", names.state);
     sw_buf_add(&script, ranks_text);
     json_decref(seen.before);
+    json_decref(seen.runner);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return NULL;
     ranks.over = sw_alloc((size_t)ranks.count);
@@ -155,6 +156,7 @@ int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
     if (slurm_poll(link, &seen, 1, err) < 0)
         return -1;
     json_decref(seen.before);
+    json_decref(seen.runner);
     if (seen.presence != SW_PRESENT)
         return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on the cluster", job->id);
     out->state = seen.state;

@@ -12,6 +12,7 @@
  *     R|index|line        what its runs left, if that is more than the first one's begin
  *     L|index             its submitter may still be at work
  *     M|time|path         when a log last grew
+ *     P|index|report      what the runner of rank 0 said last, of a job that is over or looked at alone
  *     Q|..., A|...        rows of squeue and sacct
  *     N|                  accounting could not be asked; O|: there is none
  * Everything in it but squeue and sacct is done by the shell itself, without a pipe or a here-document
@@ -26,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "platform/slurm/slurm_retry.h"
 
 /* Rows of squeue. The comment is of interest only where jobs are looked for whose number is not known. */
@@ -48,6 +50,12 @@ static const char ask_text[] =
     "before() {\n"
     "    which_job \"$@\"\n"
     "    if [ \"$number\" = 0 ]; then blind=1; else numbers=$numbers,$number; fi\n"
+    "}\n";
+
+static const char report_text[] =
+    "report() {\n"
+    "    [ ! -s \"$meta/$2/rank-0.json\" ] || {\n"
+    "        printf 'P|%s|' \"$1\"; tr -d '\\n' <\"$meta/$2/rank-0.json\"; echo; }\n"
     "}\n";
 
 static const char first_text[] =
@@ -124,7 +132,7 @@ static const char after_text[] =
     "    case $said in waits | runs) return 0 ;; esac\n"
     "    state=$meta/$3 told=\n"
     "    [ ! -f \"$state/exit\" ] || {\n"
-    "        read -r record <\"$state/exit\"; echo \"E|$1|$record\"; told=1; }\n"
+    "        read -r record <\"$state/exit\"; echo \"E|$1|$record\"; report \"$1\" \"$3\"; told=1; }\n"
     "    [ \"$4\" = 0 ] || for file in \"$state\"/task-*/exit; do\n"
     "        [ ! -f \"$file\" ] || { read -r record <\"$file\"; task=${file%/exit}\n"
     "            echo \"T|$1|${task##*-}|$record\"; }\n"
@@ -161,7 +169,7 @@ static const char look_text[] =
 
 struct memory {                    /* what is known about each job besides the rows; by index */
     int64_t *numbers;
-    json_t **exits;
+    json_t **exits, **reports;
     json_t **task_exits;
     int *tasks;                    /* which task that is */
     bool *canceled, *busy;
@@ -180,6 +188,7 @@ static void memory_init(struct memory *memory, size_t count)
     *memory = (struct memory){
         .numbers = sw_alloc((count + 1) * sizeof *memory->numbers),
         .exits = sw_alloc((count + 1) * sizeof *memory->exits),
+        .reports = sw_alloc((count + 1) * sizeof *memory->reports),
         .task_exits = sw_alloc((count + 1) * sizeof *memory->task_exits),
         .tasks = sw_alloc((count + 1) * sizeof *memory->tasks),
         .runs = sw_alloc((count + 1) * sizeof *memory->runs),
@@ -192,6 +201,7 @@ static void memory_auto(struct memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++) {
         json_decref(memory->exits[i]);
+        json_decref(memory->reports[i]);
         json_decref(memory->task_exits[i]);
     }
     for (size_t i = 0; i < memory->count; i++)
@@ -199,6 +209,7 @@ static void memory_auto(struct memory *memory)
     free(memory->runs);
     free(memory->numbers);
     free(memory->exits);
+    free(memory->reports);
     free(memory->task_exits);
     free(memory->tasks);
     free(memory->canceled);
@@ -296,6 +307,8 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
             memory->busy[index] = true;
         else if (letter == 'T')
             note_task(memory, index, rest);
+        else if (letter == 'P' && !memory->reports[index])
+            memory->reports[index] = sw_report_parse(rest, strlen(rest));
         else if (letter == 'E' && !memory->exits[index])
             memory->exits[index] = sw_json_parse(rest, strlen(rest), "exit record", NULL);
     }
@@ -319,6 +332,8 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
 
     if (slurm_seen(&answers, &known, seen)) {
         seen->last_output_ms = memory->grown_ms[i];
+        if (seen->state != SW_PENDING)
+            seen->runner = sw_take(memory->reports[i]);
         slurm_attempts_parse(sw_buf_text(&memory->runs[i]), memory->runs[i].length, &attempts);
         slurm_attempts_tell(&attempts, seen);
         if (!json_object_get(seen->job.details, "attempt"))       /* submitted by an older version */
@@ -392,6 +407,7 @@ struct list {
     struct sw_buf numbers;         /* those that are known, a comma before each */
     struct sw_buf unknown;         /* lines for the others: our own record may know */
     struct sw_buf files;           /* logs whose growth is of interest */
+    struct sw_buf alone;           /* what is asked of a single job besides */
     struct calm *calm;             /* room for all */
     size_t count, calm_count;
     const char *first_base, *base; /* of the first job, and of the one before; borrowed */
@@ -403,6 +419,7 @@ static void list_auto(struct list *list)
     sw_buf_done(&list->numbers);
     sw_buf_done(&list->unknown);
     sw_buf_done(&list->files);
+    sw_buf_done(&list->alone);
     free(list->calm);
 }
 
@@ -433,6 +450,10 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
         add_meta(&list->each, base);
     list->base = base;
     add_job(&list->each, "job", index, number, job);
+    if (list->count == 1) {
+        add_meta(&list->alone, base);
+        sw_buf_addf(&list->alone, "report 0 %s.%d\n", job->id, slurm_submitted_as(job));
+    }
     list_calm(list, job, number);
     if (number > 0) {
         sw_buf_add_char(&list->numbers, ',');
@@ -515,6 +536,9 @@ static void write_script(struct sw_buf *out, const struct list *list)
     sw_buf_addf(out, "numbers=%s\n%s", sw_buf_text(&list->numbers), sw_buf_text(&list->unknown));
     if (list->files.length)
         sw_buf_addf(out, "stat -c 'M|%%Y|%%n'%s 2>/dev/null\n", sw_buf_text(&list->files));
+    sw_buf_add(out, report_text);
+    if (list->count == 1)
+        sw_buf_add(out, sw_buf_text(&list->alone));
     sw_buf_add(out, first_text);
     if (list->calm_count == list->count)
         write_calm(out, list);

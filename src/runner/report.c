@@ -55,19 +55,15 @@ json_t *runner_report(const struct runner *runner, const char *phase,
         SW_STR("results", runner->place.results_root));
 }
 
-/* While data is on its way nothing else speaks; a command is not interrupted, and a short phase is not
- * worth a line. */
+/* While data is on its way nothing else speaks; a command is not interrupted. */
 static void say_beat(const struct runner *runner, const char *phase, const json_t *report)
 {
-    static const char *last_phase;
     sw_autofree char *line = NULL;
 
-    if (runner->report_in_log && !sw_text_same(phase, "running") &&
-        sw_text_same(phase, last_phase)) {
-        line = sw_json_dump(report);
-        runner_say("report %s", line);
-    }
-    last_phase = phase;
+    if (!runner->report_in_log || sw_text_same(phase, "running"))
+        return;
+    line = sw_json_dump(report);
+    runner_say("report %s", line);
 }
 
 /* Not synced to disk: what a crash of the machine loses has told the truth. Without it our exit code
@@ -87,15 +83,19 @@ void runner_leave_report(const char *path, const json_t *report)
 void runner_beat(const struct runner *runner, const char *phase)
 {
     static int64_t next_ms;
+    static const char *last_phase;
+    bool begins = !sw_text_same(phase, last_phase);
     sw_autofree char *name = sw_format("heartbeat-%d.json", runner->place.rank);
     sw_autofree char *path = runner_state_path(runner, name), *folder = runner_folder_of(path);
     sw_auto(json) json_t *report = NULL;
 
-    if (sw_monotonic_ms() < next_ms || !sw_file_exists(folder))
+    if ((!begins && sw_monotonic_ms() < next_ms) || !sw_file_exists(folder))
         return;
+    last_phase = phase;
     next_ms = sw_monotonic_ms() + BEAT_EVERY_MS;
     report = runner_report(runner, phase, NULL, NULL);
-    say_beat(runner, phase, report);
+    if (!begins)                             /* a short phase is not worth a line */
+        say_beat(runner, phase, report);
     runner_leave_report(path, report);
     if (runner->report_file)
         runner_leave_report(runner->report_file, report);

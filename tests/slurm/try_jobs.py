@@ -14,6 +14,10 @@ import time
 
 from bed_client import BASE, Client, control, main, until
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sim"))
+import holding  # noqa: E402
+
 
 def seen(client, job, status):
     """Until the job is so, for a client that looks again and again."""
@@ -470,6 +474,22 @@ def five_hundred_jobs_are_refreshed_in_one_call(client):
 
 HELPERS = ("seen", "refused", "account_of", "give_account", "cancel_by_hand", "kill_by_hand", "lose_its_node",
            "set_memory_of_the_controller", "round_trips")
+def status_tells_what_arrives_and_what_was_brought(client):
+    def phase():
+        return (client.status(job).get("runner") or {}).get("phase")
+
+    with holding.Server() as server:
+        job = client.submit("wc -c </in/big; sleep 6", inputs={"/in/big": server.uri})
+        until("a heartbeat", lambda: phase() == "prepare")
+        assert "inputs are fetched" in client.slipway("status", job).stdout, client.slipway("status", job).stdout
+        server.release()
+        until("the command", lambda: phase() == "running")
+        client.wait(job)
+    told = seen(client, job, "Complete")["runner"]
+    assert (told["exit_code"], told["in"]) == (0, {"files": 1, "bytes": holding.SIZE}), told
+    assert "1 file in, 97.6 KiB" in client.slipway("status", job).stdout
+
+
 CASES = [value for name, value in list(globals().items())
          if callable(value) and getattr(value, "__module__", "") == __name__ and name not in HELPERS]
 

@@ -16,11 +16,13 @@
 
 void sw_http_request_header(struct sw_http_request *request, const char *name, const char *value)
 {
-    char *line = sw_format("%s: %s", name, value);
+    size_t before = strlen(name), length = strlen(value);
+    char *line = sw_alloc(before + 2 + length + 1);
 
+    memcpy(line, name, before);
     /* An empty value: libcurl would take "Name:" for "leave this header out". */
-    if (!*value)
-        line[strlen(name)] = ';', line[strlen(name) + 1] = '\0';
+    memcpy(line + before, length ? ": " : ";", length ? 2 : 1);
+    memcpy(line + before + 2, value, length);
     request->headers = sw_realloc_array(request->headers, request->header_count + 1,
                                         sizeof *request->headers);
     request->headers[request->header_count++] = line;

@@ -80,8 +80,8 @@ static void errand_send(struct errand *errand, struct sw_http_request *request)
 /* A sink or again() that said no has its own reason; the storage cannot know it. */
 static enum sw_step after_sink(const struct errand *errand, struct sw_error *err)
 {
-    *err = errand->sink_err;
-    return errand->sink_err.code == SW_E_UNREACHABLE ? SW_STEP_LATER : SW_STEP_FAILED;
+    *err = errand->refusal;
+    return errand->refusal.code == SW_E_UNREACHABLE ? SW_STEP_LATER : SW_STEP_FAILED;
 }
 
 static void errand_step(struct errand *errand, const struct sw_http_reply *reply)
@@ -93,7 +93,7 @@ static void errand_step(struct errand *errand, const struct sw_http_reply *reply
     enum sw_step step;
     int64_t pause = -1;
 
-    if (errand->sink_err.code)
+    if (errand->refusal.code)
         step = after_sink(errand, &err);
     else
         step = storage->next(&errand->op, reply, sw_now_ms(), &request, &err);
@@ -150,7 +150,7 @@ void errand_wake(struct copy *copy, int64_t now_ms)
     while ((errand = copy->waiting) && errand->due_ms <= now_ms) {
         copy->waiting = errand->next;
         errand->tried++;
-        errand->sink_err.code = SW_OK;
+        errand->refusal.code = SW_OK;
         sw_op_restart(&errand->op);
         if (errand->again)
             errand->again(errand);

@@ -83,7 +83,7 @@ struct errand {
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
-    /* Before each try but the first: move the range past what already came; sink_err ends it. */
+    /* Before each try but the first: move the range past what already came; a refusal ends it. */
     void (*again)(struct errand *errand);
     /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
     void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);
@@ -91,10 +91,10 @@ struct errand {
     size_t unit;
     int64_t got;                             /* bytes of the unit that the sink took */
     bool no_ranges;                          /* the server sent something else than asked for */
-    struct sw_error sink_err;                /* why the sink said no; code 0: it did not */
+    struct sw_error refusal;                 /* why the sink said no, again(), or the job (by the job);
+                                                code 0: nobody did */
     struct pool_job job;                     /* for hashing a part */
     struct proof proof;                      /* of the body; by the job */
-    struct sw_error job_err;                 /* by the job */
 };
 
 struct errand *errand_new(struct copy *copy, enum sw_op_kind kind, struct sw_root *root,

@@ -194,7 +194,7 @@ void put_end(struct item *item)
 void put_again(struct errand *errand)
 {
     if (errand->body_fd >= 0 && put_changed(errand->item, errand->body_fd))
-        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+        sw_fail(&errand->refusal, SW_E_CONFLICT, "'%s' was changed while it was sent",
                 errand->item->path);
 }
 

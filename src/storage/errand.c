@@ -12,8 +12,9 @@
 struct errand *errand_new(struct copy *copy, enum sw_op_kind kind, struct sw_root *root,
                           const char *key, struct item *item)
 {
-    struct errand *errand = sw_new(struct errand);
+    struct errand *errand = spares_take(&copy->errand_room);
 
+    memset(errand, 0, sizeof *errand);
     errand->op = (struct sw_op)SW_OP_INIT(kind);
     errand->op.root = root;
     errand->op.key = key;
@@ -36,7 +37,7 @@ void errand_free(struct errand *errand)
     if (errand->after)
         errand->after->link = errand->link;
     sw_op_done(&errand->op);
-    free(errand);
+    spares_give(&errand->copy->errand_room, errand);
 }
 
 static void errand_over(struct errand *errand, enum sw_step step, const struct sw_error *err)

@@ -22,6 +22,7 @@
 #include "storage/op_internal.h"
 #include "storage/partial.h"
 #include "storage/pool.h"
+#include "storage/spares.h"
 #include "storage/transfer.h"
 #include "storage/upload_record.h"
 #include "storage/walker.h"
@@ -142,9 +143,8 @@ struct item {
     char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
 
-/* Room for a small object that arrives: handed on from item to item, since some allocators ask the
- * kernel for each. */
-void item_lend_buffer(struct item *item);
+void item_lend_buffer(struct item *item);    /* room for a small object that arrives */
+void item_lend_error(struct item *item);
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
@@ -188,7 +188,7 @@ struct copy {
     struct item *all;                        /* every item there is */
     size_t items;                            /* not over yet */
     struct errand *errands;                  /* every errand there is */
-    struct spare *spares;                    /* buffers for small objects that nobody uses now */
+    struct spares buffers, errors, errand_room;      /* for small objects; for items; for errands */
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */

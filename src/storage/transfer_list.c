@@ -88,7 +88,7 @@ static void offer(struct copy *copy, const char *name, struct sw_object *object)
     remember_name(copy, name);
     copy_add(copy, item);
     if (copy->to.storage->local && sw_name_check(name, &err) < 0) {
-        item->err = sw_new(struct sw_error);   /* reported when its turn comes */
+        item_lend_error(item);                 /* reported when its turn comes */
         *item->err = err;
     }
 }

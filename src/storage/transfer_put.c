@@ -88,7 +88,8 @@ static int read_small(struct item *item, int fd)
 {
     size_t have = 0, size = (size_t)item->object.size;
 
-    item->buffer = sw_alloc(size + 1);
+    if (!item->buffer)
+        item->buffer = sw_alloc(SMALL_MAX);
     while (have < size) {
         ssize_t got = pread(fd, item->buffer + have, size - have, (off_t)have);
 
@@ -142,7 +143,6 @@ static void put_work(struct pool_job *job)
 
     item->found = FOUND_FAILED;
     if (folder) {
-        item->buffer = sw_strdup("");
         item->found = copy_there(item->copy, item->name) ? FOUND_SAME : FOUND_NEW;
         return;
     }
@@ -299,5 +299,7 @@ void put_begin(struct item *item)
 {
     item->err->code = SW_OK;
     item->proof = (struct proof){ .kind = proof_wanted(item->copy) };
+    if (item->object.size <= SMALL_MAX && !item->buffer)     /* what came to be sent on has one */
+        item_lend_buffer(item);
     item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, put_work, put_ready);
 }

@@ -15,7 +15,7 @@ void *spares_take(struct spares *spares)
     struct spare *spare = spares->first;
 
     if (!spare)
-        return sw_alloc(spares->size);
+        return sw_realloc_array(NULL, spares->size, 1);      /* pages that nobody fills cost nothing */
     spares->first = spare->next;
     return spare;
 }

@@ -125,7 +125,7 @@ static int open_file(struct item *item)
 {
     struct stat info;
 
-    item->fd = open(item->path, O_RDONLY | O_CLOEXEC);
+    item->fd = openat(AT_FDCWD, item->path, O_RDONLY | O_CLOEXEC);     /* partial.c tells why "at" */
     if (item->fd < 0 || fstat(item->fd, &info) < 0)
         return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
     if (!S_ISREG(info.st_mode))

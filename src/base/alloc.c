@@ -46,14 +46,22 @@ char *sw_strndup(const char *text, size_t length)
     return checked(strndup(text, length));
 }
 
+/* Most are short: formatted once and copied, where vasprintf() may format everything twice. */
 char *sw_format(const char *fmt, ...)
 {
-    char *text = NULL;
-    va_list args;
+    char brief[256], *text = NULL;
+    va_list args, again;
     int used;
 
     va_start(args, fmt);
-    used = vasprintf(&text, fmt, args);
+    va_copy(again, args);
+    used = vsnprintf(brief, sizeof brief, fmt, args);
+    if (used >= 0 && (size_t)used < sizeof brief)
+        text = memcpy(checked(malloc((size_t)used + 1)), brief, (size_t)used + 1);
+    else if (used >= 0 && vasprintf(&text, fmt, again) < 0)
+        text = NULL;
+    va_end(again);
     va_end(args);
-    return checked(used < 0 ? NULL : text);
+    explicit_bzero(brief, sizeof brief);       /* it may have been a secret */
+    return checked(text);
 }

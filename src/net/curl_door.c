@@ -6,7 +6,9 @@
 
 #include <pthread.h>
 
-#ifndef SW_CURL_LINKED
+#ifdef SW_CURL_LINKED
+#include "net/curl_memory.h"
+#else
 #include <dlfcn.h>
 #endif
 
@@ -20,6 +22,12 @@ static void load(void)
 #define X(name, symbol) door.name = symbol;
     SW_CURL_FUNCTIONS(X)
 #undef X
+}
+
+static CURLcode begin(void)
+{
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, curl_memory_malloc, curl_memory_free,
+                                curl_memory_realloc, curl_memory_strdup, curl_memory_calloc);
 }
 
 #else
@@ -44,12 +52,18 @@ static void load(void)
 #undef X
 }
 
+/* Somebody else in this process may use the same libcurl: its memory is not ours to decide about. */
+static CURLcode begin(void)
+{
+    return door.global_init(CURL_GLOBAL_DEFAULT);
+}
+
 #endif
 
 static void open_once(void)
 {
     load();
-    if (!missing && door.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (!missing && begin() != CURLE_OK)
         missing = "curl_global_init";
 }
 

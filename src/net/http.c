@@ -16,6 +16,18 @@
 #define CONNECT_MS  10000
 #define STALL_MS    30000
 
+/* For each request libcurl would look at all of these in the environment. */
+static bool names_proxy(void)
+{
+    static const char *const names[] = { "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                         "ALL_PROXY" };
+
+    for (size_t i = 0; i < SW_COUNT(names); i++)
+        if (getenv(names[i]))
+            return true;
+    return false;
+}
+
 struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_error *err)
 {
     static const struct sw_http_options none;
@@ -30,6 +42,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
     http->options = options ? *options : none;
     http->options.connect_ms = http->options.connect_ms ? http->options.connect_ms : CONNECT_MS;
     http->options.stall_ms = http->options.stall_ms ? http->options.stall_ms : STALL_MS;
+    http->direct = http->options.unix_socket || http->options.serve || !names_proxy();
     http->ca_file = http->options.ca_length ? NULL : trust_file(http->options.ca_file);
     http->epoll_fd = http->wake_fd = -1;
     http->multi = curl->multi_init();

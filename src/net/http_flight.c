@@ -174,7 +174,7 @@ static void set_way(struct flight *flight)
         curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
     if (options->serve)
         curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, flight->http->listener_name);
-    if (options->unix_socket || options->serve)
+    if (flight->http->direct)
         curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
     if (options->client_cert)
         curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);

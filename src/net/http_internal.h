@@ -34,6 +34,7 @@ struct sw_http {
     CURL *idle[HTTP_IDLE_MAX];
     size_t idle_count;
     struct sw_http_options options;
+    bool direct;                       /* no proxy can be meant: libcurl need not look for one */
     char *ca_file;                     /* NULL: ca_bytes, or the bundle inside */
     struct trust *trust;               /* trust_mbedtls.c's own */
 

@@ -5,7 +5,6 @@
 #include "net/http.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -16,11 +15,13 @@
 
 void sw_http_request_header(struct sw_http_request *request, const char *name, const char *value)
 {
-    char *line = sw_format("%s: %s", name, value);
+    size_t before = strlen(name), length = strlen(value);
+    char *line = sw_alloc(before + 2 + length + 1);
 
+    memcpy(line, name, before);
     /* An empty value: libcurl would take "Name:" for "leave this header out". */
-    if (!*value)
-        line[strlen(name)] = ';', line[strlen(name) + 1] = '\0';
+    memcpy(line + before, length ? ": " : ";", length ? 2 : 1);
+    memcpy(line + before + 2, value, length);
     request->headers = sw_realloc_array(request->headers, request->header_count + 1,
                                         sizeof *request->headers);
     request->headers[request->header_count++] = line;
@@ -51,7 +52,8 @@ char *sw_http_header(const struct sw_http_reply *reply, const char *name)
     for (const char *line = reply->headers.data; line && *line;) {
         const char *end = strchrnul(line, '\n');
 
-        if (strncasecmp(line, name, length) == 0 && line[length] == ':') {
+        if (((*line ^ *name) & ~32) == 0 && strncasecmp(line, name, length) == 0 &&
+            line[length] == ':') {
             line += length + 1;
             while (line < end && (*line == ' ' || *line == '\t'))
                 line++;
@@ -111,22 +113,42 @@ static int month_of(const char *text)
     return -1;
 }
 
+static const char *skip_spaces(const char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+/* The number after `before` (a space: any number of them). Returns what follows; NULL: there is none. */
+static const char *take_number(const char *text, char before, int digits, int *out)
+{
+    int count = 0;
+
+    if (!text || (before != ' ' && *text != before))
+        return NULL;
+    text = before == ' ' ? skip_spaces(text) : text + 1;
+    for (*out = 0; count < digits && isdigit((unsigned char)text[count]); count++)
+        *out = *out * 10 + text[count] - '0';
+    return count ? text + count : NULL;
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT". Every reply has one or two: sscanf() would take ten times as long. */
 static int64_t rfc_date(const char *text)
 {
-    const char *comma = strchr(text, ',');
     struct tm when = { 0 };
-    char month[4] = "";
-    int used = 0;
 
-    if (!comma || sscanf(comma + 1, " %2d %3[A-Za-z] %4d %2d:%2d:%2d GMT%n", &when.tm_mday, month,
-                         &when.tm_year, &when.tm_hour, &when.tm_min, &when.tm_sec, &used) != 6 ||
-        !used)
+    text = strchr(text, ',');
+    text = take_number(text ? text + 1 : NULL, ' ', 2, &when.tm_mday);
+    text = text ? skip_spaces(text) : NULL;
+    when.tm_mon = text ? month_of(text) : -1;
+    if (when.tm_mon < 0)
         return -1;
-    when.tm_mon = month_of(month);
+    text = take_number(text + 3, ' ', 4, &when.tm_year);
+    text = take_number(text, ' ', 2, &when.tm_hour);
+    text = take_number(text, ':', 2, &when.tm_min);
+    text = take_number(text, ':', 2, &when.tm_sec);
     when.tm_year -= 1900;
-    if (when.tm_mon < 0 || when.tm_mday < 1 || when.tm_mday > 31 || when.tm_hour < 0 ||
-        when.tm_hour > 23 || when.tm_min < 0 || when.tm_min > 59 || when.tm_sec < 0 ||
-        when.tm_sec > 60)
+    if (!text || strncmp(skip_spaces(text), "GMT", 3) != 0 || when.tm_mday < 1 ||
+        when.tm_mday > 31 || when.tm_hour > 23 || when.tm_min > 59 || when.tm_sec > 60)
         return -1;
     return from_tm(&when, 0);
 }

@@ -12,8 +12,9 @@
 struct errand *errand_new(struct copy *copy, enum sw_op_kind kind, struct sw_root *root,
                           const char *key, struct item *item)
 {
-    struct errand *errand = sw_new(struct errand);
+    struct errand *errand = spares_take(&copy->errand_room);
 
+    memset(errand, 0, sizeof *errand);
     errand->op = (struct sw_op)SW_OP_INIT(kind);
     errand->op.root = root;
     errand->op.key = key;
@@ -36,7 +37,7 @@ void errand_free(struct errand *errand)
     if (errand->after)
         errand->after->link = errand->link;
     sw_op_done(&errand->op);
-    free(errand);
+    spares_give(&errand->copy->errand_room, errand);
 }
 
 static void errand_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
@@ -80,8 +81,8 @@ static void errand_send(struct errand *errand, struct sw_http_request *request)
 /* A sink or again() that said no has its own reason; the storage cannot know it. */
 static enum sw_step after_sink(const struct errand *errand, struct sw_error *err)
 {
-    *err = errand->sink_err;
-    return errand->sink_err.code == SW_E_UNREACHABLE ? SW_STEP_LATER : SW_STEP_FAILED;
+    *err = errand->refusal;
+    return errand->refusal.code == SW_E_UNREACHABLE ? SW_STEP_LATER : SW_STEP_FAILED;
 }
 
 static void errand_step(struct errand *errand, const struct sw_http_reply *reply)
@@ -93,7 +94,7 @@ static void errand_step(struct errand *errand, const struct sw_http_reply *reply
     enum sw_step step;
     int64_t pause = -1;
 
-    if (errand->sink_err.code)
+    if (errand->refusal.code)
         step = after_sink(errand, &err);
     else
         step = storage->next(&errand->op, reply, sw_now_ms(), &request, &err);
@@ -150,7 +151,7 @@ void errand_wake(struct copy *copy, int64_t now_ms)
     while ((errand = copy->waiting) && errand->due_ms <= now_ms) {
         copy->waiting = errand->next;
         errand->tried++;
-        errand->sink_err.code = SW_OK;
+        errand->refusal.code = SW_OK;
         sw_op_restart(&errand->op);
         if (errand->again)
             errand->again(errand);

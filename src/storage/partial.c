@@ -40,13 +40,14 @@ int partial_parents(const char *path, struct sw_error *err)
     return folder ? sw_mkdirs(folder, 0777, err) : 0;
 }
 
-/* open(), and once more with the folders above when they are what is missing. */
+/* Opened, and once more with the folders above when they are what is missing. musl's open() sets
+ * O_CLOEXEC by a second call, for kernels of long ago; its openat() does not. */
 static int open_here(const char *path, int flags, struct sw_error *err)
 {
-    int fd = open(path, flags | O_CLOEXEC, 0666);
+    int fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0666);
 
     if (fd < 0 && errno == ENOENT && partial_parents(path, err) == 0)
-        fd = open(path, flags | O_CLOEXEC, 0666);
+        fd = openat(AT_FDCWD, path, flags | O_CLOEXEC, 0666);
     return fd;
 }
 
@@ -69,7 +70,7 @@ static int open_part(struct partial *partial, struct sw_error *err)
     sw_autofree char *own = NULL;
 
     partial->part = hidden(partial->path, ".part");
-    partial->state = hidden(partial->path, ".state");
+    partial->state = partial->unit_count > 1 ? hidden(partial->path, ".state") : NULL;
     partial->fd = open_here(partial->part, O_RDWR | O_CREAT | O_NOFOLLOW, err);
     if (partial->fd >= 0 && is_ours(partial))
         return 0;
@@ -156,7 +157,7 @@ bool partial_has(const struct partial *partial, size_t unit)
 void partial_got(struct partial *partial, size_t unit, const char *version)
 {
     partial->have[unit / 8] |= (unsigned char)(1u << unit % 8);
-    if (partial->state && partial->unit_count > 1 && !sw_text_empty(version))
+    if (partial->state && !sw_text_empty(version))
         write_state(partial, version);
 }
 
@@ -217,7 +218,7 @@ int partial_land(struct partial *partial, int64_t mtime_ms, bool flush, struct s
         return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", partial->path);
     if (rename(partial->part, partial->path) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot give '%s' its name", partial->path);
-    if (partial->state && partial->unit_count > 1)
+    if (partial->state)
         unlink(partial->state);
     free(sw_take(partial->part));
     return 0;
@@ -225,8 +226,8 @@ int partial_land(struct partial *partial, int64_t mtime_ms, bool flush, struct s
 
 void partial_done(struct partial *partial, bool keep)
 {
-    if (partial->part && (!keep || !partial->state || partial->unit_count == 1)) {
-        if (partial->state && partial->unit_count > 1)
+    if (partial->part && (!keep || !partial->state)) {
+        if (partial->state)
             unlink(partial->state);
         unlink(partial->part);
     }

@@ -14,7 +14,8 @@
 
 struct partial {
     char *path;              /* the final one */
-    char *part, *state;      /* the hidden ones; state NULL: nobody can go on from it */
+    char *part, *state;      /* the hidden ones; state NULL: one unit, or nobody can go
+                                on from it */
     int fd;                  /* -1: not open */
     bool empty;              /* as opened: nothing of an earlier copy is in it */
     int64_t size, unit;      /* -1: the size is not known, one unit */

@@ -5,8 +5,9 @@
  *
  * A light job on a local disk is over before another thread would have been woken. With two processors
  * or fewer, where that thread would only take the place of the server or of the loop, it is done at
- * once; a single one that took long (a network file system, a full queue of the disk) sends the next
- * few hundred to threads. Elsewhere a thread is woken only when those awake fall behind.
+ * once; two in a row that took long (a network file system, a full queue of the disk) send the next
+ * few hundred to threads. One alone may just have lost its processor to somebody else. Elsewhere a thread
+ * is woken only when those awake fall behind.
  */
 #include "storage/pool.h"
 
@@ -34,6 +35,7 @@ struct pool {
     size_t thread_count, idle, queued;
     size_t busy;                           /* threads at jobs that are not heavy, or on their way */
     size_t distrust;                       /* light jobs that go to threads; touched by the loop only */
+    bool was_slow;                         /* the last light job took long; likewise */
     size_t pending;                        /* touched by the loop only */
     bool closing, poked, few_processors;
     void (*wake)(void *context);
@@ -153,10 +155,13 @@ static void wake_one(struct pool *pool)
 static void do_here(struct pool *pool, struct pool_job *job)
 {
     int64_t began = now_ns();
+    bool slow;
 
     job->work(job);
-    if (now_ns() - began > QUICK_NS)
+    slow = now_ns() - began > QUICK_NS;
+    if (slow && pool->was_slow)
         pool->distrust = DISTRUST;
+    pool->was_slow = slow;
     pthread_mutex_lock(&pool->lock);
     hand_back(pool, job);
     pthread_mutex_unlock(&pool->lock);

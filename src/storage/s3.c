@@ -26,6 +26,7 @@ static void s3_close(struct sw_root *opened)
     struct s3_root *root = s3_root_of(opened);
 
     s3_settings_done(&root->settings);
+    explicit_bzero(&root->day_key, sizeof root->day_key);
     free(root->bucket);
     free(root->head.uri);
     free(root);

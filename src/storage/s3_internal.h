@@ -19,6 +19,7 @@ struct s3_root {
     char *bucket;
     int64_t skew_ms;             /* the server's clock minus ours */
     bool no_checksums;           /* the server refused x-amz-checksum-... */
+    struct s3_day_key day_key;
 };
 
 static inline struct s3_root *s3_root_of(struct sw_root *root)

@@ -178,12 +178,14 @@ static char *etag_of(const struct sw_http_reply *reply)
 static int64_t mtime_of(const struct sw_http_reply *reply)
 {
     sw_autofree char *kept = sw_http_header(reply, "x-amz-meta-mtime");
-    sw_autofree char *modified = sw_http_header(reply, "last-modified");
+    sw_autofree char *modified = NULL;
     double seconds = kept ? strtod(kept, NULL) : 0;
-    int64_t at_ms = modified ? sw_http_date(modified) : 0;
+    int64_t at_ms;
 
     if (seconds > 0 && seconds < 1e11)
         return (int64_t)(seconds * 1000 + 0.5);
+    modified = sw_http_header(reply, "last-modified");
+    at_ms = modified ? sw_http_date(modified) : 0;
     return at_ms < 0 ? 0 : at_ms;
 }
 

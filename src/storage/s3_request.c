@@ -235,14 +235,12 @@ static const char *payload_of(const struct sw_op *op, const struct sw_http_reque
 /* Who we are, and the proof. Without keys the request goes as it is. */
 static void sign(const struct s3_root *root, struct s3_signing *signing)
 {
-    char now[17];
     sw_autofree char *authorization = NULL;
 
     s3_pairs_add(signing->headers, "x-amz-content-sha256", signing->payload);
     if (!root->settings.keys.access)
         return;
-    s3_time_text(signing->now_ms, now);
-    s3_pairs_add(signing->headers, "x-amz-date", now);
+    s3_pairs_add(signing->headers, "x-amz-date", signing->at);
     if (root->settings.keys.token)
         s3_pairs_add(signing->headers, "x-amz-security-token", root->settings.keys.token);
     authorization = s3_sign(signing, &root->settings.keys);
@@ -252,18 +250,19 @@ static void sign(const struct s3_root *root, struct s3_signing *signing)
 
 void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *request)
 {
-    const struct s3_root *root = s3_root_of(op->root);
+    struct s3_root *root = s3_root_of(op->root);
     sw_auto(sw_buf) struct sw_buf origin = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf query_text = SW_BUF_INIT;
     sw_auto(s3_pairs) struct s3_pairs query = { .count = 0 };
     sw_auto(s3_pairs) struct s3_pairs headers = { .count = 0 };
-    char hash[SW_DIGEST_HEX];
+    char hash[SW_DIGEST_HEX], at[17];
     struct s3_signing signing = {
         .method = shapes[op->kind].method, .query = &query, .headers = &headers,
-        .region = root->settings.region, .now_ms = now_ms + root->skew_ms,
+        .region = root->settings.region, .at = at, .kept = &root->day_key,
     };
 
+    s3_time_text(now_ms + root->skew_ms, at);
     s3_address(root, &origin, &path);
     sw_buf_add_char(&path, '/');
     if (shapes[op->kind].key)

@@ -14,6 +14,8 @@
 #include "base/digest.h"
 #include "net/http.h"
 
+#define USUAL_ROOM 1000                       /* for a canonical request */
+
 void s3_pairs_add(struct s3_pairs *pairs, const char *name, const char *value)
 {
     if (pairs->count == S3_PAIRS_MAX)
@@ -57,14 +59,27 @@ void s3_query_text(const struct s3_pairs *query, struct sw_buf *out)
     }
 }
 
+static void put_digits(char *out, int count, int number)
+{
+    for (; count--; number /= 10)
+        out[count] = (char)('0' + number % 10);
+}
+
+/* Twice as much code as strftime() and a tenth of its time, which every request takes. */
 void s3_time_text(int64_t now_ms, char out[17])
 {
     time_t seconds = (time_t)(now_ms / 1000);
     struct tm when;
 
     gmtime_r(&seconds, &when);
-    if (!strftime(out, 17, "%Y%m%dT%H%M%SZ", &when))
-        out[0] = '\0';
+    put_digits(out, 4, when.tm_year + 1900);
+    put_digits(out + 4, 2, when.tm_mon + 1);
+    put_digits(out + 6, 2, when.tm_mday);
+    out[8] = 'T';
+    put_digits(out + 9, 2, when.tm_hour);
+    put_digits(out + 11, 2, when.tm_min);
+    put_digits(out + 13, 2, when.tm_sec);
+    memcpy(out + 15, "Z", 2);
 }
 
 /* "host;range;x-amz-date" */
@@ -82,20 +97,29 @@ static void canonical_request(const struct s3_signing *signing, char hash[SW_DIG
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
-    sw_buf_addf(&text, "%s\n%s\n", signing->method, signing->path);
+    sw_buf_reserve(&text, USUAL_ROOM);
+    sw_buf_add(&text, signing->method);
+    sw_buf_add_char(&text, '\n');
+    sw_buf_add(&text, signing->path);
+    sw_buf_add_char(&text, '\n');
     s3_query_text(signing->query, &text);
     sw_buf_add_char(&text, '\n');
-    for (size_t i = 0; i < signing->headers->count; i++)
-        sw_buf_addf(&text, "%s:%s\n", signing->headers->at[i].name, signing->headers->at[i].value);
+    for (size_t i = 0; i < signing->headers->count; i++) {
+        sw_buf_add(&text, signing->headers->at[i].name);
+        sw_buf_add_char(&text, ':');
+        sw_buf_add(&text, signing->headers->at[i].value);
+        sw_buf_add_char(&text, '\n');
+    }
     sw_buf_add_char(&text, '\n');
     signed_headers(signing->headers, &text);
-    sw_buf_addf(&text, "\n%s", signing->payload);
+    sw_buf_add_char(&text, '\n');
+    sw_buf_add(&text, signing->payload);
     sw_sha256_hex(sw_buf_text(&text), text.length, hash);
 }
 
 /* Step 3: date, region, service, a fixed word. */
-static void signing_key(const char *secret, const char *date, const char *region,
-                        unsigned char key[32])
+static void make_key(const char *secret, const char *date, const char *region,
+                     unsigned char key[32])
 {
     sw_auto(sw_buf) struct sw_buf first = SW_BUF_INIT;
 
@@ -107,20 +131,34 @@ static void signing_key(const char *secret, const char *date, const char *region
     sw_hmac_sha256(key, 32, "aws4_request", 12, key);
 }
 
+static void signing_key(const char *secret, const char *date, const char *region,
+                        struct s3_day_key *kept, unsigned char key[32])
+{
+    if (kept && strcmp(kept->date, date) == 0 && strcmp(kept->region, region) == 0) {
+        memcpy(key, kept->key, sizeof kept->key);
+        return;
+    }
+    make_key(secret, date, region, key);
+    if (!kept || strlen(region) >= sizeof kept->region)
+        return;
+    strcpy(kept->date, date);
+    strcpy(kept->region, region);
+    memcpy(kept->key, key, sizeof kept->key);
+}
+
 char *s3_sign(const struct s3_signing *signing, const struct s3_keys *keys)
 {
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
     sw_autofree char *scope = NULL, *to_sign = NULL;
-    char hash[SW_DIGEST_HEX], at[17], date[9], signature[SW_DIGEST_HEX];
+    char hash[SW_DIGEST_HEX], date[9] = "", signature[SW_DIGEST_HEX];
     unsigned char key[32];
 
     sort_pairs(signing->headers);
-    s3_time_text(signing->now_ms, at);
-    snprintf(date, sizeof date, "%.8s", at);
+    memcpy(date, signing->at, sizeof date - 1);
     canonical_request(signing, hash);
     scope = sw_format("%s/%s/s3/aws4_request", date, signing->region);
-    to_sign = sw_format("AWS4-HMAC-SHA256\n%s\n%s\n%s", at, scope, hash);       /* step 2 */
-    signing_key(keys->secret, date, signing->region, key);
+    to_sign = sw_format("AWS4-HMAC-SHA256\n%s\n%s\n%s", signing->at, scope, hash);       /* step 2 */
+    signing_key(keys->secret, date, signing->region, signing->kept, key);
     sw_hmac_sha256(key, 32, to_sign, strlen(to_sign), key);                      /* step 4 */
     sw_hex(key, 32, signature);
     explicit_bzero(key, sizeof key);

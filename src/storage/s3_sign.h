@@ -23,6 +23,12 @@ void s3_pairs_add(struct s3_pairs *pairs, const char *name, const char *value); 
 void s3_pairs_done(struct s3_pairs *pairs);
 static inline void s3_pairs_auto(struct s3_pairs *pairs) { s3_pairs_done(pairs); }
 
+/* What all signatures of a day and a region have in common; of one pair of keys. As secret as they are. */
+struct s3_day_key {
+    char date[9], region[64];     /* empty: there is none yet */
+    unsigned char key[32];
+};
+
 struct s3_signing {
     const char *method;
     const char *path;             /* encoded once, not normalised, begins with '/' */
@@ -30,7 +36,8 @@ struct s3_signing {
     struct s3_pairs *headers;     /* lower-case names; host included */
     const char *payload;          /* hex sha256, or S3_UNSIGNED */
     const char *region;
-    int64_t now_ms;
+    const char *at;               /* "20130524T000000Z", as in x-amz-date */
+    struct s3_day_key *kept;      /* NULL: the key is made anew */
 };
 
 /* "name=value&..." sorted and encoded: for the URL and for the signature alike. */

@@ -44,34 +44,25 @@ void item_drop_etags(struct item *item)
     free(sw_take(item->crcs));
 }
 
-struct spare {
-    struct spare *next;
-    char room[SMALL_MAX];
-};
-
 void item_lend_buffer(struct item *item)
 {
-    struct spare *spare = item->copy->spares;
-
-    if (spare)
-        item->copy->spares = spare->next;
-    else
-        spare = sw_alloc(sizeof *spare);
-    item->buffer = spare->room;
+    item->buffer = spares_take(&item->copy->buffers);
     item->lent = true;
 }
 
 void item_drop_buffer(struct item *item)
 {
-    if (item->lent) {
-        struct spare *spare = (struct spare *)(item->buffer - offsetof(struct spare, room));
-
-        spare->next = item->copy->spares;
-        item->copy->spares = spare;
-        item->buffer = NULL;
-        item->lent = false;
-    }
+    if (item->lent)
+        spares_give(&item->copy->buffers, sw_take(item->buffer));
+    item->lent = false;
     free(sw_take(item->buffer));
+}
+
+/* Too large to have one for every name in the queue. */
+void item_lend_error(struct item *item)
+{
+    item->err = spares_take(&item->copy->errors);
+    *item->err = (struct sw_error){ .code = SW_OK };
 }
 
 void item_free(struct item *item)
@@ -92,7 +83,7 @@ void item_free(struct item *item)
     free(item->from_key);
     free(item->key);
     free(item->name);
-    free(item->err);
+    spares_give(&item->copy->errors, item->err);
     sw_object_done(&item->object);
     free(item);
 }
@@ -269,7 +260,7 @@ static void begin_item(struct copy *copy, struct item *item)
         item_fail(item, item->err);
         return;
     }
-    item->err = sw_new(struct sw_error);     /* too large to have one for every name in the queue */
+    item_lend_error(item);
     copy->begin(item);
 }
 
@@ -498,12 +489,9 @@ static void copy_done(struct copy *copy)
         item_free(copy->all);
     if (copy->spool)
         sw_remove_tree(copy->spool, NULL);
-    while (copy->spares) {
-        struct spare *spare = copy->spares;
-
-        copy->spares = spare->next;
-        free(spare);
-    }
+    spares_done(&copy->buffers);
+    spares_done(&copy->errors);
+    spares_done(&copy->errand_room);
     free(copy->spool);
     free(copy->name);
     free(copy->there);
@@ -534,7 +522,10 @@ int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
                   struct sw_error *err)
 {
     static const struct sw_copy_rules none;
-    struct copy copy = { .mover = mover, .rules = rules ? rules : &none };
+    struct copy copy = {
+        .mover = mover, .rules = rules ? rules : &none, .buffers.size = SMALL_MAX,
+        .errors.size = sizeof(struct sw_error), .errand_room.size = sizeof(struct errand),
+    };
     int jobs = mover->options.jobs > 0 ? mover->options.jobs : JOBS_USUAL;
     int result = -1;
 

@@ -145,7 +145,7 @@ static void take_facts(struct item *item, struct sw_op *op)
 
 static int refuse_bytes(struct errand *errand, enum sw_code code, const char *why)
 {
-    sw_fail(&errand->sink_err, code, "%s: %s", errand->item->name, why);
+    sw_fail(&errand->refusal, code, "%s: %s", errand->item->name, why);
     return -1;
 }
 
@@ -209,7 +209,7 @@ static int sink_large(void *context, const struct sw_http_reply *reply, const ch
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
-            sw_fail_errno(&errand->sink_err, SW_E_IO, "cannot write '%s'", item->path);
+            sw_fail_errno(&errand->refusal, SW_E_IO, "cannot write '%s'", item->path);
             return -1;
         }
         done += (size_t)wrote;
@@ -250,7 +250,7 @@ static void get_small_over(struct errand *errand, enum sw_step step, const struc
     if (step == SW_STEP_DONE && errand->got == item->object.size) {
         item_job(item, item->copy->rules->flush ? POOL_USUAL : POOL_LIGHT, land_small, landed);
     } else if (step == SW_STEP_CHANGED || step == SW_STEP_DONE ||
-               errand->sink_err.code == SW_E_CONFLICT) {
+               errand->refusal.code == SW_E_CONFLICT) {
         struct sw_error why = { 0 };
 
         sw_fail(&why, SW_E_CONFLICT, "'%s' keeps changing while it is read", item->name);
@@ -307,7 +307,7 @@ static void unit_failed(struct errand *errand, enum sw_step step, const struct s
     item->failed = true;
     item->found = FOUND_FAILED;
     *item->err = *err;
-    if (step == SW_STEP_CHANGED || errand->sink_err.code == SW_E_CONFLICT || errand->no_ranges) {
+    if (step == SW_STEP_CHANGED || errand->refusal.code == SW_E_CONFLICT || errand->no_ranges) {
         item->found = FOUND_UNSURE;
         item->unit = errand->no_ranges ? WHOLE : item->unit;
         if (!errand->no_ranges)

@@ -22,6 +22,7 @@
 #include "storage/op_internal.h"
 #include "storage/partial.h"
 #include "storage/pool.h"
+#include "storage/spares.h"
 #include "storage/transfer.h"
 #include "storage/upload_record.h"
 #include "storage/walker.h"
@@ -83,7 +84,7 @@ struct errand {
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
-    /* Before each try but the first: move the range past what already came; sink_err ends it. */
+    /* Before each try but the first: move the range past what already came; a refusal ends it. */
     void (*again)(struct errand *errand);
     /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
     void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);
@@ -91,10 +92,10 @@ struct errand {
     size_t unit;
     int64_t got;                             /* bytes of the unit that the sink took */
     bool no_ranges;                          /* the server sent something else than asked for */
-    struct sw_error sink_err;                /* why the sink said no; code 0: it did not */
+    struct sw_error refusal;                 /* why the sink said no, again(), or the job (by the job);
+                                                code 0: nobody did */
     struct pool_job job;                     /* for hashing a part */
     struct proof proof;                      /* of the body; by the job */
-    struct sw_error job_err;                 /* by the job */
 };
 
 struct errand *errand_new(struct copy *copy, enum sw_op_kind kind, struct sw_root *root,
@@ -142,9 +143,8 @@ struct item {
     char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
 
-/* Room for a small object that arrives: handed on from item to item, since some allocators ask the
- * kernel for each. */
-void item_lend_buffer(struct item *item);
+void item_lend_buffer(struct item *item);    /* room for a small object that arrives */
+void item_lend_error(struct item *item);
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
@@ -188,7 +188,7 @@ struct copy {
     struct item *all;                        /* every item there is */
     size_t items;                            /* not over yet */
     struct errand *errands;                  /* every errand there is */
-    struct spare *spares;                    /* buffers for small objects that nobody uses now */
+    struct spares buffers, errors, errand_room;      /* for small objects; for items; for errands */
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */

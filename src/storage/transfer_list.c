@@ -8,6 +8,7 @@
  */
 #include "storage/transfer_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +88,7 @@ static void offer(struct copy *copy, const char *name, struct sw_object *object)
     remember_name(copy, name);
     copy_add(copy, item);
     if (copy->to.storage->local && sw_name_check(name, &err) < 0) {
-        item->err = sw_new(struct sw_error);   /* reported when its turn comes */
+        item_lend_error(item);                 /* reported when its turn comes */
         *item->err = err;
     }
 }
@@ -297,14 +298,26 @@ static int look_there(struct copy *copy, struct sw_error *err)
     return -1;
 }
 
+/* Not there, or a folder with nothing in it: no file of it has to be looked for. */
+static bool is_bare(const char *path)
+{
+    DIR *folder = opendir(*path ? path : ".");
+    struct dirent *entry;
+
+    if (!folder)
+        return errno == ENOENT;
+    while ((entry = readdir(folder)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))) {
+    }
+    closedir(folder);
+    return !entry;
+}
+
 int list_there(struct copy *copy, struct sw_error *err)
 {
     enum sw_op_kind needed = copy->single ? SW_OP_STAT : SW_OP_LIST;
 
     if (copy->to.storage->local) {
-        struct stat info;
-
-        copy->fresh = stat(copy->to.base, &info) < 0 && errno == ENOENT;
+        copy->fresh = is_bare(copy->to.base);
         return 0;
     }
     if (copy->rules->force || !(copy->to.storage->can & SW_CAN(needed)))

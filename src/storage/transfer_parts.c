@@ -131,7 +131,7 @@ static void hash_part(struct pool_job *job)
     struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
 
     prove_file(&errand->proof, errand->item->fd, errand->body_offset, errand->op.size,
-               &errand->job_err);
+               &errand->refusal);
 }
 
 static void hashed_part(struct pool_job *job)
@@ -146,8 +146,8 @@ static void hashed_part(struct pool_job *job)
         errand_free(errand);
         return;
     }
-    if (errand->job_err.code) {
-        part_over(errand, SW_STEP_FAILED, &errand->job_err);
+    if (errand->refusal.code) {
+        part_over(errand, SW_STEP_FAILED, &errand->refusal);
         return;
     }
     if (errand->item->crcs)

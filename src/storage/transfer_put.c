@@ -88,7 +88,8 @@ static int read_small(struct item *item, int fd)
 {
     size_t have = 0, size = (size_t)item->object.size;
 
-    item->buffer = sw_alloc(size + 1);
+    if (!item->buffer)
+        item->buffer = sw_alloc(SMALL_MAX);
     while (have < size) {
         ssize_t got = pread(fd, item->buffer + have, size - have, (off_t)have);
 
@@ -124,7 +125,7 @@ static int open_file(struct item *item)
 {
     struct stat info;
 
-    item->fd = open(item->path, O_RDONLY | O_CLOEXEC);
+    item->fd = openat(AT_FDCWD, item->path, O_RDONLY | O_CLOEXEC);     /* partial.c tells why "at" */
     if (item->fd < 0 || fstat(item->fd, &info) < 0)
         return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
     if (!S_ISREG(info.st_mode))
@@ -142,7 +143,6 @@ static void put_work(struct pool_job *job)
 
     item->found = FOUND_FAILED;
     if (folder) {
-        item->buffer = sw_strdup("");
         item->found = copy_there(item->copy, item->name) ? FOUND_SAME : FOUND_NEW;
         return;
     }
@@ -194,7 +194,7 @@ void put_end(struct item *item)
 void put_again(struct errand *errand)
 {
     if (errand->body_fd >= 0 && put_changed(errand->item, errand->body_fd))
-        sw_fail(&errand->sink_err, SW_E_CONFLICT, "'%s' was changed while it was sent",
+        sw_fail(&errand->refusal, SW_E_CONFLICT, "'%s' was changed while it was sent",
                 errand->item->path);
 }
 
@@ -299,5 +299,7 @@ void put_begin(struct item *item)
 {
     item->err->code = SW_OK;
     item->proof = (struct proof){ .kind = proof_wanted(item->copy) };
+    if (item->object.size <= SMALL_MAX && !item->buffer)     /* what came to be sent on has one */
+        item_lend_buffer(item);
     item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, put_work, put_ready);
 }

@@ -13,7 +13,8 @@
 
 #include "storage/s3_sign.h"
 
-#define AT_MS 1369353600000      /* 20130524T000000Z */
+#define AT    "20130524T000000Z"
+#define AT_MS 1369353600000
 
 static const struct s3_keys keys = {
     .access = (char *)"AKIAIOSFODNN7EXAMPLE",
@@ -59,14 +60,14 @@ static void signatures_are_those_of_the_documentation(void **state)
         struct s3_signing signing = {
             .method = examples[i].method, .path = examples[i].path, .query = &query,
             .headers = &headers, .payload = examples[i].payload, .region = "us-east-1",
-            .now_ms = AT_MS,
+            .at = AT,
         };
 
         add_all(&query, examples[i].query);
         add_all(&headers, examples[i].headers);
         s3_pairs_add(&headers, "host", "examplebucket.s3.amazonaws.com");
         s3_pairs_add(&headers, "x-amz-content-sha256", examples[i].payload);
-        s3_pairs_add(&headers, "x-amz-date", "20130524T000000Z");
+        s3_pairs_add(&headers, "x-amz-date", AT);
         made = s3_sign(&signing, &keys);
         assert_non_null(strstr(made, examples[i].signature));
     }
@@ -90,11 +91,51 @@ static void the_secret_is_nowhere_in_the_result(void **state)
     sw_auto(s3_pairs) struct s3_pairs headers = { .count = 0 };
     struct s3_signing signing = { .method = "GET", .path = "/", .query = &query,
                                   .headers = &headers, .payload = S3_UNSIGNED,
-                                  .region = "us-east-1", .now_ms = AT_MS };
+                                  .region = "us-east-1", .at = AT };
     sw_autofree char *made = s3_sign(&signing, &keys);
 
     (void)state;
     assert_null(strstr(made, keys.secret));
+}
+
+static char *signed_with(struct s3_day_key *kept, const char *region, const char *at)
+{
+    sw_auto(s3_pairs) struct s3_pairs query = { .count = 0 };
+    sw_auto(s3_pairs) struct s3_pairs headers = { .count = 0 };
+    struct s3_signing signing = { .method = "GET", .path = "/", .query = &query,
+                                  .headers = &headers, .payload = S3_UNSIGNED,
+                                  .region = region, .at = at, .kept = kept };
+
+    return s3_sign(&signing, &keys);
+}
+
+static void a_kept_key_serves_its_own_day_and_region_only(void **state)
+{
+    static const char *const cases[][2] = {
+        { "us-east-1", AT }, { "us-east-1", "20130524T235959Z" }, { "us-east-1", "20130525T000000Z" },
+        { "eu-west-1", "20130525T000000Z" }, { "us-east-1", AT },
+        { "a-region-whose-name-is-longer-than-the-room-that-there-is-for-its-name-1", AT },
+    };
+    struct s3_day_key kept = { .date = "" };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_autofree char *quick = signed_with(&kept, cases[i][0], cases[i][1]);
+        sw_autofree char *anew = signed_with(NULL, cases[i][0], cases[i][1]);
+
+        assert_string_equal(quick, anew);
+    }
+}
+
+static void a_time_is_told_in_digits(void **state)
+{
+    char text[17];
+
+    (void)state;
+    s3_time_text(AT_MS, text);
+    assert_string_equal(text, AT);
+    s3_time_text(AT_MS + 86399999, text);
+    assert_string_equal(text, "20130524T235959Z");
 }
 
 int main(void)
@@ -103,6 +144,8 @@ int main(void)
         cmocka_unit_test(signatures_are_those_of_the_documentation),
         cmocka_unit_test(a_query_is_sorted_and_encoded),
         cmocka_unit_test(the_secret_is_nowhere_in_the_result),
+        cmocka_unit_test(a_kept_key_serves_its_own_day_and_region_only),
+        cmocka_unit_test(a_time_is_told_in_digits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

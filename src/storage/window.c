@@ -4,7 +4,7 @@
  */
 #include "storage/window.h"
 
-#define START      16
+#define START      32
 #define LOOK_MS    250
 #define CALM_MS    3000
 #define REQUEST    (64 * 1024)

@@ -38,7 +38,7 @@ static void it_stays_when_more_does_not_help(void **state)
         window_did(&window, 0, 50000000);
         window_look(&window, now);
     }
-    assert_in_range(window.size, 16, 32);
+    assert_in_range(window.size, 32, 48);
 }
 
 static void a_complaint_halves_it_once_and_calms_it(void **state)
@@ -49,10 +49,10 @@ static void a_complaint_halves_it_once_and_calms_it(void **state)
     window_init(&window, 64, 0);
     window_slow_down(&window, 10000);
     window_slow_down(&window, 10001);
-    assert_int_equal(window.size, 8);
+    assert_int_equal(window.size, 16);
     window_did(&window, 1000, 0);
     window_look(&window, 10500);
-    assert_int_equal(window.size, 8);
+    assert_int_equal(window.size, 16);
     for (int i = 0; i < 20; i++)
         window_slow_down(&window, 20000 + i * 5000);
     assert_int_equal(window.size, 1);

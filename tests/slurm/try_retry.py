@@ -139,9 +139,7 @@ def one_who_watches_sees_one_job_from_begin_to_end(client):
     assert "attempt 2; attempt 1 ended: gpu" in done.stderr + client.slipway("status", "last").stdout, done.stderr
 
 
-def a_node_lost_from_under_several_is_followed_by_a_new_run(client):
-    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
-                        nodes=2)
+def loses_a_node_and_runs_again(client, job):
     first = client.running_on(job)
     node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
     control("kill-node", node)
@@ -151,20 +149,18 @@ def a_node_lost_from_under_several_is_followed_by_a_new_run(client):
         control("start-node", node)
     client.wait(job)
     assert client.status(job)["status"] == "Complete", client.status(job)
+
+
+def a_node_lost_from_under_several_is_followed_by_a_new_run(client):
+    job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"; [ $SLIPWAY_ATTEMPT != 1 ] || sleep 300",
+                        nodes=2)
+    loses_a_node_and_runs_again(client, job)
 
 
 def a_node_that_is_gone_when_the_ranks_start_is_not_the_programs_fault(client):
     job = client.submit("echo \"attempt $SLIPWAY_ATTEMPT rank $NODE_RANK\"", nodes=2, retry={"wait": "1s"},
                         slurm={"setup": ["[ $SLIPWAY_ATTEMPT != 1 ] || sleep 5"]})
-    first = client.running_on(job)
-    node = client.as_user("scontrol", "show", "hostnames", first).split()[-1]     # not the batch host
-    control("kill-node", node)
-    try:
-        until("a second run", lambda: [run for run in client.attempts(job) if run["attempt"] == 2], 300)
-    finally:
-        control("start-node", node)
-    client.wait(job)
-    assert client.status(job)["status"] == "Complete", client.status(job)
+    loses_a_node_and_runs_again(client, job)
 
 
 def a_task_of_an_array_is_requeued_alone(client):

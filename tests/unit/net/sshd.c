@@ -142,10 +142,12 @@ void sshd_make(struct sshd *sshd)
     must(rename(path, text) == 0, "authorized_keys");
 }
 
-static bool listens(int port)
+enum { FIRST = 0x7f000001, SECOND = 0x7f000003, PATIENCE_MS = 20000 };
+
+static bool listens(uint32_t at, int port)
 {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+                                   .sin_addr.s_addr = htonl(at) };
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     bool good = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
 
@@ -156,7 +158,7 @@ static bool listens(int port)
 void sshd_start(struct sshd *sshd, const char *more_config)
 {
     char path[96], text[1024];
-    int64_t until = sw_monotonic_ms() + 20000;
+    int64_t until = sw_monotonic_ms() + PATIENCE_MS;
 
     snprintf(path, sizeof path, "%s/config", sshd->folder);
     snprintf(text, sizeof text,
@@ -167,17 +169,25 @@ void sshd_start(struct sshd *sshd, const char *more_config)
     must(sw_file_write(path, text, strlen(text), 0600, NULL) == 0, "sshd's configuration");
     sshd->pid = start_program((const char *const[]){ "/usr/sbin/sshd", "-D", "-f", path, "-E",
                                                      sshd->log, NULL });
-    while (!listens(sshd->port)) {
+    while (!listens(FIRST, sshd->port) || !listens(SECOND, sshd->port)) {
         must(waitpid(sshd->pid, NULL, WNOHANG) == 0 && sw_monotonic_ms() < until, "sshd");
         sw_sleep_ms(10);
     }
 }
 
+/* A process that it forked a moment ago has its sockets until it is somebody else: the next sshd could not
+ * take the addresses, and would be thought to listen. */
 void sshd_stop(struct sshd *sshd)
 {
+    int64_t until = sw_monotonic_ms() + PATIENCE_MS;
+
     if (sshd->pid > 0) {
         kill(sshd->pid, SIGKILL);
         waitpid(sshd->pid, NULL, 0);
+        while (listens(FIRST, sshd->port) || listens(SECOND, sshd->port)) {
+            must(sw_monotonic_ms() < until, "the end of sshd");
+            sw_sleep_ms(10);
+        }
     }
     sshd->pid = 0;
 }

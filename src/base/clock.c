@@ -44,13 +44,19 @@ void sw_sleep_ms(int64_t ms)
         nanosleep(&t, NULL);
 }
 
-/* `digits` digits of a number and what stands behind them. */
-static char *put(char *out, unsigned number, int digits, char behind)
+char *sw_put_digits(char *out, unsigned number, int digits)
 {
     for (int i = digits; i-- > 0; number /= 10)
         out[i] = (char)('0' + number % 10);
-    out[digits] = behind;
-    return out + digits + 1;
+    return out + digits;
+}
+
+/* ... and what stands behind them. */
+static char *put(char *out, unsigned number, int digits, char behind)
+{
+    out = sw_put_digits(out, number, digits);
+    *out = behind;
+    return out + 1;
 }
 
 /* Not with strftime and snprintf: a list of jobs has a thousand times in it. */

@@ -17,6 +17,8 @@ void sw_clock_pretend(int64_t (*now_ms)(void));   /* tests only; NULL: the real 
 
 /* "2026-05-21T22:50:54.123456+00:00", the contract's form. `out` has room for 40. */
 void sw_time_format(int64_t at_ms, char out[40]);
+/* The last `digits` digits of a number, zeros before it; no end is put. Returns what follows them. */
+char *sw_put_digits(char *out, unsigned number, int digits);
 /* "5s", "3m", "2h", "4d": how people say an age. `out` has room for 24. */
 void sw_age_format(int64_t age_ms, char out[24]);
 

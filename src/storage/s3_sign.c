@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "net/http.h"
 
@@ -59,12 +60,6 @@ void s3_query_text(const struct s3_pairs *query, struct sw_buf *out)
     }
 }
 
-static void put_digits(char *out, int count, int number)
-{
-    for (; count--; number /= 10)
-        out[count] = (char)('0' + number % 10);
-}
-
 /* Twice as much code as strftime() and a tenth of its time, which every request takes. */
 void s3_time_text(int64_t now_ms, char out[17])
 {
@@ -72,13 +67,13 @@ void s3_time_text(int64_t now_ms, char out[17])
     struct tm when;
 
     gmtime_r(&seconds, &when);
-    put_digits(out, 4, when.tm_year + 1900);
-    put_digits(out + 4, 2, when.tm_mon + 1);
-    put_digits(out + 6, 2, when.tm_mday);
+    sw_put_digits(out, (unsigned)(when.tm_year + 1900), 4);
+    sw_put_digits(out + 4, (unsigned)(when.tm_mon + 1), 2);
+    sw_put_digits(out + 6, (unsigned)when.tm_mday, 2);
     out[8] = 'T';
-    put_digits(out + 9, 2, when.tm_hour);
-    put_digits(out + 11, 2, when.tm_min);
-    put_digits(out + 13, 2, when.tm_sec);
+    sw_put_digits(out + 9, (unsigned)when.tm_hour, 2);
+    sw_put_digits(out + 11, (unsigned)when.tm_min, 2);
+    sw_put_digits(out + 13, (unsigned)when.tm_sec, 2);
     memcpy(out + 15, "Z", 2);
 }
 

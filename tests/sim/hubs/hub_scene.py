@@ -13,20 +13,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools"))
 import authority  # noqa: E402
-
-failures = []
-
-
-def claim(name, ok, detail=""):
-    print(("ok    " if ok else "FAIL  ") + name)
-    if not ok:
-        failures.append(name)
-        print(detail)
-
-
-def finish():
-    print(f"{len(failures)} claims do not hold" if failures else "all claims hold")
-    sys.exit(1 if failures else 0)
+from claims_told import claim, finish  # noqa: E402, F401
 
 
 def peer_python(folder, library, module):

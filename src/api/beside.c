@@ -56,7 +56,7 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
 
     if (argc < 1)
         return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_reach(session, id, &job, err) < 0)
         return -1;
     if (!job.platform->exec)
         return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "

@@ -158,7 +158,7 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
     out->platform = sw_platform_need(out->spec->platform, err);
     if (!out->platform)
         return -1;
-    out->link = api_link(session, out->platform, session->profile, err);
+    out->link = api_link_of_job(session, out->platform, out->spec->options, err);
     return out->link ? 0 : -1;
 }
 

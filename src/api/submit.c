@@ -71,12 +71,14 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                   struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
+    sw_autofree char *address = NULL;
     json_t *sends;
 
     if (api_plan_make(session, request, &made, err) < 0)
         return NULL;
     if (look_ahead(&made, err) < 0)
         return NULL;
+    address = api_address(made.platform, made.link);
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)
         return NULL;
@@ -84,6 +86,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
+        SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
@@ -143,13 +146,15 @@ static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_e
     return sw_take(secrets);
 }
 
-static int remember(struct sw_session *session, const struct sw_plan *plan, struct sw_error *err)
+static int remember(struct sw_session *session, const struct sw_plan *plan, int64_t place,
+                    struct sw_error *err)
 {
     struct sw_proc self;
     sw_auto(json) json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
     sw_auto(json) json_t *stored = sw_plan_to_json(plan);
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
-                          .profile = session->profile, .plan = stored, .labels = plan->labels,
+                          .profile = session->profile, .place = place, .plan = stored,
+                          .labels = plan->labels,
                           .keep_ms = plan->keep_ms, .owner = owner };
 
     memcpy(row.id, plan->job_id, sizeof row.id);
@@ -249,6 +254,7 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
     sw_auto(api_plan) struct api_plan made = { 0 };
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
     struct sw_error why = { 0 };
+    int64_t place = 0;
 
     id[0] = '\0';
     if (api_plan_make(session, request, &made, err) < 0)
@@ -258,7 +264,9 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
     secrets = gather_secrets(made.plan, err);
     if (!secrets)
         return -1;
-    while (remember(session, made.plan, &why) < 0) {
+    if (api_settle_place(session, made.platform, made.link, &place, err) < 0)
+        return -1;
+    while (remember(session, made.plan, place, &why) < 0) {
         bool again;
 
         if (why.code != SW_E_CONFLICT || !request->id[0]) {

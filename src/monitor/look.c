@@ -3,8 +3,9 @@
  * look.c - ask one platform about its jobs, and what the answers mean for the store.
  *
  * Four answers need thought:
- *   - "no such job" once may be a lie (a cache, a restarting server). The first time only the
- *     reason becomes "missing"; if it is still so some seconds later, the job is lost.
+ *   - "no such job" counts only at the place that the job was sent to, and once may be a lie (a
+ *     cache, a restarting server). The first time only the reason becomes "missing"; if it is still
+ *     so some seconds later, the job is lost.
  *   - A row still "submitting" whose submitter is alive is left alone. If the submitter is dead,
  *     one refresher claims the row and asks the platform: found -> adopted, absent -> nothing was
  *     started, and the row says so. A later attempt is sent instead (resend.c).
@@ -407,6 +408,26 @@ static void note_unreachable(json_t *unreachable, const char *platform, const st
                                                           SW_STR("message", why->message)));
 }
 
+/* "No such job" counts only where the jobs were sent to. */
+static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
+                          json_t *unreachable)
+{
+    const struct question *question = slice->question;
+    struct sw_error why = { 0 };
+    size_t absent = 0;
+
+    for (size_t i = 0; i < slice->count; i++)
+        absent += slice->seen[i].presence == SW_ABSENT;
+    if (absent == 0 || !harbour->verify ||
+        harbour->verify(harbour->context, question->platform, question->profile, question->place,
+                        &why) == 0)
+        return;
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->seen[i].presence == SW_ABSENT)
+            slice->seen[i].presence = SW_UNSEEN;
+    note_unreachable(unreachable, question->platform->name, &why);
+}
+
 /* 1: the platform did not answer, and asking for the rest of its jobs would not help. */
 static int look_at_slice(const struct sw_harbour *harbour, const struct question *question,
                          struct sw_link *link, size_t from, json_t *unreachable,
@@ -426,6 +447,8 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     polled = question->platform->poll(link, slice.seen, slice.count, &why);
     for (size_t i = 0; polled < 0 && i < slice.count; i++)
         slice.seen[i].presence = SW_UNSEEN;
+    if (polled == 0)
+        doubt_absence(harbour, &slice, unreachable);
     release_claims(&slice);
     if (polled < 0) {
         note_unreachable(unreachable, question->platform->name, &why);
@@ -443,7 +466,7 @@ int monitor_look(const struct sw_harbour *harbour, const struct question *questi
 {
     struct sw_error why = { 0 };
     struct sw_link *link = harbour->link(harbour->context, question->platform, question->profile,
-                                         &why);
+                                         question->place, &why);
     int result = 0;
 
     if (!link) {

@@ -8,9 +8,10 @@
 
 #include "monitor/refresh.h"
 
-struct question {                    /* the jobs of one platform and profile, by name */
+struct question {                    /* the jobs of one place, by name */
     const struct sw_platform *platform;
     char *profile;                   /* NULL: the platform's own name */
+    int64_t place;                   /* 0: rows of an older version; those of one profile belong together */
     char (*ids)[SW_ID_SIZE];
     size_t count;
     bool progress;

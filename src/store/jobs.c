@@ -13,10 +13,10 @@
 #include "core/id.h"
 
 static const char SQL_ADD[] =
-    "INSERT INTO jobs (id, name, platform, profile, phase, state, results_dir, created_ms,"
+    "INSERT INTO jobs (id, name, platform, profile, place, phase, state, results_dir, created_ms,"
     "                  updated_ms, keep_ms, owner, hooked)"
-    " VALUES (:id, :name, :platform, :profile, 'submitting', 'Pending', :results_dir, :now, :now,"
-    "         :keep_ms, :owner, :hooked)"
+    " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', 'Pending',"
+    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked)"
     " ON CONFLICT (id) DO NOTHING";
 static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
 static const char SQL_ADD_LABEL[] =
@@ -73,6 +73,7 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
     store_bind_text(add, ":name", job->name);
     store_bind_text(add, ":platform", job->platform);
     store_bind_text(add, ":profile", job->profile);
+    store_bind_int(add, ":place", job->place);
     store_bind_text(add, ":results_dir", job->results_dir);
     store_bind_int(add, ":now", now_ms);
     store_bind_int(add, ":keep_ms", job->keep_ms);

@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/proc.h"
+#include "core/place.h"
 #include "core/sighting.h"
 
 struct sw_store;
@@ -40,6 +41,8 @@ enum sw_phase {
 struct sw_job {                      /* one row; owned by the caller, sw_job_done() */
     char id[SW_ID_SIZE];
     char *name, *platform, *profile;
+    int64_t place;                   /* where it runs: sw_store_place(); 0: a row of an older version */
+    char *address;                   /* of that place, for people; NULL: none */
     enum sw_phase phase;
     enum sw_state state;
     bool canceling;                  /* a cancel was asked for */
@@ -63,9 +66,21 @@ void sw_job_done(struct sw_job *job);
 static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
- * "submitting"). Uses id, name, platform, profile, plan, labels, results_dir, keep_ms, owner.
+ * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
+
+/* places.c: a place by its number; SW_E_NOT_FOUND. */
+int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, struct sw_error *err);
+/* The number of this place; 0: it was never written down. place->seq is not looked at. */
+int sw_store_place_find(struct sw_store *store, const struct sw_place *place, int64_t *seq,
+                        struct sw_error *err);
+/* Likewise; a place never seen before gets a number. */
+int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int64_t *seq,
+                       struct sw_error *err);
+/* Place `seq` of an older version turned out to be this one, in full: its jobs are at *learnt now. */
+int sw_store_place_learn(struct sw_store *store, int64_t seq, const struct sw_place *place,
+                         int64_t *learnt, struct sw_error *err);
 
 /* The platform has it: remember what it needs to be found again (NULL or "": keep what is known).
  * Phase active, unless the job is over already. Does not touch the state. */
@@ -99,7 +114,7 @@ int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_err
 enum sw_columns {
     SW_COLUMNS_LIST,
     SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
-    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile and phase */
+    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile, place and phase */
 };
 
 /* One job; SW_E_NOT_FOUND. */

@@ -285,6 +285,9 @@ SW_API int sw_report(struct sw_session *session, const char *id, const char *pat
 /* Forget a finished job and remove its files. */
 SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,
                      struct sw_error *err);
+/* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for good. What
+ * runs there goes on, and what was made there stays. */
+SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error *err);
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 

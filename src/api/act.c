@@ -133,6 +133,11 @@ int sw_remove(struct sw_session *session, const char *id, bool keep_results, str
                                                        : remove_job(session, id, keep_results, err);
 }
 
+int sw_forget(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    return sw_store_forget(session->store, id, err);
+}
+
 static int append_id(void *context, const struct sw_job *row)
 {
     json_array_append_new(context, json_string(row->id));

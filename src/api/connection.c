@@ -259,8 +259,9 @@ static int fail_elsewhere(const struct sw_place *place, const char *identity, st
             *place->address ? place->address : "another machine", was ? " (" : "",
             was ? was + 1 : "", was ? ")" : "", now ? " (" : "", now ? now + 1 : "",
             now ? ")" : "");
-    return sw_hint(err, "look from a machine where %s leads to the one it was sent to; until then "
-                        "nothing is known about it", *place->address ? place->address : "it");
+    return sw_hint(err, "look from where %s leads to the one it was sent to; if that is gone for good, "
+                        "`slipway rm --forget` drops the record",
+                   *place->address ? place->address : "its address");
 }
 
 int api_verify_place(void *context, const struct sw_platform *platform, const char *profile,

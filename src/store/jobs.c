@@ -37,6 +37,7 @@ static const char SQL_CLAIM[] =
     "UPDATE jobs SET owner = :new_owner"
     " WHERE seq = :seq AND phase = 'submitting' AND owner IS :old_owner";
 static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
+static const char SQL_FORGET[] = "DELETE FROM jobs WHERE seq = :seq";
 
 static int add_labels(struct sw_store *store, int64_t seq, json_t *labels, struct sw_error *err)
 {
@@ -208,7 +209,7 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
     return 0;
 }
 
-int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job job = { 0 };
@@ -217,7 +218,7 @@ int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err
 
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(remove = store_statement(store, SQL_REMOVE, err)))
+        !(remove = store_statement(store, sql, err)))
         return -1;
     store_bind_int(remove, ":seq", seq);
     if (store_run(store, remove, err) < 0)
@@ -227,4 +228,14 @@ int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }
     return store_commit(&work, err);
+}
+
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    return remove_row(store, id, SQL_REMOVE, err);
+}
+
+int sw_store_forget(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    return remove_row(store, id, SQL_FORGET, err);
 }

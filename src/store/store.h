@@ -149,6 +149,8 @@ int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_jo
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
+/* The same whatever its state is. */
+int sw_store_forget(struct sw_store *store, const char *id, struct sw_error *err);
 
 /* The store itself writes the kinds submitting, submitted, claimed, state, canceling, attempt. */
 int sw_store_event(struct sw_store *store, const char *id, const char *kind, const json_t *data,

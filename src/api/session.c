@@ -250,6 +250,12 @@ const json_t *api_rules(void *context)
     return rules;
 }
 
+const char *api_lookup(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
 static struct sw_link *link_for_refresh(void *context, const struct sw_platform *platform,
                                         const char *profile, struct sw_error *err)
 {
@@ -271,6 +277,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
     const struct sw_harbour harbour = {
         .store = session->store, .link = link_for_refresh, .context = session,
         .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
+        .lookup = api_lookup, .warn = api_warn,
     };
 
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)

@@ -62,6 +62,8 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
                  const struct sw_error *why);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
+/* The value of a variable that a job or its data ask for; for sw_attempt_secrets(). */
+const char *api_lookup(void *session, const char *name);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
  * are due. */

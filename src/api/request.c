@@ -155,6 +155,7 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
         return -1;
     if (json_array_size(api_rules(session)) > 0)
         out->plan->rules = json_deep_copy(api_rules(session));
+    sw_attempt_mark(out->plan, session->store);
     out->platform = sw_platform_need(out->spec->platform, err);
     if (!out->platform)
         return -1;

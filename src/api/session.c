@@ -191,6 +191,12 @@ const json_t *api_rules(void *context)
     return rules;
 }
 
+const char *api_lookup(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
 void api_run_hooks(struct sw_session *session)
 {
     struct sw_error why = { 0 };
@@ -204,8 +210,10 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
                        struct sw_error *err)
 {
     const struct sw_harbour harbour = {
-        .store = session->store, .link = api_link_of_place, .verify = api_verify_place, .context = session,
+        .store = session->store, .link = api_link_of_place, .verify = api_verify_place,
+        .context = session,
         .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
+        .lookup = api_lookup, .warn = api_warn,
     };
 
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)

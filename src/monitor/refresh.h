@@ -5,8 +5,7 @@
 #ifndef SW_MONITOR_REFRESH_H
 #define SW_MONITOR_REFRESH_H
 
-#include "platform/platform.h"
-#include "store/store.h"
+#include "monitor/attempt.h"
 
 struct sw_crew;      /* those who are asking at this moment; may outlive the call that sent them */
 
@@ -30,6 +29,8 @@ struct sw_harbour {
     void (*hold)(void *context);
     void (*release)(void *context);
     const json_t *(*rules)(void *context);    /* the user's own rules; asked after link() */
+    sw_lookup_fn *lookup;                     /* values for later attempts; NULL: the environment */
+    void (*warn)(void *context, const char *text);        /* may be NULL */
 };
 
 enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or cluster answers */

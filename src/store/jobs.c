@@ -36,6 +36,11 @@ static const char SQL_SUBMITTED_DETAILS[] =
 static const char SQL_CLAIM[] =
     "UPDATE jobs SET owner = :new_owner"
     " WHERE seq = :seq AND phase = 'submitting' AND owner IS :old_owner";
+static const char SQL_REOPEN[] =
+    "UPDATE jobs SET phase = 'active', state = 'Pending', reason = :reason, message = :message,"
+    "  exit_code = NULL, signal = 0, err_class = NULL, cause = NULL, suggestion = NULL,"
+    "  ended_ms = 0, updated_ms = :now"
+    " WHERE seq = :seq AND phase = 'over' AND attempt = :attempt";
 static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
 static const char SQL_FORGET[] = "DELETE FROM jobs WHERE seq = :seq";
 
@@ -188,6 +193,35 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
         return -1;
     *won = mine;
     return 0;
+}
+
+int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const char *reason,
+                    const char *message, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(json) json_t *data = sw_json_object(SW_INT("attempt", attempt), SW_STR("reason", reason),
+                                                SW_STR("message", message));
+    sqlite3_stmt *reopen;
+    int64_t seq = 0, now_ms = sw_now_ms();
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(reopen = store_statement(store, SQL_REOPEN, err)))
+        return -1;
+    store_bind_int(reopen, ":seq", seq);
+    store_bind_int(reopen, ":attempt", attempt);
+    store_bind_text(reopen, ":reason", reason);
+    store_bind_text(reopen, ":message", message);
+    store_bind_int(reopen, ":now", now_ms);
+    if (store_run(store, reopen, err) < 0)
+        return -1;
+    if (sqlite3_changes(store->db) == 0)
+        return 0;
+    if (store_attempt_follow(store, seq, err) < 0 ||
+        store_event_add(store, seq, "reopened", data, now_ms, err) < 0)
+        return -1;
+    return store_commit(&work, err);
 }
 
 /* ---- read, remove --------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t not_before_ms;           /* a retry waits until then; 0: none */
     json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
-    json_t *owner;                   /* sw_proc_json of the submitting process, while submitting */
+    json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
 static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
@@ -87,10 +87,36 @@ int sw_store_place_learn(struct sw_store *store, int64_t seq, const struct sw_pl
 int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
                        const json_t *details, const char *results_dir, struct sw_error *err);
 
+/* The row was ended although its job runs, or may: active and Pending again, with that reason and
+ * message (event "reopened"). Nothing when it is not over, or at another attempt. A cancel that was
+ * asked for stays asked for. */
+int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const char *reason,
+                    const char *message, struct sw_error *err);
+
 /* Take over a row still "submitting" whose process died: only one caller wins (compare-and-set on
  * the old owner as the caller read it; NULL: nobody's). *won tells. */
 int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
                    const json_t *new_owner, bool *won, struct sw_error *err);
+
+/* ---- owners: which process is at work on a job (owner.c) -------------------------------------- */
+
+enum { SW_OWNER_BEAT_MS = 20 * 1000 };    /* how often the owner of a row says that it lives */
+
+/* Locks of this store: a descriptor, and closing it lets go of all it took; -1: none to be had. */
+int sw_owner_open(const struct sw_store *store);
+/* false: another process (or another descriptor of this one) has it. Where locks do not work
+ * everybody gets them: the owner in the row decides then. */
+bool sw_owner_take(int owners, const char *name);
+void sw_owner_release(int owners, const char *name);
+/* This process, as sw_job.owner keeps it; the lock of the row's id must be taken before. */
+json_t *sw_owner_json(void);
+/* Is the owner of a row still at work, as far as can be known? Whatever pid or time namespace or
+ * machine it is in. */
+bool sw_owner_lives(const struct sw_store *store, const struct sw_job *job, int64_t now_ms);
+/* "I am still at it": for those who cannot see the lock. */
+void sw_store_beat(struct sw_store *store, const char *id);
+/* The row is ours and shall have no owner: the next refresh may claim it. */
+void sw_store_let_go(struct sw_store *store, const char *id);
 
 /* What a poll saw. Applies only allowed changes, writes an event when state, reason or message
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
@@ -232,6 +258,9 @@ int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *
                          int exit_status, const json_t *result, struct sw_error *err);
 
 const char *sw_store_path(const struct sw_store *store);
+/* Random, made with the store: what it leaves on a platform carries it. Lives as long as the store;
+ * NULL: the file is damaged. */
+const char *sw_store_id(const struct sw_store *store);
 /* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */
 int sw_store_check(struct sw_store *store, char **problem, struct sw_error *err);
 

@@ -28,6 +28,7 @@ enum { STORE_STATEMENTS = 128 };     /* room in the cache; more than we have con
 struct sw_store {
     sqlite3 *db;
     char *path;
+    char *id;                        /* as sw_store_id() gives it */
     const char *doing;               /* "open", "read", "write": for messages */
     bool read_only;
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */

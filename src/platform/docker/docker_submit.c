@@ -86,6 +86,14 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         sw_fail(err, SW_E_SPEC, "results cannot be bound: the engine is on another machine");
         return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
     }
+    /* A later attempt goes on where the first left its results, whichever store sends it. */
+    if (s->plan->results_dir) {
+        s->results = sw_strdup(s->plan->results_dir);
+        if (!sw_file_exists(s->results) && sw_mkdirs(s->results, 0777, NULL) == 0)
+            chmod(s->results, 0777);
+        s->site.results = s->results;
+        return 0;
+    }
     if (sw_mkdirs(folder, 0700, err) < 0)
         return -1;
     s->results = sw_path_join(folder, "results");

@@ -7,6 +7,7 @@
 #include "api/api_internal.h"
 #include "api/copy.h"
 #include "base/clock.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "storage/transfer.h"
 
@@ -49,6 +50,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
     struct copying copying = { .progress = progress, .context = context };
+    sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
     sw_auto(sw_mover) struct sw_mover *mover = NULL;
     sw_auto(json) json_t *would = NULL;
@@ -72,7 +74,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     return api_text(sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
-        SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from), SW_STR("to", to),
+        SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
         SW_SUB("would", sw_take(would))));
 }
 
@@ -125,6 +127,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
     sw_auto(json) json_t *objects = json_array();
     sw_auto(sw_object) struct sw_object self = { .size = -1 };
+    sw_autofree char *shown = sw_uri_shown(uri);
 
     (void)session;
     if (!mover || sw_mover_stat(mover, uri, &self, err) < 0)
@@ -135,12 +138,12 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     }
     if (self.kind == SW_OBJECT_FILE) {
         free(self.name);
-        self.name = sw_strdup(sw_uri_last(uri));
+        self.name = sw_uri_name(uri);
         append_object(objects, &self);
     } else if (sw_mover_list(mover, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", uri),
+    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
                                    SW_SUB("objects", sw_take(objects))));
 }
 
@@ -149,11 +152,12 @@ char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error 
     static const char *const kinds[] = { "none", "file", "folder" };
     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
+    sw_autofree char *shown = sw_uri_shown(uri);
 
     (void)session;
     if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
         return NULL;
-    return api_text(sw_json_object(SW_STR("uri", uri), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
+    return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
                                    SW_STR("kind", kinds[found.kind]),
                                    found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size),
                                    SW_STR_OPT("etag", found.etag)));

@@ -383,18 +383,11 @@ static void add_slash(char **base)
 /* What one file is called: the last part, of a URL without its query and percent signs. */
 void copy_name(struct copy *copy)
 {
-    const char *last = sw_uri_last(copy->from.base);
     bool web = copy->from.storage == &sw_storage_http || copy->from.storage == &sw_storage_https;
+    sw_autofree char *uri = sw_format("%s%s", web ? "http:///" : "", copy->from.base);
 
     free(copy->name);
-    if (web) {
-        last = copy->from.base + strcspn(copy->from.base, "?#");
-        while (last > copy->from.base && last[-1] != '/')
-            last--;
-        copy->name = sw_http_decode(last, strcspn(last, "?#"));
-    } else {
-        copy->name = sw_strdup(last);
-    }
+    copy->name = sw_uri_name(uri);
 }
 
 /* The file goes into the folder `to` under its own name. */

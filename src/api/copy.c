@@ -12,11 +12,13 @@
 #include "storage/transfer.h"
 
 #define WOULD_MOST 100000          /* lines of a dry run that are kept */
+#define LEFT_OUT_MOST 100          /* names of what was left out; the count tells of the rest */
 
 struct copying {
     sw_copy_progress_fn *progress;
     void *context;
     json_t *would;                 /* NULL: it is done, not told */
+    json_t *left_out;
 };
 
 static int on_progress(void *context, const struct sw_copy_progress *progress)
@@ -35,12 +37,21 @@ static int on_moved(void *context, enum sw_moved_how how, const char *relative,
     };
     const struct copying *copying = context;
 
-    (void)why;
-    if (copying->would && how != SW_MOVED_SAME && json_array_size(copying->would) < WOULD_MOST)
+    if (how == SW_MOVED_LEFT_OUT && json_array_size(copying->left_out) < LEFT_OUT_MOST)
+        json_array_append_new(copying->left_out, sw_json_text(why->message));
+    else if (how != SW_MOVED_LEFT_OUT && how != SW_MOVED_SAME && copying->would &&
+             json_array_size(copying->would) < WOULD_MOST)
         json_array_append_new(copying->would,
                               sw_json_object(SW_STR("what", words[how]), SW_STR("name", relative),
                                              SW_INT("size", object->size)));
     return 0;
+}
+
+/* Callers built before it was there do not have the field. */
+static bool copy_follows(const struct sw_copy_options *options)
+{
+    return options->size >= offsetof(struct sw_copy_options, follow_links) + sizeof(bool) &&
+           options->follow_links;
 }
 
 char *sw_copy(struct sw_session *session, const char *from, const char *to,
@@ -53,7 +64,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
     sw_auto(sw_mover) struct sw_mover *mover = NULL;
-    sw_auto(json) json_t *would = NULL;
+    sw_auto(json) json_t *would = NULL, *left_out = json_array();
     struct sw_copy_rules rules;
 
     state_dir = state_dir ? state_dir : api_state_dir();
@@ -63,8 +74,10 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         .remove_extra = options->remove_extra, .dry_run = options->dry_run,
         .include = options->include, .include_count = options->include_count,
         .exclude = options->exclude, .exclude_count = options->exclude_count,
+        .follow_links = copy_follows(options),
         .progress = on_progress, .moved = on_moved, .context = &copying,
     };
+    copying.left_out = left_out;
     if (options->dry_run)
         copying.would = would = json_array();
     mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs, .state_dir = state_dir },
@@ -75,6 +88,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
         SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
+        SW_INT("left_out", report.left_out), SW_SUB("left_out_names", sw_take(left_out)),
         SW_SUB("would", sw_take(would))));
 }
 

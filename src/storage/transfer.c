@@ -80,6 +80,7 @@ void item_free(struct item *item)
     free(item->upload);
     item_drop_buffer(item);
     free(item->path);
+    free(item->target);
     free(item->from_key);
     free(item->key);
     free(item->name);
@@ -478,6 +479,8 @@ static void copy_done(struct copy *copy)
 {
     walker_stop(copy->walker);
     abort_uploads(copy);
+    if (copy->from_fd >= 0)
+        close(copy->from_fd);
     while (copy->all)
         item_free(copy->all);
     if (copy->spool)
@@ -516,7 +519,7 @@ int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
 {
     static const struct sw_copy_rules none;
     struct copy copy = {
-        .mover = mover, .rules = rules ? rules : &none, .buffers.size = SMALL_MAX,
+        .mover = mover, .rules = rules ? rules : &none, .from_fd = -1, .buffers.size = SMALL_MAX,
         .errors.size = sizeof(struct sw_error), .errand_room.size = sizeof(struct errand),
     };
     int jobs = mover->options.jobs > 0 ? mover->options.jobs : JOBS_USUAL;

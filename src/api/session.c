@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "diagnose/diagnose.h"
@@ -103,21 +104,23 @@ void sw_close(struct sw_session *session)
 void api_warn(void *context, const char *text)
 {
     struct sw_session *session = context;
+    sw_autofree char *shown = sw_uri_shown(text);
 
     pthread_mutex_lock(&session->warn_lock);
     if (session->warn)
-        session->warn(session->warn_context, text);
+        session->warn(session->warn_context, shown);
     pthread_mutex_unlock(&session->warn_lock);
 }
 
 int api_progress(void *context, const char *what, const struct sw_copy_progress *progress)
 {
     struct sw_session *session = context;
+    sw_autofree char *shown = sw_uri_shown(what);
     int stop = 0;
 
     pthread_mutex_lock(&session->warn_lock);
     if (session->progress)
-        stop = session->progress(session->progress_context, what, progress);
+        stop = session->progress(session->progress_context, shown, progress);
     pthread_mutex_unlock(&session->warn_lock);
     return stop;
 }

@@ -259,7 +259,7 @@ static const struct {
     { CURLE_UNSUPPORTED_PROTOCOL,    SW_E_UNSUPPORTED, false },
 };
 
-/* "https://host:1/..." -> "host:1", so that no query with a signature gets into a message. */
+/* "https://me:pw@host:1/..." -> "host:1", so that no password and no signature gets into a message. */
 static void host_of(const char *url, char *out, size_t room)
 {
     const char *begin = strstr(url, "://");
@@ -267,6 +267,8 @@ static void host_of(const char *url, char *out, size_t room)
 
     begin = begin ? begin + 3 : url;
     length = strcspn(begin, "/?#");
+    for (const char *at; (at = memchr(begin, '@', length)); begin = at + 1)
+        length -= (size_t)(at + 1 - begin);
     snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), begin);
 }
 

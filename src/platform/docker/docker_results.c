@@ -42,8 +42,8 @@ static int to_file(void *context, const struct sw_http_reply *so_far, const char
 }
 
 /* Everything below `path` of the container, into `folder`. */
-static int bring(struct docker_api *api, const char *container, const char *path,
-                 const char *folder, struct sw_error *err)
+static int bring(const struct sw_link *link, struct docker_api *api, const char *container,
+                 const char *path, const char *folder, struct sw_error *err)
 {
     sw_autofree char *before = docker_path("/containers/", container, "/archive");
     sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
@@ -62,7 +62,7 @@ static int bring(struct docker_api *api, const char *container, const char *path
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
     file.fd = fd;
-    place = sw_archive_place_open(folder, NULL, NULL, err);
+    place = sw_archive_place_open(folder, link->warn, link->warn_context, err);
     if (!place)
         return -1;
     visitor = sw_archive_place_visitor(place);
@@ -97,7 +97,7 @@ static int bring_home(struct sw_link *link, struct docker_api *api, const json_t
     name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
         return -1;
-    result = bring(api, sw_json_str(inspected, "Id"), path, incoming, err);
+    result = bring(link, api, sw_json_str(inspected, "Id"), path, incoming, err);
     if (result == 0)
         result = replace(incoming, name, results, err);
     sw_remove_tree(incoming, NULL);

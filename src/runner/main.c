@@ -79,7 +79,8 @@ static struct sw_payload *read_payload(const char *path, struct sw_error *err)
 static json_t *least_report(const struct runner_result *result, const struct sw_error *err)
 {
     return sw_json_object(SW_INT("exit_code", result->exit_code), SW_INT("signal", result->signal),
-                          SW_STR_OPT("message", err->code ? err->message : NULL));
+                          SW_STR_OPT("message", err->code ? err->message : NULL),
+                          SW_STR_OPT("error", err->code ? sw_code_name(err->code) : NULL));
 }
 
 static int usage(void)
@@ -154,6 +155,8 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
                             err) < 0 || trust(runner, err) < 0)
         return -1;
     outcome = call->mode->go(runner, result, err);
+    if (outcome < 0 && !result->failed)
+        result->failed = call->mode->name;
     if (call->report)
         *report = runner_report(runner, call->mode->go == runner_live ? "over" : call->mode->name,
                                 result, err);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -129,6 +130,11 @@ void sw_secrets_export(const struct sw_secrets *secrets)
 const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index)
 {
     return secrets && index < secrets->count ? secrets->items[index].name : NULL;
+}
+
+void sw_secrets_guard(void)
+{
+    prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* ---- the redactor ---------------------------------------------------------------------------------- */

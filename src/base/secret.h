@@ -28,6 +28,11 @@ int sw_secrets_send(const struct sw_secrets *secrets, int fd);                /*
 struct sw_secrets *sw_secrets_receive(int fd, struct sw_error *err);          /* until EOF */
 void sw_secrets_export(const struct sw_secrets *secrets);                     /* setenv() each */
 
+/* For a program that holds secrets, first of all it does: its memory is in no core dump, and other
+ * processes of the same user cannot read it (/proc/PID/mem, environ). A program that it executes is as
+ * usual again. */
+void sw_secrets_guard(void);
+
 struct sw_redactor;
 struct sw_redactor *sw_redactor_new(const struct sw_secrets *secrets);
 void sw_redactor_free(struct sw_redactor *redactor);

@@ -93,6 +93,7 @@ pid_t runner_start_gpu_watch(struct runner *runner)
     if (pid != 0)
         return pid;
     signal(SIGINT, SIG_IGN);
+    runner_hide_all_secrets(runner->payload);      /* nvidia-smi gets our environment */
     watch(runner->tally);
     _exit(0);
 }

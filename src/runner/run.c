@@ -83,6 +83,7 @@ static void become_command(void *context, struct sw_start_failure *why)
     sw_autofree char *workdir = runner_command_folder(command->runner);
 
     setpgid(0, 0);
+    signal(SIGXFSZ, SIG_DFL);
     runner_terminal_hand_to(getpid());
     apply_environment(command->runner);
     if (command->redaction->pump) {
@@ -196,6 +197,8 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
         return -1;
     }
     syncer = runner_start_syncer(runner);
+    if (runner->only_command)
+        runner_drop_credentials(runner->payload);
     status = runner_watch(&command, result);
     runner_terminal_hand_to(getpgrp());
     runner->tally->command_ms = sw_monotonic_ms() - begun;

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -209,6 +210,54 @@ with Bucket() as bucket, Job(bucket, command=WRITES + "true") as job:
     code, report = job.over(), job.report()
     claim("when they arrive in the time that is left, the stop came too late",
           code == 0 and not report.get("stopped") and "/bucket/out/manifest.json" in bucket.objects, f"{code}, {report}")
+
+# ---- what others see of it ------------------------------------------------------------------------------------------
+
+LOOKS = """{ for f in /proc/$$/fd/*; do case ${f##*/} in [012]) ;; *) [ ! -f $f ] || cat $f; echo;; esac; done
+env; for p in $PPID /proc/[0-9]*/stat; do p=${p#/proc/}; p=${p%/stat}
+case $(sed 's/.*) . \\([0-9]*\\) .*/\\1/' /proc/$p/stat 2>&-) in $PPID) ;; *) [ $p = $PPID ] || continue;; esac
+tr '\\0' '\\n' </proc/$p/environ; done; } 2>&1 | grep -c "$LOOK_FOR"-value >heard; echo up >>heard; sleep 60"""
+
+with Job(command=LOOKS, env={"LOOK_FOR": "canary"}, credentials=["STORAGE_KEY"],
+         secrets=b"STORAGE_KEY=canary-value\0") as job:
+    job.until_heard("up")
+    claim("credentials that came by descriptor are in no environment of the runner's processes, nor is it still open",
+          job.heard() == ["0", "up"], f"{job.heard()} {job.text()}")
+
+
+def as_another_user():
+    resource.setrlimit(resource.RLIMIT_CORE, (512 * 7, resource.RLIM_INFINITY))
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+umask = os.umask(0)
+with Job(command="ulimit -c >heard; echo up >>heard; exec sleep 60", limits=as_another_user, open=True) as job:
+    job.until("the command", lambda: any(name_of(pid) == "sleep" for pid in job.below()))
+    ours = [pid for pid in [job.process.pid, *job.below()] if name_of(pid) != "sleep"]
+    theirs = [pid for pid in job.below() if pid not in ours]
+    claim("no process of ours can be dumped or looked into by its own user",
+          len(ours) >= 2 and all(os.stat(f"/proc/{pid}/environ").st_uid == 0 for pid in ours), f"{ours}")
+    claim("the command can, as everywhere, and its core limit is its own",
+          theirs and all(os.stat(f"/proc/{pid}/environ").st_uid != 0 for pid in theirs) and job.heard()[0] == "7",
+          f"{theirs} {job.heard()}")
+os.umask(umask)
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+
+with Job(command="head -c 60000 /dev/zero >big; cat big big >bigger; echo $? >heard", limits=small_files) as job:
+    code = job.over()
+    claim("a file that grows too large ends the command as usual", job.heard() == [str(128 + signal.SIGXFSZ)],
+          f"{code} {job.heard()} {job.text()}")
+
+with Job(command="true", limits=small_files,
+         config={"long": "x" * 100000}, config_format="json") as job:
+    code, report = job.over(), job.report()
+    claim("and the runner tells of it and goes on", code == 74 and report.get("failed") == "prepare", f"{code} {report}")
 
 with stack:
     code, report = held_up.over(), held_up.report()

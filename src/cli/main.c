@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "cli/cli.h"
@@ -244,6 +245,7 @@ int cli_main(int argc, char **argv)
     struct sigaction action = { .sa_handler = notice_nothing };
     int status, written;
 
+    sw_secrets_guard();
     cli_screen_guard();
     sigaction(SIGPIPE, &action, NULL);
     status = finish(&cli, dispatch(&cli, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,

@@ -19,7 +19,8 @@ static const struct field {
 } fields[] = {
     { NULL, "job_id", TEXT }, { NULL, "rank", WHOLE }, { NULL, "phase", TEXT },
     { NULL, "at", TEXT }, { NULL, "exit_code", WHOLE }, { NULL, "signal", WHOLE },
-    { NULL, "message", TEXT }, { NULL, "stopped", TRUTH }, { NULL, "canceled", TRUTH },
+    { NULL, "message", TEXT }, { NULL, "failed", TEXT }, { NULL, "error", TEXT },
+    { NULL, "stopped", TRUTH }, { NULL, "canceled", TRUTH },
     { NULL, "timed_out", TRUTH }, { NULL, "failed_peer", WHOLE }, { NULL, "oom_kills", WHOLE },
     { "in", "files", WHOLE }, { "in", "bytes", WHOLE },
     { "out", "files", WHOLE }, { "out", "bytes", WHOLE },
@@ -158,6 +159,19 @@ size_t sw_report_begin(const char *log, size_t length)
 }
 
 /* ---- for others ------------------------------------------------------------------------------ */
+
+const char *sw_report_reason(const json_t *report)
+{
+    static const struct {
+        const char *phase, *reason;
+    } reasons[] = { { "prepare", "prepare" }, { "collect", "outputs" } };
+    const char *failed = sw_json_str(report, "failed");
+
+    for (size_t i = 0; i < SW_COUNT(reasons); i++)
+        if (sw_text_same(failed, reasons[i].phase))
+            return reasons[i].reason;
+    return NULL;
+}
 
 void sw_report_facts(const json_t *report, json_t *facts)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/secret.h"
 #include "hook/hook.h"
 
 /* The text of a hook: "on_error" is in hooks, "notify.command" in notify. */
@@ -47,6 +48,7 @@ int hook_main(int argc, char **argv)
 
     if (argc != 4)
         return sw_code_exit_status(SW_E_USAGE);
+    sw_secrets_guard();
     event = strtoll(argv[2], NULL, 10);
     store = sw_store_open_existing(argv[1], &err);
     if (!store || sw_store_notice_claim(store, event, argv[3], &won, &notice, &err) < 0)

@@ -5,7 +5,8 @@
  * It is unpacked into a folder beside its place and then renamed, so nobody ever sees half of it.
  * A marker NAME.extracted remembers which archive that was (length and time): a fresh download
  * under the same name is unpacked again. An archive whose members all lie in one folder of its own
- * name loses that level (contract §3.7).
+ * name loses that level (contract §3.7); a link that led to just that level would then lead out, so
+ * links are judged once more, as deep as they are now.
  */
 #include "runner/archive.h"
 
@@ -144,14 +145,49 @@ static char *only_folder(const char *folder)
     return NULL;
 }
 
-static int put_in_place(const char *unpacked, const char *folder, struct sw_error *err)
+struct warning {
+    void (*warn)(void *context, const char *text);
+    void *context;
+};
+
+struct judging {
+    const char *root;
+    const struct warning *warning;
+    struct sw_error *err;
+};
+
+static int judge_link(void *context, const char *relative, const struct stat *info)
+{
+    const struct judging *judging = context;
+    sw_autofree char *path = sw_path_join(judging->root, relative);
+    char target[4096];
+    ssize_t length;
+
+    if (!S_ISLNK(info->st_mode))
+        return 0;
+    length = readlink(path, target, sizeof target - 1);
+    target[length > 0 ? length : 0] = '\0';
+    if (length > 0 && sw_archive_link_stays_inside(relative, target))
+        return 0;
+    if (judging->warning->warn) {
+        sw_autofree char *text = sw_format("'%s' in the archive is left out: it is a link that "
+                                           "leads out of its folder", relative);
+
+        judging->warning->warn(judging->warning->context, text);
+    }
+    return unlink(path) < 0 ? sw_fail_errno(judging->err, SW_E_IO, "cannot remove '%s'", path) : 0;
+}
+
+static int put_in_place(const char *unpacked, const char *folder, const struct warning *warning,
+                        struct sw_error *err)
 {
     const char *slash = strrchr(folder, '/');
     sw_autofree char *top = only_folder(unpacked);
     sw_autofree char *inner = top && strcmp(top, slash ? slash + 1 : folder) == 0
                                   ? sw_path_join(unpacked, top) : NULL;
+    struct judging judging = { inner, warning, err };
 
-    if (sw_remove_tree(folder, err) < 0)
+    if ((inner && sw_walk(inner, judge_link, &judging, err) != 0) || sw_remove_tree(folder, err) < 0)
         return -1;
     if (rename(inner ? inner : unpacked, folder) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot put '%s' in place", folder);
@@ -199,6 +235,7 @@ int archive_unpack(const char *path, bool into_parent,
     sw_autofree char *stem = archive_stem(path), *marker = sw_format("%s.extracted", path);
     sw_autofree char *beside = sw_format("%s.unpacking-%d", stem, (int)getpid());
     sw_autofree char *parent = sw_path_absolute("..", path), *done = NULL;
+    const struct warning warning = { warn, warn_context };
     struct stat info;
     int result;
 
@@ -211,7 +248,7 @@ int archive_unpack(const char *path, bool into_parent,
     } else {
         remove_unfinished(stem);
         result = unpack_to(path, beside, warn, warn_context, err) < 0
-                     ? -1 : put_in_place(beside, stem, err);
+                     ? -1 : put_in_place(beside, stem, &warning, err);
         if (result < 0)
             sw_remove_tree(beside, NULL);
     }

@@ -88,11 +88,12 @@ static void watch(struct runner_tally *tally)
 
 pid_t runner_start_gpu_watch(struct runner *runner)
 {
-    pid_t pid = may_have_gpus() ? runner_fork() : -1;
+    pid_t pid = may_have_gpus() ? runner_fork(RUNNER_PHASE) : -1;
 
     if (pid != 0)
         return pid;
     signal(SIGINT, SIG_IGN);
+    runner_hide_all_secrets(runner->payload);      /* nvidia-smi gets our environment */
     watch(runner->tally);
     _exit(0);
 }

@@ -6,8 +6,9 @@
  * promptly as a command, a fault in a transfer cannot take the first process of the container with
  * it, and the memory of a transfer is given back before training begins.
  *
- * After TERM the command gets two thirds of the grace and the last sync the rest: results of a
- * preempted job are what its owner wants most.
+ * After TERM the command gets the grace, all of it, and the last sync its own time behind that
+ * (core/stop.h): results of a preempted job are what its owner wants most. No stop and no time limit
+ * reaches the last sync; only the end of its own time does.
  */
 #include "runner/runner.h"
 
@@ -18,15 +19,19 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/stop.h"
 
 enum { REPORT_MAX = 1024 * 1024, REPORT_MS = 30000 };
 
 struct phase {
     const char *name;
+    enum runner_child_kind kind;
     int (*go)(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
               struct sw_error *err);
     int64_t deadline_ms;
 };
+
+enum { AFTER_DEADLINE_MS = 1000 };      /* should a server that does not answer hold it up */
 
 struct watched {
     struct runner *runner;
@@ -40,32 +45,25 @@ static void beat(void *context)
     runner_beat(watched->runner, watched->phase);
 }
 
-static int64_t seconds_until(int64_t at_ms)
-{
-    int64_t left_ms = at_ms - sw_monotonic_ms();
-
-    return left_ms > 0 ? left_ms / 1000 : 0;
-}
-
-/* In a process of its own; its error comes back through shared memory. 0, -1, or -1 with
- * result->stopped when it was ended from outside. */
+/* In a process of its own; its error comes back through shared memory. 0, or -1; when it was told from
+ * outside to end, the result says so. */
 static int run_phase(struct runner *runner, const struct phase *phase,
                      struct runner_result *result, struct sw_error *err)
 {
     struct watched watched = { runner, phase->name };
-    pid_t pid = runner_fork();
+    struct runner_child child = {
+        .kind = phase->kind, .pid = runner_fork(phase->kind), .grace_ms = runner->payload->grace_ms,
+        .kill_at_ms = phase->deadline_ms ? phase->deadline_ms + AFTER_DEADLINE_MS : 0,
+        .tick = beat, .context = &watched };
     int status;
 
-    if (pid < 0)
+    if (child.pid < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot start a process");
-    if (pid == 0) {
+    if (child.pid == 0) {
         runner->tally->err = (struct sw_error){ 0 };
-        /* Should a server that does not answer hold it up: the container's time is not ours. */
-        if (phase->deadline_ms)
-            alarm((unsigned)seconds_until(phase->deadline_ms) + 1);
         _exit(phase->go(runner, result, phase->deadline_ms, &runner->tally->err) < 0 ? 1 : 0);
     }
-    status = runner_watch(pid, false, runner->payload->grace_ms, result, beat, &watched);
+    status = runner_watch(&child, result);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (WIFEXITED(status) && runner->tally->err.code) {
@@ -73,8 +71,9 @@ static int run_phase(struct runner *runner, const struct phase *phase,
             *err = runner->tally->err;
         return -1;
     }
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        return sw_fail(err, SW_E_TIMEOUT, "%s was not done within the grace", phase->name);
+    if (child.killed)
+        return sw_fail(err, SW_E_TIMEOUT, "%s was not done in the time that a stop leaves",
+                       phase->name);
     return sw_fail(err, SW_E_INTERRUPTED, "%s was ended by signal %d", phase->name,
                    WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
@@ -86,10 +85,10 @@ static int prepare_phase(struct runner *runner, const struct runner_result *resu
     return runner_prepare(runner, err);
 }
 
-/* After TERM the command had two thirds of the grace; 0: there was none. */
-static int64_t end_of_grace(const struct runner *runner, const struct runner_result *result)
+/* When all must be over, after a stop from outside; 0: there was none, and nothing presses. */
+static int64_t end_of_stop(const struct runner *runner, const struct runner_result *result)
 {
-    return result->stopped ? result->stop_at_ms + runner->payload->grace_ms / 3 : 0;
+    return result->told_ms ? result->told_ms + sw_stop_ms(runner->payload->grace_ms) : 0;
 }
 
 static void tell(const struct runner *runner, const struct runner_result *result,
@@ -121,8 +120,9 @@ static int report_phase(struct runner *runner, const struct runner_result *resul
 
 static void bring_report(struct runner *runner, const struct runner_result *result)
 {
-    int64_t soon = sw_monotonic_ms() + REPORT_MS, end = end_of_grace(runner, result);
-    const struct phase phase = { "report", report_phase, end && end < soon ? end : soon };
+    int64_t soon = sw_monotonic_ms() + REPORT_MS, end = end_of_stop(runner, result);
+    const struct phase phase = { "report", RUNNER_LAST_PHASE, report_phase,
+                                 end && end < soon ? end : soon };
     struct runner_result ended = *result;
     struct sw_error why = { 0 };
 
@@ -130,25 +130,46 @@ static void bring_report(struct runner *runner, const struct runner_result *resu
         runner_say("the report stays here: %s", why.message);
 }
 
+/* A stop that comes now finds the command over. When the outputs arrive in the time that is left, it was
+ * too late to change anything; else it is why they did not arrive. */
 static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
-    const struct phase last = { "collect", runner_sync, end_of_grace(runner, result) };
+    const struct phase last = { "collect", RUNNER_LAST_PHASE, runner_sync,
+                                end_of_stop(runner, result) };
     struct runner_result ended = *result;
-    int outcome;
+    int outcome = run_phase(runner, &last, &ended, err);
 
-    ended.deadline_ms = 0;                   /* the time limit is the command's */
-    ended.stop_wanted = false;
-    outcome = run_phase(runner, &last, &ended, err);
-
-    if (outcome < 0 && result->exit_code == 0)
+    if (outcome == 0 && !result->stopped)
+        return 0;
+    result->canceled |= ended.canceled;
+    if (outcome == 0)
+        return 0;
+    result->failed = "collect";
+    if (ended.told_ms) {
+        result->stopped = true;
+        result->told_ms = ended.told_ms;
+    } else if (result->exit_code == 0) {
         result->exit_code = RUNNER_IO;       /* results that did not arrive are a failure, too */
-    return outcome;
+    }
+    return -1;
+}
+
+static int run_and_collect(struct runner *runner, struct runner_result *result, struct sw_error *why)
+{
+    pid_t gpu_watch = runner_start_gpu_watch(runner);
+    int outcome = runner_run(runner, result, why);
+
+    runner_stop_gpu_watch(gpu_watch);
+    if (outcome < 0)
+        result->failed = "run";
+    if (result->exit_code != 0 && !result->stopped)
+        runner_peers_failed(runner);
+    return collect(runner, result, outcome < 0 ? NULL : why) < 0 ? -1 : outcome;
 }
 
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
-    const struct phase prepare = { "prepare", prepare_phase, 0 };
-    int64_t grace_ms = runner->payload->grace_ms;
+    const struct phase prepare = { "prepare", RUNNER_PHASE, prepare_phase, 0 };
     struct sw_error why = { 0 };
     int outcome;
 
@@ -159,19 +180,12 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
     if (outcome < 0) {
         result->exit_code = result->timed_out ? RUNNER_TIME_UP
                             : result->stopped ? 128 + SIGTERM : RUNNER_IO;
+        result->failed = prepare.name;
     } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
         result->exit_code = RUNNER_IO;
+        result->failed = prepare.name;
     } else {
-        pid_t gpu_watch = runner_start_gpu_watch(runner);
-
-        runner->payload->grace_ms = grace_ms * 2 / 3;
-        outcome = runner_run(runner, result, &why);
-        runner_stop_gpu_watch(gpu_watch);
-        runner->payload->grace_ms = grace_ms;
-        if (result->exit_code != 0 && !result->stopped)
-            runner_peers_failed(runner);
-        if (collect(runner, result, outcome < 0 ? NULL : &why) < 0)
-            outcome = -1;
+        outcome = run_and_collect(runner, result, &why);
     }
     tell(runner, result, &why);
     bring_report(runner, result);

@@ -12,6 +12,7 @@
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static int mode_prepare(struct runner *runner, struct runner_result *result,
 
 static int mode_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
+    runner->only_command = true;
     return runner_load_prepared(runner, err) < 0 ? -1 : runner_run(runner, result, err);
 }
 
@@ -79,7 +81,8 @@ static struct sw_payload *read_payload(const char *path, struct sw_error *err)
 static json_t *least_report(const struct runner_result *result, const struct sw_error *err)
 {
     return sw_json_object(SW_INT("exit_code", result->exit_code), SW_INT("signal", result->signal),
-                          SW_STR_OPT("message", err->code ? err->message : NULL));
+                          SW_STR_OPT("message", err->code ? err->message : NULL),
+                          SW_STR_OPT("error", err->code ? sw_code_name(err->code) : NULL));
 }
 
 static int usage(void)
@@ -140,7 +143,7 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
 {
     struct sw_payload *payload = read_payload(call->payload, err);
     sw_auto(runner) struct runner *runner = payload ? runner_new(payload) : NULL;
-    sw_autofd int taken = -1;
+    sw_autofd int taken = call->secrets_fd;      /* closed behind us: the command must not find it */
     int outcome;
 
     if (!runner)
@@ -150,10 +153,15 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
     runner->report_file = call->mode->go == runner_live ? call->report : NULL;
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
-    if (runner_take_secrets(payload, call->secrets_file, taken >= 0 ? taken : call->secrets_fd,
-                            err) < 0 || trust(runner, err) < 0)
+    if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)
         return -1;
+    if (taken >= 0) {
+        close(taken);
+        taken = -1;
+    }
     outcome = call->mode->go(runner, result, err);
+    if (outcome < 0 && !result->failed)
+        result->failed = call->mode->name;
     if (call->report)
         *report = runner_report(runner, call->mode->go == runner_live ? "over" : call->mode->name,
                                 result, err);
@@ -173,6 +181,8 @@ int runner_main(int argc, char **argv)
         return runner_list(argv[2], argv[3]);
     if (read_call(argc, argv, &call) < 0)
         return usage();
+    sw_secrets_guard();
+    signal(SIGXFSZ, SIG_IGN);            /* a file that grew too large is an error, not our end */
     if (call.mode->go == runner_live)
         runner_block_signals();          /* as the first process we would miss them */
     if (go(&call, &result, &report, &err) < 0) {

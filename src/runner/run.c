@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "core/command.h"
+#include "core/stop.h"
 
 static void apply_environment(const struct runner *runner)
 {
@@ -82,6 +83,7 @@ static void become_command(void *context, struct sw_start_failure *why)
     sw_autofree char *workdir = runner_command_folder(command->runner);
 
     setpgid(0, 0);
+    signal(SIGXFSZ, SIG_DFL);
     runner_terminal_hand_to(getpid());
     apply_environment(command->runner);
     if (command->redaction->pump) {
@@ -162,33 +164,48 @@ static void beat(void *context)
     }
 }
 
+/* It may finish its round; after a stop half of the outputs' own time is left for the last one. */
+static int64_t syncer_until(const struct runner *runner, const struct runner_result *result)
+{
+    int64_t grace_ms = runner->payload->grace_ms;
+
+    return result->told_ms ? result->told_ms + grace_ms + sw_collect_ms(grace_ms) / 2 : 0;
+}
+
 int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
     struct runner_redaction redaction = RUNNER_REDACTION_INIT;
     struct running running = { runner, result };
     int64_t begun = sw_monotonic_ms(), oom_kills = runner_oom_kills();
-    pid_t command, syncer;
+    struct runner_child command = { .kind = RUNNER_COMMAND, .grace_ms = runner->payload->grace_ms,
+                                    .tick = beat, .context = &running };
+    pid_t syncer;
     int status;
 
     runner_block_signals();
     if (make_own_outputs(runner, err) < 0)
         return -1;
     runner_terminal_find();
-    command = runner->payload->redact && runner_redact_begin(&redaction, err) < 0
-                  ? -1 : start(runner, &redaction, result, err);
+    runner_listener_start();
+    command.pid = runner->payload->redact && runner_redact_begin(&redaction, err) < 0
+                      ? -1 : start(runner, &redaction, result, err);
     runner_redact_started(&redaction);
-    if (command < 0) {
+    if (command.pid < 0) {
         runner_terminal_hand_to(getpgrp());
         runner_redact_end(&redaction);
+        runner_listener_end();
         return -1;
     }
     syncer = runner_start_syncer(runner);
-    status = runner_watch(command, true, runner->payload->grace_ms, result, beat, &running);
+    if (runner->only_command)
+        runner_drop_credentials(runner->payload);
+    status = runner_watch(&command, result);
     runner_terminal_hand_to(getpgrp());
     runner->tally->command_ms = sw_monotonic_ms() - begun;
     runner->tally->oom_kills = runner_oom_kills() - oom_kills;
+    runner_listener_end();
     runner_redact_end(&redaction);
-    runner_stop_syncer(syncer, result->stop_at_ms);
+    runner_stop_syncer(syncer, syncer_until(runner, result));
     result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     result->exit_code = result->signal ? 128 + result->signal : WEXITSTATUS(status);
     if (result->timed_out)

@@ -9,6 +9,7 @@
  *     resume.c    the checkpoint a new attempt goes on from
  *     prepare.c   all of that in order, once for all ranks that share the folder
  *     run.c       the command: its signals, its end
+ *     listener.c  whether a signal came to us alone
  *     terminal.c  the terminal, handed to the command
  *     gpu.c       the GPU memory it took
  *     sync.c      outputs to their destinations, while it runs and at the end
@@ -76,6 +77,7 @@ struct runner {
     bool report_in_log;           /* the last report is also the last line of the log */
     const char *report_file;      /* where the last report will be, and until then the heartbeat; or NULL */
     bool alone;                   /* this phase is the whole process: nobody else beats */
+    bool only_command;            /* no transfer of ours follows the command */
     struct sw_mover *mover;       /* opened when first needed */
     char *mover_state;            /* where it remembers uploads, for the next start here */
 
@@ -118,6 +120,10 @@ int runner_take_secrets(const struct sw_payload *payload, const char *file, int 
 /* A file in the form of base/secret.h that is there for us alone: opened, and gone. -1 + err. */
 int runner_open_secrets(const char *file, struct sw_error *err);
 void runner_hide_secrets(const struct sw_payload *payload);
+/* For a helper that we start: none of them. */
+void runner_hide_all_secrets(const struct sw_payload *payload);
+/* What only our own transfers needed is wiped: there will be none in this process any more. */
+void runner_drop_credentials(const struct sw_payload *payload);
 
 /* redact.c: what the command prints passes through a process that takes secrets out. */
 struct runner_redaction {
@@ -176,12 +182,13 @@ struct runner_result {
     int exit_code;
     int signal;                   /* that ended the command; 0: none */
     bool stopped;                 /* by TERM or INT from outside, or for a reason below */
-    int64_t stop_at_ms;           /* monotonic: when the grace after that is over */
+    int64_t told_ms;              /* monotonic: when we were first told from outside to end; 0: never */
     int64_t deadline_ms;          /* monotonic: when its time is up; 0: never */
     bool canceled;                /* by QUIT from outside */
     bool timed_out;               /* its time was up: exit code 124 */
     bool stop_wanted;             /* set by a tick: end it now */
     int failed_peer;              /* rank that failed first, and we end because of it; -1: none */
+    const char *failed;           /* the phase that failed; NULL: none */
 };
 #define RUNNER_RESULT_INIT { .failed_peer = -1 }
 
@@ -221,13 +228,30 @@ json_t *runner_report(const struct runner *runner, const char *phase,
 
 /* signals.c: TERM, INT, USR1, ... as events instead of interruptions. */
 void runner_block_signals(void);
+enum runner_child_kind {
+    RUNNER_COMMAND,               /* a process group: signals are passed on, one TERM, the grace, KILL */
+    RUNNER_PHASE,                 /* a process: TERM when we are told to end */
+    RUNNER_LAST_PHASE,            /* deaf to signals; KILL when its time is over */
+};
+struct runner_child {
+    enum runner_child_kind kind;
+    pid_t pid;
+    int64_t grace_ms;
+    int64_t kill_at_ms;           /* monotonic; 0: not yet known */
+    void (*tick)(void *context);  /* about once a second; may be NULL */
+    void *context;
+    bool term_sent, killed;
+};
 /* fork(), the child without blocked signals, and ended when we end. */
-pid_t runner_fork(void);
+pid_t runner_fork(enum runner_child_kind kind);
 int runner_next_signal(int64_t wait_ms);      /* 0: none came */
-/* Wait for a child of ours; signals are passed on, KILL after the grace. Calls tick() about once a
- * second. Returns its wait status. */
-int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
-                 void (*tick)(void *context), void *context);
+/* Wait for a child of ours, with the signals that come. Returns its wait status. */
+int runner_watch(struct runner_child *child, struct runner_result *result);
+
+/* listener.c: while the command runs. */
+void runner_listener_start(void);             /* signals must be blocked */
+bool runner_heard_by_all(int signal);         /* the signal that we got: did the command get it, too? */
+void runner_listener_end(void);
 
 /* list.c: the whole mode; its exit code. */
 int runner_list(const char *folder, const char *file);

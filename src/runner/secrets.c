@@ -6,7 +6,8 @@
  * may read: lines NAME=VALUE, or (--take-secrets) records as on a descriptor, and then the file is
  * gone once it was opened. The command sees those that the job names under `secrets`; those that
  * were brought for our own transfers (payload: credentials, and whatever else the file or the
- * descriptor held) are taken out of its environment.
+ * descriptor held) are taken out of its environment. Our own environment as others can read it (the
+ * one we were started with, /proc/PID/environ) never held what came by file or descriptor.
  */
 #include "runner/runner.h"
 
@@ -18,7 +19,7 @@
 
 enum { SECRETS_MAX = 1024 * 1024 };
 
-static json_t *brought;                    /* names that came by file */
+static json_t *brought;                    /* names that came by file or descriptor */
 
 static bool names(const json_t *list, const char *name)
 {
@@ -116,6 +117,8 @@ int runner_take_secrets(const struct sw_payload *payload, const char *file, int 
         if (!sent)
             return -1;
         sw_secrets_export(sent);
+        for (size_t i = 0; i < sw_secrets_count(sent); i++)
+            json_array_append_new(brought, json_string(sw_secrets_name(sent, i)));
     }
     add_present(all, payload->secrets);
     add_present(all, payload->credentials);
@@ -124,18 +127,40 @@ int runner_take_secrets(const struct sw_payload *payload, const char *file, int 
     return 0;
 }
 
+/* Out of the environment, and what stood there is wiped. */
 static void hide(const json_t *list, const json_t *except)
 {
     size_t i;
     json_t *name;
 
-    json_array_foreach(list, i, name)
-        if (json_is_string(name) && !names(except, json_string_value(name)))
-            unsetenv(json_string_value(name));
+    json_array_foreach(list, i, name) {
+        const char *text = json_string_value(name);
+        char *value = text && !names(except, text) ? getenv(text) : NULL;
+
+        if (value) {
+            explicit_bzero(value, strlen(value));
+            unsetenv(text);
+        }
+    }
 }
 
 void runner_hide_secrets(const struct sw_payload *payload)
 {
     hide(payload->credentials, payload->secrets);
     hide(brought, payload->secrets);
+}
+
+void runner_hide_all_secrets(const struct sw_payload *payload)
+{
+    runner_hide_secrets(payload);
+    hide(payload->secrets, NULL);
+}
+
+void runner_drop_credentials(const struct sw_payload *payload)
+{
+    struct sw_secrets *left = sw_secrets_new();
+
+    runner_hide_secrets(payload);
+    add_present(left, payload->secrets);
+    runner_keep_secrets(left);
 }

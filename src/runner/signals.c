@@ -2,10 +2,11 @@
 /*
  * signals.c - signals as events, and waiting for a child with them.
  *
- * We may be the first process of a container, where nobody else reaps and where TERM comes to us
- * alone: so whatever comes is passed on, after TERM or INT the grace runs, and then KILL does what
- * TERM could not. QUIT is how a cancel of ours says what it is: the command hears TERM, and the
- * report tells it from a machine that goes down. All orphans are reaped on the way.
+ * We may be the first process of a container, where no other reaps and where TERM comes to us alone:
+ * so what comes is passed on, after TERM or INT the grace runs, and then KILL does what TERM could not.
+ * However often we are told to end, the command gets one TERM: a second one would end many programs in
+ * the middle of their save. QUIT is how a cancel of ours says what it is: the command hears TERM, and
+ * the report tells it from a machine that goes down. All orphans are reaped on the way.
  */
 #include "runner/runner.h"
 
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "core/stop.h"
 
 static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
 
@@ -33,7 +35,7 @@ void runner_block_signals(void)
 
     all_noticed(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);           /* a log that nobody reads must not end us */
+    signal(SIGPIPE, SIG_IGN);           /* a log that is not read must not end us */
 }
 
 int runner_next_signal(int64_t wait_ms)
@@ -48,7 +50,7 @@ int runner_next_signal(int64_t wait_ms)
     return signal < 0 ? 0 : signal;
 }
 
-pid_t runner_fork(void)
+pid_t runner_fork(enum runner_child_kind kind)
 {
     pid_t parent = getpid(), pid = fork();
     sigset_t none;
@@ -58,6 +60,12 @@ pid_t runner_fork(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
+    if (kind == RUNNER_LAST_PHASE) {
+        /* A scheduler may signal every process of a job: the outputs are brought all the same. */
+        setpgid(0, 0);
+        for (size_t i = 0; i < SW_COUNT(noticed); i++)
+            signal(noticed[i], noticed[i] == SIGCHLD ? SIG_DFL : SIG_IGN);
+    }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     return 0;
@@ -80,61 +88,108 @@ static bool reap(pid_t child, int *status)
     return over;
 }
 
-/* From now on it has the grace. Returns when that is over. */
-static int64_t begin_to_end(struct runner_result *result, int64_t grace_ms)
+/* ---- ending it ------------------------------------------------------------------------------- */
+
+static void tell_child(const struct runner_child *child, int signal)
 {
+    kill(child->kind == RUNNER_COMMAND ? -child->pid : child->pid, signal);
+}
+
+/* A signal that came from outside: a place that signals all processes has reached the command, too. */
+static void pass_on(const struct runner_child *child, int signal)
+{
+    if (child->kind == RUNNER_COMMAND && runner_heard_by_all(signal))
+        return;
+    tell_child(child, signal);
+}
+
+/* From now on it has the grace. */
+static void begin_to_end(struct runner_child *child, struct runner_result *result)
+{
+    if (child->kind == RUNNER_LAST_PHASE) {
+        if (!child->kill_at_ms)
+            child->kill_at_ms = result->told_ms + sw_stop_ms(child->grace_ms);
+        return;
+    }
+    if (child->kill_at_ms)
+        return;
     result->stopped = true;
-    result->stop_at_ms = sw_monotonic_ms() + grace_ms;
-    return result->stop_at_ms;
+    child->kill_at_ms = sw_monotonic_ms() + child->grace_ms;
+}
+
+/* TERM, once, however many reasons there are. */
+static void send_term(struct runner_child *child, bool from_outside)
+{
+    if (child->term_sent || child->kind == RUNNER_LAST_PHASE)
+        return;
+    child->term_sent = true;
+    if (from_outside)
+        pass_on(child, SIGTERM);
+    else
+        tell_child(child, SIGTERM);
+}
+
+static void told_to_end(struct runner_child *child, struct runner_result *result, int signal)
+{
+    if (!result->told_ms)
+        result->told_ms = sw_monotonic_ms();
+    result->canceled |= signal == SIGQUIT;
+    if (child->kind == RUNNER_COMMAND && signal == SIGINT)
+        pass_on(child, SIGINT);
+    else
+        send_term(child, signal == SIGTERM);
+    begin_to_end(child, result);
+}
+
+static void take_signal(struct runner_child *child, struct runner_result *result, int signal)
+{
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT)
+        told_to_end(child, result, signal);
+    else if (child->kind == RUNNER_COMMAND)
+        pass_on(child, signal);              /* USR1 and the like are between others and the command */
 }
 
 /* Is there a reason of our own to end it? */
-static bool must_end(struct runner_result *result)
+static bool must_end(const struct runner_child *child, struct runner_result *result)
 {
+    if (child->kind == RUNNER_LAST_PHASE)
+        return false;                        /* the time limit is the command's */
     if (result->deadline_ms && sw_monotonic_ms() >= result->deadline_ms)
         result->timed_out = true;
     return result->timed_out || result->stop_wanted;
 }
 
 /* How long to wait for a signal: until the next tick, the end of the grace, or of the time. */
-static int64_t wait_for(const struct runner_result *result, int64_t kill_at)
+static int64_t wait_for(const struct runner_child *child, const struct runner_result *result)
 {
     enum { TICK_MS = 1000 };
-    int64_t until = kill_at ? kill_at : result->deadline_ms;
+    int64_t until = child->kill_at_ms                      ? child->kill_at_ms
+                    : child->kind != RUNNER_LAST_PHASE ? result->deadline_ms
+                                                       : 0;
     int64_t left = until ? until - sw_monotonic_ms() : TICK_MS;
 
     return left < TICK_MS ? left : TICK_MS;
 }
 
-int runner_watch(pid_t child, bool group, int64_t grace_ms, struct runner_result *result,
-                 void (*tick)(void *context), void *context)
+int runner_watch(struct runner_child *child, struct runner_result *result)
 {
-    pid_t target = group ? -child : child;
-    int64_t kill_at = 0;
     int status = 0;
 
-    while (!reap(child, &status)) {
-        int signal = runner_next_signal(wait_for(result, kill_at));
+    while (!reap(child->pid, &status)) {
+        int signal = runner_next_signal(wait_for(child, result));
 
-        if (signal == SIGQUIT) {
-            result->canceled = true;
-            if (!kill_at) {
-                kill(target, SIGTERM);
-                kill_at = begin_to_end(result, grace_ms);
-            }
-        } else if (signal && signal != SIGCHLD) {
-            kill(target, signal);
-            if (!kill_at && (signal == SIGTERM || signal == SIGINT))
-                kill_at = begin_to_end(result, grace_ms);
-        } else if (!kill_at && must_end(result)) {
-            kill(target, SIGTERM);
-            kill_at = begin_to_end(result, grace_ms);
-        } else if (!signal && kill_at && sw_monotonic_ms() >= kill_at) {
-            kill(target, SIGKILL);
-            kill_at = sw_monotonic_ms() + 1000;
+        if (signal && signal != SIGCHLD) {
+            take_signal(child, result, signal);
+        } else if (!child->kill_at_ms && must_end(child, result)) {
+            send_term(child, false);
+            begin_to_end(child, result);
+        } else if (!signal && child->kill_at_ms && sw_monotonic_ms() >= child->kill_at_ms) {
+            tell_child(child, SIGKILL);
+            child->killed = true;
+            child->kill_at_ms = sw_monotonic_ms() + 1000;
         }
-        if (tick)
-            tick(context);
+        if (child->tick)
+            child->tick(child->context);
     }
     return status;
 }

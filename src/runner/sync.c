@@ -316,7 +316,7 @@ pid_t runner_start_syncer(struct runner *runner)
         any = any || every_of(runner, entry) > 0;
     if (!any)
         return 0;
-    pid = runner_fork();
+    pid = runner_fork(RUNNER_PHASE);
     if (pid != 0)
         return pid;
     signal(SIGTERM, end_soon);

@@ -11,8 +11,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/stop.h"
 
-enum { STOP_SLACK_MS = 5000, LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
+enum { LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
 
 /* ---- cancel ---------------------------------------------------------------------------------- */
 
@@ -59,11 +60,11 @@ static int send_signal(struct docker_api *api, const char *container, const char
 }
 
 /* QUIT is said again and again: a container that begins just now may have missed it. What does not
- * end within its grace is killed. */
+ * end in the time that its command and its outputs have is killed. */
 static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
                 struct sw_error *err)
 {
-    int64_t deadline = sw_monotonic_ms() + grace_ms + STOP_SLACK_MS;
+    int64_t deadline = sw_monotonic_ms() + sw_stop_budget_ms(grace_ms);
     int over = 0;
 
     while (over == 0 && sw_monotonic_ms() < deadline) {

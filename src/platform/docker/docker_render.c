@@ -14,9 +14,10 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "core/stop.h"
 #include "plan/entrypoint.h"
 
-enum { MASTER_PORT = 29500, STOP_SLACK_S = 5 };
+enum { MASTER_PORT = 29500 };
 
 static const char *option(const struct sw_plan *plan, const char *name)
 {
@@ -323,7 +324,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_SUB("Hostname", own_name ? json_string(name) : NULL),
         SW_STR_OPT("User", site->user),
         SW_STR("StopSignal", "SIGTERM"),
-        SW_INT("StopTimeout", plan->grace_ms / 1000 + STOP_SLACK_S),
+        SW_INT("StopTimeout", (sw_stop_budget_ms(plan->grace_ms) + 999) / 1000),
         SW_SUB("HostConfig", sw_take(host)));
     if (devices)
         docker_render_devices(body, devices, site->by_runtime);

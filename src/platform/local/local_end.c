@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/stop.h"
 #include "platform/local/local_tree.h"
 
 enum { CANCEL_SLACK_MS = 10000, LOOK_EVERY_MS = 200 };
@@ -79,7 +80,7 @@ int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_er
     if (raise_flag(folder, err) < 0)
         return -1;
     signal_supervisor(folder);
-    if (!wait_until_over(folder, sw_monotonic_ms() + grace + CANCEL_SLACK_MS)) {
+    if (!wait_until_over(folder, sw_monotonic_ms() + sw_stop_budget_ms(grace) + CANCEL_SLACK_MS)) {
         sw_fail(err, SW_E_TIMEOUT, "'%s' does not end: its supervisor is still busy", job->id);
         return sw_hint(err, "the cancel stays asked for; look again with `slipway status %s`",
                        job->id);

@@ -2,7 +2,7 @@
 /*
  * local_exec.c - a command beside a running rank, on the caller's terminal.
  *
- * It gets what the rank's own command got: the runner's environment (read from the process itself,
+ * It gets what the rank's own command got: the command's environment (read from a process of it,
  * since secrets stand nowhere else), the payload's, its folder, CPUs and cgroup. It carries the
  * job's mark, and a flag in the folder makes the supervisor look for such guests when it ends the
  * job; we watch for the last word, too, so that nothing begun at that very moment is left behind.
@@ -25,15 +25,17 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/payload.h"
+#include "platform/local/local_tree.h"
 
 extern char **environ;
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024, LOOK_EVERY_MS = 500, GUEST_GRACE_MS = 2000 };
+enum { ENVIRON_MAX = 4 * 1024 * 1024, LOOK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
 
 struct guest {                         /* what a process beside the rank is started with */
     char *folder;                      /* the attempt's */
     pid_t runner;
-    char *inherited;                   /* the runner's environment as /proc gives it */
+    char *inherited;                   /* the command's environment as /proc gives it */
+    size_t inherited_length;
     char **environment;                /* vector of owned texts */
     size_t count;
     struct sw_payload *payload;
@@ -47,7 +49,7 @@ static void guest_auto(struct guest *guest)
         free(guest->environment[i]);
     free(guest->environment);
     if (guest->inherited)
-        explicit_bzero(guest->inherited, strlen(guest->inherited));
+        explicit_bzero(guest->inherited, guest->inherited_length);
     free(guest->inherited);
     free(guest->folder);
     free(guest->cgroup);
@@ -76,8 +78,53 @@ static bool is_marked(const char *environment, size_t length, const char *folder
     return false;
 }
 
-/* The status may be old and its pid used again: what counts is that this very process carries the
- * job's mark, and that the supervisor is there. */
+static char *environment_of(const struct guest *guest, pid_t pid, size_t *length)
+{
+    sw_autofree char *path = sw_format("/proc/%d/environ", (int)pid);
+    sw_autofree char *text = sw_file_read(path, ENVIRON_MAX, length, NULL);
+
+    return text && is_marked(text, *length, guest->folder) ? sw_take(text) : NULL;
+}
+
+/* Of the processes below the runner the nearest that has another environment than the runner's own: that
+ * one was executed, by the runner or by the command. The runner's is not readable as a rule; where it is,
+ * it holds no secrets. */
+static bool find_command(struct guest *guest)
+{
+    sw_auto(local_processes) struct local_processes below = { 0 };
+    size_t own_length = 0;
+    sw_autofree char *own = environment_of(guest, guest->runner, &own_length);
+
+    local_tree_below(guest->runner, &below);
+    for (size_t i = 0; i < below.count; i++) {
+        size_t length = 0;
+        char *text = environment_of(guest, below.items[i].pid, &length);
+
+        if (text && !(own && length == own_length && memcmp(text, own, length) == 0)) {
+            guest->inherited = text;
+            guest->inherited_length = length;
+            return true;
+        }
+        free(text);
+    }
+    if (own && json_array_size(guest->payload->secrets) == 0) {
+        guest->inherited = sw_take(own);
+        guest->inherited_length = own_length;
+    }
+    return guest->inherited != NULL;
+}
+
+static int read_payload(struct guest *guest, struct sw_error *err)
+{
+    sw_auto(json) json_t *letter = local_record_read(guest->folder, LOCAL_PAYLOAD);
+
+    guest->payload = letter ? sw_payload_from_json(letter, err) : NULL;
+    return guest->payload ? 0 : sw_fail(err, SW_E_IO, "cannot read '%s/%s'", guest->folder,
+                                        LOCAL_PAYLOAD);
+}
+
+/* The status may be old and its pid used again: what counts is that processes below carry the job's
+ * mark, and that the supervisor is there. The command itself may have begun just now. */
 static int find_rank(struct sw_link *link, const struct sw_jobref *job, int replica,
                      struct guest *guest, struct sw_error *err)
 {
@@ -85,8 +132,7 @@ static int find_rank(struct sw_link *link, const struct sw_jobref *job, int repl
     sw_auto(json) json_t *status = local_record_read(guest->folder, LOCAL_STATUS);
     const json_t *ranks = json_object_get(status, "replicas");
     const json_t *rank = json_array_get(ranks, (size_t)(replica < 0 ? 0 : replica));
-    sw_autofree char *path = NULL;
-    size_t length = 0;
+    int64_t until = sw_monotonic_ms() + COMMAND_MS;
 
     (void)link;
     if (over || !local_lock_held(guest->folder) ||
@@ -96,13 +142,14 @@ static int find_rank(struct sw_link *link, const struct sw_jobref *job, int repl
         return sw_fail(err, SW_E_NOT_FOUND, "'%s' has no rank %d, it has %zu", job->id, replica,
                        json_array_size(ranks));
     guest->runner = (pid_t)sw_json_int(rank, "pid", 0);
-    path = sw_format("/proc/%d/environ", (int)guest->runner);
-    guest->inherited = sw_file_read(path, ENVIRON_MAX, &length, NULL);
-    if (!guest->inherited || !is_marked(guest->inherited, length, guest->folder))
-        return sw_fail(err, SW_E_CONFLICT, "rank %d of '%s' is not running (any more)",
-                       replica < 0 ? 0 : replica, job->id);
-    for (const char *at = guest->inherited; at < guest->inherited + length; at += strlen(at) + 1)
-        guest->count++;
+    if (read_payload(guest, err) < 0)
+        return -1;
+    while (!find_command(guest)) {
+        if (sw_monotonic_ms() > until || local_has(guest->folder, LOCAL_EXIT))
+            return sw_fail(err, SW_E_CONFLICT, "rank %d of '%s' is not running (any more)",
+                           replica < 0 ? 0 : replica, job->id);
+        sw_sleep_ms(10);
+    }
     return 0;
 }
 
@@ -125,19 +172,17 @@ static void set(struct guest *guest, const char *name, const char *value)
     guest->environment[i] = sw_format("%s=%s", name, value);
 }
 
-static int make_environment(struct guest *guest, struct sw_error *err)
+static void make_environment(struct guest *guest)
 {
-    sw_auto(json) json_t *letter = local_record_read(guest->folder, LOCAL_PAYLOAD);
-    const char *at = guest->inherited, *name;
+    const char *at = guest->inherited, *end = at + guest->inherited_length, *name;
     json_t *value;
 
-    guest->environment = sw_realloc_array(NULL, guest->count + 1, sizeof *guest->environment);
-    for (size_t i = 0; i < guest->count; i++, at += strlen(at) + 1)
-        guest->environment[i] = sw_strdup(at);
-    guest->environment[guest->count] = NULL;
-    guest->payload = letter ? sw_payload_from_json(letter, err) : NULL;
-    if (!guest->payload)
-        return sw_fail(err, SW_E_IO, "cannot read '%s/%s'", guest->folder, LOCAL_PAYLOAD);
+    for (; at < end; at += strlen(at) + 1) {
+        guest->environment = sw_realloc_array(guest->environment, guest->count + 2,
+                                              sizeof *guest->environment);
+        guest->environment[guest->count++] = sw_strdup(at);
+        guest->environment[guest->count] = NULL;
+    }
     json_object_foreach(guest->payload->env, name, value)
         if (json_is_string(value))
             set(guest, name, json_string_value(value));
@@ -145,7 +190,6 @@ static int make_environment(struct guest *guest, struct sw_error *err)
         set(guest, "PWD", guest->payload->workdir);
     if (getenv("TERM"))
         set(guest, "TERM", getenv("TERM"));           /* the terminal is ours, not the job's */
-    return 0;
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -269,8 +313,9 @@ int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, c
     guest.folder = local_attempt_folder(link, job->id, job->attempt);
     if (!argv[0])
         return sw_fail(err, SW_E_USAGE, "no command was given");
-    if (find_rank(link, job, replica, &guest, err) < 0 || make_environment(&guest, err) < 0)
+    if (find_rank(link, job, replica, &guest, err) < 0)
         return -1;
+    make_environment(&guest);
     find_limits(&guest);
     flag = sw_path_join(guest.folder, LOCAL_GUESTS);
     fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

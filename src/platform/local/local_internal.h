@@ -31,6 +31,7 @@
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
 #define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
 
+#define LOCAL_SUPERVISOR_NAME "slipway-sup"  /* what the kernel calls its process */
 #define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
 
 enum {

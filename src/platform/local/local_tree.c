@@ -90,13 +90,10 @@ static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_
 /* A supervisor below us belongs to a job that our job submitted: not ours to end. */
 static bool is_a_supervisor(pid_t pid)
 {
-    char path[64], program[4096];
-    ssize_t n;
+    char path[64], name[32];
 
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    n = readlink(path, program, sizeof program - 1);
-    program[n > 0 ? n : 0] = '\0';
-    return strstr(program, "/slipway-supervisor") != NULL;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);      /* its exe is closed to its own user, too */
+    return read_small(path, name, sizeof name) && strcmp(name, LOCAL_SUPERVISOR_NAME "\n") == 0;
 }
 
 static bool has(const struct local_processes *all, pid_t pid)

@@ -58,7 +58,7 @@ static void detach(void)
     if (chdir("/") < 0)
         _exit(1);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_NAME, "slipway-sup");
+    prctl(PR_SET_NAME, LOCAL_SUPERVISOR_NAME);
 }
 
 /* The lock, or the news that somebody has started this job before us: then -1. Another one that
@@ -240,6 +240,7 @@ int supervisor_main(int argc, char **argv)
         fprintf(stderr, "slipway-supervisor is started by slipway itself\n");
         return 64;
     }
+    sw_secrets_guard();
     detach();
     lock = take_place(sup.folder);
     if (lock < 0)

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/stop.h"
 #include "platform/local/local_internal.h"
 #include "platform/local/local_tree.h"
 
@@ -29,7 +30,6 @@ enum {
     ENDING_LOOK_MS = 50,
     UNKILLABLE_MS = 60000,         /* a process stuck in the kernel: said, then left behind */
     EXIT_RETRY_MS = 1000,
-    COLLECT_AT_LEAST_MS = 5000,    /* for the outputs of a canceled job that used up its grace */
     RESERVE_BYTES = 32768,
 };
 
@@ -263,24 +263,22 @@ static void outputs_failed(struct sup *sup, const char *message)
     sup_decide(sup, SW_ERROR, "outputs", 74, "%s", message);
 }
 
-static int64_t collect_until(const struct sup *sup, int64_t begun)
+static int64_t collect_until(const struct sup *sup)
 {
-    int64_t grace = sup->cancel_at + sup->grace_ms, least = begun + COLLECT_AT_LEAST_MS;
-
-    return !sup->cancel_asked ? 0 : grace > least ? grace : least;
+    return sup->cancel_asked ? sup->cancel_at + sw_stop_ms(sup->grace_ms) : 0;
 }
 
-/* Outputs to where they belong, however the job ended. Once cancel was asked there is what is left
- * of the grace for it, as somebody waits. */
+/* Outputs to where they belong, however the job ended. Once cancel was asked they have what core/stop.h
+ * gives them, as a client waits. */
 static void collect(struct sup *sup)
 {
-    int64_t begun = sw_monotonic_ms(), until;
+    int64_t until;
 
     if (sup_start_helper(sup, "collect") < 0) {
         outputs_failed(sup, "cannot start the runner");
         return;
     }
-    while (sup->helper && ((until = collect_until(sup, begun)) == 0 || sw_monotonic_ms() < until))
+    while (sup->helper && ((until = collect_until(sup)) == 0 || sw_monotonic_ms() < until))
         sup_turn(sup, until);
     if (sup->helper) {
         sup->end.decided = false;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,24 +82,43 @@ static void set_environment(const struct sup *sup, int rank)
 
         setenv("PATH", longer, 1);
     }
-    sw_secrets_export(sup->secrets);
 }
 
-static void become_runner(const struct sup *sup, int rank, const char *mode, const char *report,
-                          pid_t parent, int log, int failed)
+/* A file without a name that holds the secrets: the environment of a process is open to every other
+ * process of this user, the job's own among them. -1: errno. */
+static int secrets_file(const struct sw_secrets *secrets)
+{
+    sw_autofd int fd = memfd_create("slipway-secrets", MFD_CLOEXEC);
+
+    if (fd < 0 || sw_secrets_send(secrets, fd) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return -1;
+    return sw_take_fd(fd);
+}
+
+struct call {                        /* what a runner is started with */
+    int rank;
+    const char *mode, *report;
+    pid_t parent;
+    int log, failed, secrets;        /* descriptors */
+};
+
+static void become_runner(const struct sup *sup, const struct call *call)
 {
     sw_autofree char *payload = sw_path_join(sup->folder, LOCAL_PAYLOAD);
-    char *const argv[] = { (char *)"slipway-runner", (char *)mode, (char *)"--report",
-                           (char *)report, payload, NULL };
+    sw_autofree char *secrets = sw_format("%d", call->secrets);
+    char *const argv[] = { (char *)"slipway-runner", (char *)call->mode, (char *)"--report",
+                           (char *)call->report, (char *)"--secrets-fd", secrets, payload, NULL };
+    int rank = call->rank;
     sigset_t none;
 
     sigemptyset(&none);
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != call->parent)
         _exit(127);
-    dup2(log, 1);
-    dup2(log, 2);
+    dup2(call->log, 1);
+    dup2(call->log, 2);
+    fcntl(call->secrets, F_SETFD, 0);
     set_environment(sup, rank);
     if (rank < 0 && sup->end.decided) {
         sw_autofree char *code = sw_format("%d", sup->end.exit_code);
@@ -112,7 +132,7 @@ static void become_runner(const struct sup *sup, int rank, const char *mode, con
     }
     sigprocmask(SIG_SETMASK, &none, NULL);
     execv(sup->runner, argv);
-    if (write(failed, &errno, sizeof errno) < 0)
+    if (write(call->failed, &errno, sizeof errno) < 0)
         _exit(126);
     _exit(127);
 }
@@ -120,15 +140,17 @@ static void become_runner(const struct sup *sup, int rank, const char *mode, con
 static pid_t start_runner(const struct sup *sup, int rank, const char *mode, const char *report,
                           const struct sup_log *log)
 {
+    sw_autofd int secrets = secrets_file(sup->secrets);
     pid_t parent = getpid(), pid;
     int ends[2], why = 0;
     ssize_t n;
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (secrets < 0 || pipe2(ends, O_CLOEXEC) < 0)
         return -1;
     pid = fork();
     if (pid == 0)
-        become_runner(sup, rank, mode, report, parent, log->pipe_write, ends[1]);
+        become_runner(sup, &(struct call){ rank, mode, report, parent, log->pipe_write, ends[1],
+                                           secrets });
     close(ends[1]);
     do
         n = pid > 0 ? read(ends[0], &why, sizeof why) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_local_exec.c - a command beside a running job: the job's environment, folder and GPUs, its
- * own exit status, and an end with the job.
+ * own exit status, and an end with the job; and what of the runner neither of them can see.
  */
 #include "local_berth.h"
 
@@ -128,6 +128,56 @@ static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
     assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
 }
 
+/* A key for the runner's own transfers; it is in `credentials`, not in `secrets`. */
+static void bring_credential(struct berth *here, const char *value)
+{
+    setenv("STORAGE_KEY", value, 1);
+    assert_int_equal(sw_secrets_add_env(here->secrets, "STORAGE_KEY", NULL), 0);
+    unsetenv("STORAGE_KEY");
+    json_decref(here->plan->credentials);
+    here->plan->credentials = json_pack("[s]", "STORAGE_KEY");
+}
+
+/* The pattern is put together there, so that it matches nothing but the value. */
+static const char look_everywhere[] =
+    "for f in /proc/[0-9]*/environ; do if tr '\\0' '\\n' <$f 2>&- | grep -q \"$CANARY\"-value; then "
+    "echo \"found in $f\"; fi; done >said; "
+    "ls -l /proc/self/fd /proc/$PPID/fd 2>&- | grep slipway-secrets >>said; echo looked >>said; ";
+
+static void what_is_for_the_runner_alone_is_in_no_environment_or_descriptor(void **state)
+{
+    struct berth *here = *state;
+    sw_autofree char *mark = sw_format("canary%d", (int)getpid()), *value = sw_format("%s-value", mark);
+    sw_autofree char *command = sw_format("%s touch ready; exec sleep 1000", look_everywhere);
+    sw_autofree char *ready = sw_path_join(here->folder, "ready"), *text = NULL, *beside = NULL;
+    const char *id;
+
+    bring_credential(here, value);
+    json_object_set_new(here->plan->env, "CANARY", json_string(mark));
+    id = berth_launch(here, command);
+    berth_wait_file(ready);
+    text = said(here);
+    assert_string_equal(text, "looked\n");
+    berth_wait_state(here, id, SW_RUNNING);
+    assert_int_equal(run_beside(here, id, look_everywhere, NULL), 0);
+    beside = said(here);
+    assert_string_equal(beside, "looked\n");
+}
+
+/* Root may look into every process; as everybody else the command may not. */
+static void the_command_cannot_look_into_the_runner(void **state)
+{
+    struct berth *here = *state;
+    sw_autofree char *text = NULL;
+
+    if (geteuid() == 0)
+        skip();
+    berth_wait_over(here, berth_launch(here, "cat /proc/$PPID/environ >said || echo closed >said; "
+                                             "head -c 1 /proc/$PPID/mem >>said || echo closed >>said"));
+    text = said(here);
+    assert_string_equal(text, "closed\nclosed\n");
+}
+
 #define CLAIM(name) cmocka_unit_test_setup_teardown(name, berth_open, berth_close)
 
 int main(void)
@@ -137,6 +187,8 @@ int main(void)
         CLAIM(its_exit_status_is_told),
         CLAIM(a_job_that_does_not_run_refuses_clearly),
         CLAIM(it_ends_with_the_job_and_so_does_what_it_started),
+        CLAIM(what_is_for_the_runner_alone_is_in_no_environment_or_descriptor),
+        CLAIM(the_command_cannot_look_into_the_runner),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

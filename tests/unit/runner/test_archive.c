@@ -323,6 +323,42 @@ static void links_lead_inside_or_are_left_out(void **state)
     assert_non_null(strstr(here->warned, "'device'"));
 }
 
+/* The level "evil/" goes away; what led to it from below would then lead out. */
+static void links_are_judged_as_deep_as_they_end_up(void **state)
+{
+    const struct entry entries[] = {
+        { "evil/f", '0', NULL, "good" },
+        { "evil/up", '2', "..", NULL },
+        { "evil/d/up", '2', "../..", NULL },
+        { "evil/d/round", '2', "../../evil/f", NULL },
+        { "evil/d/fine", '2', "../f", NULL },
+    };
+    struct place *here = *state;
+    struct sw_error err = { 0 };
+
+    if (unpack_made(here, entries, SW_COUNT(entries), &err) < 0)
+        fail_msg("%s", err.message);
+    expect_text(here, "evil/d/fine", "good");
+    assert_int_equal(shell(here, "test ! -L evil/up && test ! -L evil/d/up && test ! -L evil/d/round"),
+                     0);
+    assert_non_null(strstr(here->warned, "'d/up'"));
+}
+
+/* With something beside it the level stays, and the same links lead inside. */
+static void links_to_a_level_that_stays_are_kept(void **state)
+{
+    const struct entry entries[] = {
+        { "evil/up", '2', "../beside", NULL },
+        { "beside", '0', NULL, "good" },
+    };
+    struct place *here = *state;
+    struct sw_error err = { 0 };
+
+    if (unpack_made(here, entries, SW_COUNT(entries), &err) < 0)
+        fail_msg("%s", err.message);
+    expect_text(here, "evil/evil/up", "good");
+}
+
 static void nothing_is_written_through_a_link(void **state)
 {
     const struct entry entries[] = {
@@ -377,6 +413,8 @@ int main(void)
         CLAIM(one_that_is_cut_off_leaves_nothing),
         CLAIM(names_that_lead_out_are_refused),
         CLAIM(links_lead_inside_or_are_left_out),
+        CLAIM(links_are_judged_as_deep_as_they_end_up),
+        CLAIM(links_to_a_level_that_stays_are_kept),
         CLAIM(nothing_is_written_through_a_link),
         CLAIM(damage_is_told),
         cmocka_unit_test(endings_tell_what_is_an_archive),

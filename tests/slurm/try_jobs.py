@@ -172,7 +172,8 @@ def a_dependency_that_fails_ends_the_job(client):
 def a_failed_step_is_never_complete(client):
     # A batch script of somebody else that hides the failure of its step, as the Python SDK's does.
     job = client.submit("true", slurm={"begin": "now+1hour"})
-    number = client.as_user("sbatch", "--parsable", "--wrap", "srun false; exit 0", "-o", "/dev/null").strip()
+    number = client.as_user("sbatch", "--parsable", "-J", f"tao-job-{job}", "--wrap", "srun false; exit 0", "-o",
+                            "/dev/null").strip()
     client.as_user("scancel", client.slurm_id(job))
     with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
         file.write(number + "\n")
@@ -185,8 +186,9 @@ def parts_of_a_heterogeneous_job_are_one_job(client):
     # Of somebody else's making, as above: ours have equal nodes. The second part waits for the first to let go.
     job = client.submit("true", slurm={"begin": "now+1hour"})
     client.as_user("scancel", client.slurm_id(job))
-    number = client.as_user("sbatch", "--parsable", "-n1", "-o", "/dev/null", "--wrap", "srun --het-group=0,1 sleep 3", ":",
-                            "-n1").split(";")[0].strip()
+    name = ("-J", f"tao-job-{job}")
+    number = client.as_user("sbatch", "--parsable", *name, "-n1", "-o", "/dev/null", "--wrap", "srun --het-group=0,1 sleep 3",
+                            ":", *name, "-n1").split(";")[0].strip()
     with open(f"{BASE}/meta/{job}.1/job", "w", encoding="utf-8") as file:
         file.write(number + "\n")
     until("both parts", lambda: len(client.as_user("squeue", "-h", "-t", "R", "-j", number, "-o", "%i").split()) == 2)

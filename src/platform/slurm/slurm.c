@@ -136,8 +136,8 @@ int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_s
     return result;
 }
 
-static int ask(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
-               struct sw_error *err)
+int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+                 struct sw_error *err)
 {
     int result = slurm_call(link, call, reply, err);
 
@@ -155,7 +155,7 @@ int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piec
                                       .input_count = input_count, .repeatable = repeatable,
                                       .output_limit = (size_t)64 << 20, .timeout_ms = 120000 };
 
-    return ask(link, &call, reply, err);
+    return slurm_ask_as(link, &call, reply, err);
 }
 
 int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
@@ -164,7 +164,7 @@ int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_
     const struct sw_ssh_call call = { .script = script, .repeatable = true,
                                       .output_limit = (size_t)1 << 20, .timeout_ms = 900000 };
 
-    return ask(link, &call, reply, err);
+    return slurm_ask_as(link, &call, reply, err);
 }
 
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err)

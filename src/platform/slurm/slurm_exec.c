@@ -42,6 +42,11 @@ static const char beside_text[] =
 static const char step_text[] =
     "[ -s \"$own/runs\" ] || { echo 'no run of it is known' >&2; exit 1; }\n"
     "while read -r restart number since nodes; do last=$number on=$nodes; done <\"$own/runs\"\n"
+    "rows=$(squeue -h -j \"$last\" -o '%j|%k' 2>&1) || rows=\n"
+    "case $rows in\n"
+    "\"$name|\"* | *\"|$comment\" | *\"|$comment \"*) ;;\n"
+    "*) echo \"Slurm job $last is not this job any more\" >&2; exit 1 ;;\n"
+    "esac\n"
     "node=$(scontrol show hostnames \"$on\" | sed -n \"$((index + 1))p\")\n"
     "exec srun --quiet --overlap --jobid=\"$last\" --nodes=1 --ntasks=1 --nodelist=\"$node\" \\\n"
     "    bash -c \"$beside\" - \"$last.$rank\" \"$stays\"";
@@ -104,6 +109,8 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sw
     own = slurm_is_array(job) ? sw_format("%s/task-%d", names.state, replica)
                               : sw_strdup(names.state);
     slurm_set(out, "own", own);
+    slurm_set(out, "name", names.job_name);
+    slurm_set(out, "comment", names.comment);
     slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
     slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
                                    : replica / (ranks > nodes ? ranks / nodes : 1));

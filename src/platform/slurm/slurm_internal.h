@@ -15,6 +15,7 @@
  *     slurm_text.c      the shell texts, NAME.sh                                      (pure)
  *     slurm_runner.c    the runner for each kind of machine
  *     slurm_depend.c    waiting for another job of ours                                (pure)
+ *     slurm_refusals.c  what sbatch says when nothing was queued                      (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
@@ -95,6 +96,8 @@ struct slurm_shape {
     int tasks_per_node;
     int64_t limit_minutes;         /* --time */
     int64_t soft_s;                /* when we end it ourselves, from its start; 0: never */
+    int64_t ahead_s;               /* how long before Slurm's limit that is; 0: nothing is said before it */
+    int64_t time_grace_ms;         /* between TERM and KILL when its time is up */
 };
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
@@ -174,6 +177,12 @@ bool slurm_waits_for_ours(const json_t *options);
  * `base` is set and `fail` is a function. */
 void slurm_depend_script(struct sw_buf *out, const json_t *options);
 
+/* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
+
+/* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the queue has
+ * nothing either. */
+void slurm_refusals_script(struct sw_buf *out);
+
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
 
 enum sw_state slurm_state(const char *said, const char **note);
@@ -184,8 +193,8 @@ void slurm_waiting(const char *said, const char **reason, const char **sentence)
 
 /* ---- slurm_squeue.c, slurm_sacct.c: one line each, split in place ------------------------------ */
 
-#define SLURM_SQUEUE_FORMAT "%T|%i|%V|%r|%S|%e|%N|"        /* then the comment, where it is asked for */
-#define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName"
+#define SLURM_SQUEUE_FORMAT "%T|%i|%V|%r|%S|%e|%N|%j|%k"
+#define SLURM_SACCT_FORMAT  "JobID,State,ExitCode,DerivedExitCode,Start,End,NodeList,JobName,Comment"
 
 struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "123.batch" */
     int64_t job;
@@ -199,7 +208,7 @@ int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not 
 
 struct slurm_live {                /* a row of squeue */
     struct slurm_id id;
-    const char *state, *why, *nodes, *comment;         /* into the line */
+    const char *state, *why, *nodes, *name, *comment;  /* into the line */
     int64_t start_ms, end_ms;
     int64_t submit_ms;             /* a requeue is a submit: it never runs twice with the same */
 };
@@ -207,7 +216,7 @@ bool slurm_squeue_line(char *line, struct slurm_live *out);
 
 struct slurm_past {                /* a row of sacct */
     struct slurm_id id;
-    const char *state, *nodes, *name;
+    const char *state, *nodes, *name, *comment;        /* of a step the name is its own */
     int code, signal;
     int derived_code;
     int64_t start_ms, end_ms;
@@ -223,9 +232,13 @@ struct slurm_answers {             /* borrowed rows of one poll */
     const struct slurm_past *past;
     size_t past_count;
 };
+struct slurm_mark {                /* what a job of ours is called in the queue; borrowed */
+    const char *name, *comment;
+};
 struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
-    const char *comment;           /* NULL: the rows tell none */
+    struct slurm_mark mark;        /* by which a row is known to be about it */
+    bool search;                   /* its number may be another one: look for the mark in all rows */
     const json_t *exit;            /* our own last word; NULL: none */
     const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
     int task;
@@ -233,6 +246,9 @@ struct slurm_known {               /* what else is known about the job */
     bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
+/* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike: a number is
+ * believed only with our name or comment beside it. */
+bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment);
 void slurm_live_sort(struct slurm_live *rows, size_t count);
 /* The first row of a job in sorted ones; the others of it follow. NULL: none. */
 const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job);
@@ -266,6 +282,9 @@ struct sw_link {
 /* One call as it is; its exit code means nothing here. */
 int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err);
+/* One call of a script that ends with 75 when Slurm's own controller does not answer: that is SW_E_UNREACHABLE. */
+int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+                 struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
  * controller does not answer (exit code 75 of our scripts). */
 int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
@@ -298,6 +317,10 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
     "        [ ! -s \"$folder/job\" ] || [ \"$n\" -le \"$newest\" ] || newest=$n\n" \
     "    done\n"                                                                \
     "}\n"
+
+/* The shell function `whole WORD`: is it digits and nothing else? A word of a file or of a program gets into an
+ * arithmetic expression only then, since shells evaluate what it holds. */
+#define SLURM_WHOLE "whole() { case $1 in '' | *[!0-9]*) return 1 ;; esac; }\n"
 
 #define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIELDS = 8 };
+enum { FIELDS = 9 };
 
 /* "3:0": exit code and signal. */
 static bool code_and_signal(const char *text, int *code, int *signal)
@@ -33,7 +33,7 @@ bool slurm_sacct_line(char *line, struct slurm_past *out)
     }
     *out = (struct slurm_past){
         .state = fields[1], .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]),
-        .nodes = fields[6], .name = fields[7],
+        .nodes = fields[6], .name = fields[7], .comment = fields[8],
     };
     if (!slurm_id_parse(fields[0], &out->id))
         return false;

@@ -38,12 +38,18 @@ static void copy(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
-static bool is_ours(const char *comment, const char *mark)
+static bool has_mark(const char *comment, const char *mark)
 {
     size_t length = strlen(mark);
 
     return strncmp(comment, mark, length) == 0 &&
            (comment[length] == '\0' || comment[length] == ' ');
+}
+
+/* Either is enough: sites write comments of their own, and a user may rename a job. */
+bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment)
+{
+    return sw_text_same(mark->name, name) || has_mark(comment, mark->comment);
 }
 
 static int by_number(const void *a, const void *b)
@@ -91,8 +97,8 @@ static int64_t number_of(const struct slurm_answers *answers, const struct slurm
 {
     int64_t number = known->slurm_id;
 
-    for (size_t i = 0; known->comment && i < answers->live_count; i++)
-        if (is_ours(answers->live[i].comment, known->comment) && answers->live[i].id.job > number)
+    for (size_t i = 0; known->search && i < answers->live_count; i++)
+        if (has_mark(answers->live[i].comment, known->mark.comment) && answers->live[i].id.job > number)
             number = answers->live[i].id.job;
     return number;
 }
@@ -144,12 +150,26 @@ static void add_live(struct tally *tally, const struct slurm_live *row)
         note_time(tally, row->start_ms, sw_state_is_final(state) ? row->end_ms : 0);
 }
 
-static bool squeue_has(const struct slurm_answers *answers, const struct slurm_id *id)
+static bool squeue_has(const struct slurm_answers *answers, const struct slurm_mark *mark,
+                       const struct slurm_id *id)
 {
     for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, id->job); row;
          row = next_row(answers, row))
-        if (row->id.many || (row->id.task == id->task && row->id.part == id->part))
+        if (slurm_is_ours(mark, row->name, row->comment) &&
+            (row->id.many || (row->id.task == id->task && row->id.part == id->part)))
             return true;
+    return false;
+}
+
+/* Does accounting speak of our job under this number? Its steps have names of their own. */
+static bool past_is_ours(const struct slurm_answers *answers, const struct slurm_mark *mark, int64_t job)
+{
+    for (size_t i = 0; i < answers->past_count; i++) {
+        const struct slurm_past *row = &answers->past[i];
+
+        if (row->id.job == job && !row->id.step[0] && slurm_is_ours(mark, row->name, row->comment))
+            return true;
+    }
     return false;
 }
 
@@ -164,16 +184,16 @@ static void add_failure(struct tally *tally, const struct slurm_past *row)
     tally->failed_task = row->id.task;
 }
 
-static void add_past(struct tally *tally, const struct slurm_answers *answers, size_t index)
+static void add_past(struct tally *tally, const struct slurm_answers *answers,
+                     const struct slurm_mark *mark, const struct slurm_past *row)
 {
-    const struct slurm_past *row = &answers->past[index];
     const char *note;
     enum sw_state state = slurm_state(row->state, &note);
 
     tally->accounted |= sw_state_is_final(state);
     if (state == SW_ERROR)
         add_failure(tally, row);
-    if (squeue_has(answers, &row->id))              /* it knows the present */
+    if (squeue_has(answers, mark, &row->id))        /* it knows the present */
         return;
     if (!tally->said || decides(state, slurm_state(tally->said, NULL))) {
         tally->said = row->state;
@@ -200,16 +220,19 @@ static void add_step(struct tally *tally, const struct slurm_past *row)
 static bool gather(const struct slurm_answers *answers, const struct slurm_known *known,
                    struct tally *tally)
 {
-    bool any = false;
+    bool any = false, accounted;
 
     tally->failed_task = -1;
     tally->job = number_of(answers, known);
+    accounted = tally->job && past_is_ours(answers, &known->mark, tally->job);
     for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, tally->job); row;
          row = next_row(answers, row)) {
+        if (!slurm_is_ours(&known->mark, row->name, row->comment))
+            continue;
         add_live(tally, row);
         any = true;
     }
-    for (int steps = 0; tally->job && steps < 2; steps++)
+    for (int steps = 0; accounted && steps < 2; steps++)
         for (size_t i = 0; i < answers->past_count; i++) {
             const struct slurm_past *row = &answers->past[i];
 
@@ -219,7 +242,7 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
             if (steps)
                 add_step(tally, row);
             else
-                add_past(tally, answers, i);
+                add_past(tally, answers, &known->mark, row);
         }
     return any;
 }

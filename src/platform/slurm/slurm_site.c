@@ -55,12 +55,14 @@ static char *value_of(const char *line, const char *key)
     return NULL;
 }
 
+/* No node has a million millions of anything: such a number is none, so sums and products of them stay numbers. */
 static int64_t number_of(const char *line, const char *key)
 {
+    const long long most = 1LL << 40;
     sw_autofree char *value = value_of(line, key);
     long long number = value ? strtoll(value, NULL, 10) : 0;
 
-    return number < 0 || number > (1LL << 50) ? 0 : number;
+    return number < 0 || number > most ? 0 : number;
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------- */
@@ -239,7 +241,7 @@ static void add_partition(json_t *partitions, const char *line)
         SW_STR("name", name), SW_BOOL("default", sw_text_same(usual, "YES")),
         SW_STR("state", state ? state : ""), SW_SUB("time_limit_minutes", limit_of(line, "MaxTime")),
         SW_SUB("default_time_minutes", limit_of(line, "DefaultTime")),
-        SW_SUB("max_nodes", most && isdigit((unsigned char)*most) ? json_integer(atoll(most))
+        SW_SUB("max_nodes", most && isdigit((unsigned char)*most) ? json_integer(number_of(line, "MaxNodes"))
                                                                   : json_null()),
         SW_STR_OPT("accounts", sw_text_same(accounts, "ALL") ? NULL : accounts));
     if (!row)                      /* a name that is not text */

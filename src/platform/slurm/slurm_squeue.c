@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-enum { FIELDS = 8 };
+enum { FIELDS = 9 };
 
 /* A number of at most 18 digits; the character behind it. */
 static const char *digits(const char *text, int64_t *number)
@@ -89,7 +89,7 @@ bool slurm_squeue_line(char *line, struct slurm_live *out)
     *out = (struct slurm_live){
         .state = fields[0], .submit_ms = slurm_when(fields[2]), .why = fields[3],
         .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]), .nodes = fields[6],
-        .comment = fields[7],
+        .name = fields[7], .comment = fields[8],
     };
     return slurm_id_parse(fields[1], &out->id) && !out->id.step[0];
 }

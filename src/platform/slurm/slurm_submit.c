@@ -40,9 +40,10 @@ static const char begin_text[] =
     "fail \"base|$base\"\n";
 
 static const char find_text[] =
+    "unsure() { exit 75; }\n"
     "find_job() {\n"
-    "    [ ! -s \"$state/job\" ] || { read -r job <\"$state/job\"; return 0; }\n"
-    "    rows=$(squeue -h -t all -u \"$(id -un)\" -n \"$name\" -o '%F|%k') || exit 75\n"
+    "    [ ! -s \"$state/job\" ] || { read -r job <\"$state/job\"; ! whole \"$job\" || return 0; job=; }\n"
+    "    rows=$(squeue -h -t all -u \"$(id -un)\" -n \"$name\" -o '%F|%k') || unsure\n"
     "    job=$(printf '%s\\n' \"$rows\" | while IFS='|' read -r number mark; do\n"
     "        case $mark in \"$comment\" | \"$comment \"*) echo \"$number\" ;; esac\n"
     "    done | sort -n | head -n 1)\n"
@@ -52,8 +53,8 @@ static const char find_text[] =
     "    host=- token=none\n"
     "    [ ! -s \"$state/owner\" ] || read -r host pid since token <\"$state/owner\"\n"
     "    [ \"$host\" != - ] || return 1\n"
-    "    if [ \"$host\" = \"$here\" ]; then kill -0 \"$pid\" 2>/dev/null; return; fi\n"
-    "    [ $((now - since)) -lt 600 ]\n"
+    "    if [ \"$host\" = \"$here\" ]; then whole \"$pid\" && kill -0 \"$pid\" 2>/dev/null; return; fi\n"
+    "    whole \"$since\" && [ $((now - since)) -lt 600 ]\n"
     "}\n"
     "umask \"$own_umask\"\n"
     "mkdir \"$state\" \"$logs\" 2>/dev/null; made=$?\n"
@@ -77,7 +78,9 @@ static const char find_text[] =
     "echo \"$here $$ $now $own_token\" >\"$state/owner\"\n"
     "refuse() { rm -rf \"$state\" \"$secrets\" \"$logs\"; fail \"$@\"; }\n"
     "[ -d \"$logs\" ] || (umask \"$own_umask\"; mkdir -p \"$logs\") || refuse \"base|$logs\"\n"
-    "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; printf '%s\\n' \"$said\" >&2; exit 75; }\n";
+    "maybe() { echo \"- $$ $now $own_token\" >\"$state/owner\"; "
+    "printf '%s\\n' \"${said:-sbatch ended without a word}\" >&2; exit 75; }\n"
+    "unsure() { maybe; }\n";
 
 /* When Slurm wants another account or a plugin of the site wants one named: the user's default, else
  * the only other one. Which of several is charged is for its user to say. */
@@ -93,6 +96,8 @@ static const char account_text[] =
     "    refuse \"account|$said; accounts of $me: ${yours:-none}\"\n"
     "}\n";
 
+/* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said, and nothing is
+ * removed. A script that ends in another way than by fail() has refused nothing either: explain(). */
 static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
@@ -100,24 +105,41 @@ static const char put_text[] =
     "    ${LANG+LANG=\"$LANG\"} ${SLURM_CONF+SLURM_CONF=\"$SLURM_CONF\"} "
     "${LD_LIBRARY_PATH+LD_LIBRARY_PATH=\"$LD_LIBRARY_PATH\"} \\\n"
     "    sbatch --parsable --export=ALL \"$@\" \"$sbatch\" 2>&1; }\n"
+    "seek() { find_job; }\n"
+    "doubt() {\n"
+    "    told=$said\n"
+    "    for pause in 0.1 0.2 0.7; do\n"
+    "        sleep \"$pause\"\n"
+    "        ! seek || { said=$job; return 0; }\n"
+    "    done\n"
+    "    [ \"$status\" != 1 ] || ! refused_without_reason \"$told\" || refuse \"$refusal|$told\"\n"
+    "    maybe\n"
+    "}\n"
     "send() {\n"
-    "    said=$(put ${1:+--account=\"$1\"} ${after:+--dependency=\"$after\"}) || case $said in\n"
-    "    *nvalid\\ account* | *ccount*required*) return 1 ;;\n"
-    "    *'Unable to contact'* | *'ocket timed out'* | *'Connection '* | *'ommunication'*) maybe ;;\n"
-    "    *) refuse \"$refusal|$said\" ;;\n"
+    "    status=0\n"
+    "    said=$(put ${1:+--account=\"$1\"} ${after:+--dependency=\"$after\"}) || status=$?\n"
+    "    case $status:$said in\n"
+    "    0:*) return 0 ;;\n"
+    "    1:*nvalid\\ account* | 1:*ccount*required*) return 1 ;;\n"
+    "    126:* | 127:*) refuse \"$refusal|$said\" ;;\n"
+    "    1:*) ! refused_by \"$said\" || refuse \"$refusal|$said\" ;;\n"
     "    esac\n"
+    "    doubt\n"
     "}\n"
     "submit() { send '' || { [ -z \"$account\" ] || refuse \"account|$said\"; try_accounts; }; }\n";
 
 static const char send_text[] =
+    "number_in() {\n"
+    "    job=\n"
+    "    while read -r row; do\n"
+    "        row=${row%%;*}\n"
+    "        ! whole \"$row\" || job=$row\n"
+    "    done\n"
+    "}\n"
     "refusal=refused\n"
     "submit\n"
-    "job=\n"
-    "while read -r row; do\n"
-    "    row=${row%%;*}\n"
-    "    case $row in '' | *[!0-9]*) ;; *) job=$row ;; esac\n"
-    "done <<ROWS\n$said\nROWS\n"
-    "[ -n \"$job\" ] || maybe\n"
+    "number_in <<ROWS\n$said\nROWS\n"
+    "[ -n \"$job\" ] || { doubt; job=$said; }\n"
     "echo \"$job\" >\"$state/job\"\n"
     "echo \"job|$job|new\"\n";
 
@@ -280,12 +302,14 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "secrets", names->secrets);
     slurm_set(out, "sbatch", names->sbatch);
     slurm_set(out, "name", names->job_name);
+    slurm_set(out, "prefix", slurm_prefix(link, job->plan->options));
     slurm_set(out, "comment", names->comment);
     slurm_set(out, "partition", partition);
     slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
     sw_buf_addf(out, "asked=%lld\nnow=%lld\nown_token=%lld-%d\njob=\nafter=\n",
                 (long long)job->shape->limit_minutes, (long long)(sw_now_ms() / 1000),
                 (long long)sw_now_ms(), (int)getpid());
+    sw_buf_add(out, SLURM_WHOLE);
     sw_buf_add(out, begin_text);
     slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
@@ -295,6 +319,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
+    slurm_refusals_script(out);
     sw_buf_add(out, account_text);
     sw_buf_add(out, put_text);
     if (slurm_converts_elsewhere(job->plan) && slurm_convert_submit(out, job, err) < 0)
@@ -304,6 +329,8 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
 }
 
 /* ---- the answer -------------------------------------------------------------------------------- */
+
+enum { FAILED = 1 };               /* what fail() of the script ends with */
 
 static const struct refusal {
     const char *word;
@@ -333,10 +360,13 @@ static const struct refusal {
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 
-/* The last line "word|text" of what the script said on its standard error. */
-static int explain(const char *said, struct sw_error *err)
+/* The last line "word|text" of what the script said on its standard error. A script that refuses says so and ends with
+ * 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job before. */
+static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
 {
-    for (size_t i = 0; i < SW_COUNT(refusals); i++) {
+    const char *said = sw_buf_text(&reply->errors);
+
+    for (size_t i = 0; reply->exit_code == FAILED && i < SW_COUNT(refusals); i++) {
         const char *at = strstr(said, refusals[i].word);
         sw_autofree char *text = NULL;
 
@@ -352,7 +382,9 @@ static int explain(const char *said, struct sw_error *err)
         sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, text);
         return sw_hint(err, "%s", refusals[i].hint);
     }
-    return sw_fail(err, SW_E_REFUSED, "the login node could not do it: %.500s", said);
+    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they told how it went%s%.500s",
+            reply->exit_code, *said ? ": " : "", said);
+    return sw_hint(err, "the job may have been queued: the next look finds out");
 }
 
 static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
@@ -395,7 +427,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
         remember_limit(link, job);
         return 0;
     }
-    return explain(sw_buf_text(&reply.errors), err);
+    return explain(&reply, err);
 }
 
 /* A round trip of its own, and only for jobs with mounts: a clone may take minutes. */

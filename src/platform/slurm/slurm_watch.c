@@ -30,11 +30,11 @@
 #include "core/report.h"
 #include "platform/slurm/slurm_retry.h"
 
-/* Rows of squeue. The comment is of interest only where jobs are looked for whose number is not known. */
+/* Rows of squeue. */
 static const char ask_text[] =
-    "form='Q|" SLURM_SQUEUE_FORMAT "'\n"
+    SLURM_WHOLE
     "ask() {\n"
-    "    rows=$(squeue -h -t all -S i \"$@\" -o \"$form\" 2>&1) || case $rows in\n"
+    "    rows=$(squeue -h -t all -S i \"$@\" -o 'Q|" SLURM_SQUEUE_FORMAT "' 2>&1) || case $rows in\n"
     "    *'Invalid job id'*) rows= ;; *) printf '%s\\n' \"$rows\" >&2; exit 75 ;; esac\n"
     "    printf '%s\\n' \"$rows\"\n"
     "}\n"
@@ -43,7 +43,7 @@ static const char ask_text[] =
     "    number=$2\n"
     "    if [ -s \"$meta/$3/job\" ]; then\n"
     "        read -r number <\"$meta/$3/job\"\n"
-    "        case $number in '' | *[!0-9]*) number=$2 ;; *) echo \"J|$1|$number\" ;; esac\n"
+    "        if whole \"$number\"; then echo \"J|$1|$number\"; else number=$2; fi\n"
     "    fi\n"
     "    eval \"number_$1=$number\"\n"
     "}\n"
@@ -59,14 +59,16 @@ static const char report_text[] =
     "}\n";
 
 static const char first_text[] =
-    "if [ -n \"$blind\" ]; then form=$form%k; ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n";
+    "if [ -n \"$blind\" ]; then ask -u \"$(id -un)\"; else ask -j \"${numbers#,}\"; fi\n";
 
 /* Nothing happened: each job waits or runs as it did, in rows that are in order, and has not begun a run that
  * we do not know of: it was not submitted again since we looked, or has left no file that tells of one.
  * Cutting the rows into words costs more than all of this. */
 static const char calm_text[] =
     "calm() {\n"
-    "    for want in $wanted; do case $1 in \"Q|$want|\"*) shift ;; *) return 1 ;; esac; done\n"
+    "    for want in $wanted; do\n"
+    "        case $1 in \"Q|${want%% *}|\"*\"|${want#* }|\"*) shift ;; *) return 1 ;; esac\n"
+    "    done\n"
     "    [ $# -eq 0 ] || return 1\n"
     "    for file in $news; do [ ! -e \"$meta/$file\" ] || return 1; done\n"
     "}\n"
@@ -76,13 +78,15 @@ static const char calm_text[] =
     "! calm \"$@\" || exit 0\n"
     "set +f\n";
 
-/* What the rows say about each number. */
+/* What the rows say about each number, and which job has it: its name and comment. */
 static const char heard_text[] =
     "heard() {\n"
     "    set -f; IFS='\n'\n"
     "    for row in $rows; do\n"
     "        row=${row#*|}; word=${row%%|*}; row=${row#*|}; id=${row%%[_+|]*}\n"
-    "        case $id in '' | *[!0-9]*) continue ;; esac\n"
+    "        whole \"$id\" || continue\n"
+    "        row=${row#*|*|*|*|*|*|}\n"
+    "        eval \"tag_$id=\\$row\"\n"
     "        case $word in\n"
     "        PENDING) eval \"said_$id=waits\" ;;\n"
     "        RUNNING) eval \"said_$id=runs\" ;;\n"
@@ -96,12 +100,17 @@ static const char heard_text[] =
     "}\n"
     "heard\n";
 
-/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta. One that squeue says
- * is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
+/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta, named with $prefix. A number
+ * that another job has now says nothing about ours: `said NUMBER FOLDER`. One that squeue says is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
 static const char job_text[] =
     "more= slow= past=\n"
+    "said() {\n"
+    "    eval \"said=\\${said_$1-} tag=\\${tag_$1-}\"\n"
+    "    mark=slipway:${2%.*}:${2##*.}\n"
+    "    case $tag in \"$prefix${2%.*}|\"* | *\"|$mark\" | *\"|$mark \"*) ;; *) said= ;; esac\n"
+    "}\n"
     "job() {\n"
-    "    eval \"said=\\${said_$2-}\"\n"
+    "    said \"$2\" \"$3\"\n"
     "    case $said$4 in\n"
     "    runs0) [ -e \"$meta/$3/attempts.d/2\" ] || return 0 ;;\n"
     "    waits? | runs?) [ -s \"$meta/$3/attempts\" ] || return 0 ;;\n"
@@ -119,7 +128,8 @@ static const char job_text[] =
 
 /* After squeue: the records of those that are not waiting or running, and whom to ask sacct about: it has
  * nothing to add where our own record tells the end, or squeue says that our cancel was carried out. The
- * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. */
+ * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. What a submitter
+ * sent may come into the queue after it died, or after it could not tell: for a while nothing is said about such a job. */
 static const char after_text[] =
     "forget() {\n"
     "    [ ! -d \"$state/attempts.d/after-$number\" ] || return 0\n"
@@ -128,7 +138,7 @@ static const char after_text[] =
     "}\n"
     "after() {\n"
     "    eval \"number=\\$number_$1\"\n"
-    "    eval \"said=\\${said_$number-}\"\n"
+    "    said \"$number\" \"$3\"\n"
     "    case $said in waits | runs) return 0 ;; esac\n"
     "    state=$meta/$3 told=\n"
     "    [ ! -f \"$state/exit\" ] || {\n"
@@ -149,10 +159,9 @@ static const char after_text[] =
     "    fi\n"
     "    [ -s \"$state/owner\" ] || return 0\n"
     "    read -r host pid since token <\"$state/owner\"\n"
-    "    [ \"$host\" != - ] || return 0\n"
-    "    if [ \"$host\" = \"$(uname -n)\" ]; then\n"
-    "        ! kill -0 \"$pid\" 2>/dev/null || echo \"L|$1\"\n"
-    "    elif [ $(($(date +%s) - since)) -lt 600 ]; then echo \"L|$1\"; fi\n"
+    "    case $host in \"$(uname -n)\") young=30 ;; -) young=120 ;; *) young=600 ;; esac\n"
+    "    if [ \"$young\" = 30 ] && whole \"$pid\" && kill -0 \"$pid\" 2>/dev/null; then echo \"L|$1\"\n"
+    "    elif [ -n \"$(find \"$state/owner\" -newermt \"-$young seconds\")\" ]; then echo \"L|$1\"; fi\n"
     "}\n";
 
 static const char look_text[] =
@@ -179,7 +188,8 @@ struct memory {                    /* what is known about each job besides the r
     struct slurm_past *past;
     size_t live_count, past_count, live_room, past_room;
     bool no_accounting, accounting_off;
-    bool marked;                   /* the rows may tell comments */
+    bool search;                   /* some number is not known: the rows are of all jobs */
+    struct slurm_mark *marks;      /* owned texts */
     size_t count;
 };
 
@@ -191,6 +201,7 @@ static void memory_init(struct memory *memory, size_t count)
         .reports = sw_alloc((count + 1) * sizeof *memory->reports),
         .task_exits = sw_alloc((count + 1) * sizeof *memory->task_exits),
         .tasks = sw_alloc((count + 1) * sizeof *memory->tasks),
+        .marks = sw_alloc((count + 1) * sizeof *memory->marks),
         .runs = sw_alloc((count + 1) * sizeof *memory->runs),
         .canceled = sw_alloc(count + 1), .busy = sw_alloc(count + 1),
         .grown_ms = sw_alloc((count + 1) * sizeof *memory->grown_ms), .count = count,
@@ -204,8 +215,12 @@ static void memory_auto(struct memory *memory)
         json_decref(memory->reports[i]);
         json_decref(memory->task_exits[i]);
     }
-    for (size_t i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++) {
         sw_buf_done(&memory->runs[i]);
+        free((char *)memory->marks[i].name);
+        free((char *)memory->marks[i].comment);
+    }
+    free(memory->marks);
     free(memory->runs);
     free(memory->numbers);
     free(memory->exits);
@@ -318,12 +333,11 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
 
 static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
 {
-    sw_autofree char *comment = memory->marked ? slurm_comment(seen->job.id, slurm_submitted_as(&seen->job))
-                                               : NULL;
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
                                            memory->past_count };
-    const struct slurm_known known = { .slurm_id = memory->numbers[i], .comment = comment,
+    const struct slurm_known known = { .slurm_id = memory->numbers[i], .mark = memory->marks[i],
+                                       .search = memory->search,
                                        .exit = memory->exits[i], .canceled = memory->canceled[i],
                                        .task_exit = memory->task_exits[i],
                                        .task = memory->tasks[i], .now_ms = now_ms,
@@ -389,6 +403,7 @@ static void add_job(struct sw_buf *out, const char *function, size_t index, int6
 struct calm {
     int64_t number;
     const char *word;              /* what squeue said of it */
+    const char *name;              /* in the queue; borrowed */
     const char *id, *run;          /* together the file that would tell of another run, below $meta */
     int64_t submit_ms;             /* with this time no file need be looked at; 0: not known */
 };
@@ -411,6 +426,7 @@ struct list {
     struct calm *calm;             /* room for all */
     size_t count, calm_count;
     const char *first_base, *base; /* of the first job, and of the one before; borrowed */
+    const char *prefix;            /* of the one before; borrowed */
 };
 
 static void list_auto(struct list *list)
@@ -423,7 +439,7 @@ static void list_auto(struct list *list)
     free(list->calm);
 }
 
-static void list_calm(struct list *list, const struct sw_jobref *job, int64_t number)
+static void list_calm(struct list *list, const struct sw_jobref *job, int64_t number, const char *name)
 {
     static const struct { enum sw_state state; const char *word, *run; } kinds[] = {
         { SW_PENDING, "PENDING|", ".1/attempts\n" }, { SW_RUNNING, "RUNNING|", ".1/attempts.d/2\n" },
@@ -433,17 +449,28 @@ static void list_calm(struct list *list, const struct sw_jobref *job, int64_t nu
         return;
     for (size_t i = 0; i < SW_COUNT(kinds); i++)
         if (job->state == kinds[i].state)
-            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, job->id, kinds[i].run, 0 };
+            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, name, job->id, kinds[i].run, 0 };
+}
+
+/* What stands before the name of each job. */
+static void list_prefix(struct list *list, const char *prefix)
+{
+    if (!list->prefix || strcmp(list->prefix, prefix) != 0)
+        slurm_set(&list->each, "prefix", prefix);
+    list->prefix = prefix;
 }
 
 static int list_job(struct list *list, struct sw_link *link, const struct sw_jobref *job, size_t index,
-                    int64_t number, char **log, struct sw_error *err)
+                    int64_t number, struct slurm_mark *mark, char **log, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    const char *base = slurm_base(link, job->details, err);
+    const char *base = slurm_base(link, job->details, err), *prefix = slurm_prefix(link, job->details);
 
     if (!base)
         return -1;
+    mark->name = sw_format("%s%s", prefix, job->id);
+    mark->comment = slurm_comment(job->id, slurm_submitted_as(job));
+    list_prefix(list, prefix);
     if (!list->first_base)
         list->first_base = base;
     if (!list->base || strcmp(list->base, base) != 0)
@@ -454,7 +481,7 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
         add_meta(&list->alone, base);
         sw_buf_addf(&list->alone, "report 0 %s.%d\n", job->id, slurm_submitted_as(job));
     }
-    list_calm(list, job, number);
+    list_calm(list, job, number, mark->name);
     if (number > 0) {
         sw_buf_add_char(&list->numbers, ',');
         sw_buf_add_number(&list->numbers, number);
@@ -494,7 +521,7 @@ static void keep_met(struct sw_link *link, const struct memory *memory)
     for (size_t i = 0; i < memory->count; i++) {
         const struct slurm_live *row = slurm_live_find(memory->live, memory->live_count, memory->numbers[i]);
 
-        if (row && memory->runs[i].length == 0)
+        if (row && memory->runs[i].length == 0 && slurm_is_ours(&memory->marks[i], row->name, row->comment))
             met[count++] = (struct slurm_met){ row->id.job, row->submit_ms };
     }
     qsort(met, count, sizeof *met, by_number);
@@ -515,6 +542,8 @@ static void write_calm(struct sw_buf *out, const struct list *list)
             sw_buf_add_char(out, '|');
             sw_buf_add_number(out, list->calm[i].submit_ms / 1000);
         }
+        sw_buf_add_char(out, ' ');
+        sw_buf_add(out, list->calm[i].name);
         sw_buf_add_char(out, '\n');
     }
     sw_buf_add(out, "'\nnews='");
@@ -564,7 +593,7 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
         const char *known = jobs[i].job.remote_id;
 
         memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
-        if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &logs[i], err) < 0)
+        if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &memory->marks[i], &logs[i], err) < 0)
             return -1;
     }
     recall(link, &list);
@@ -578,7 +607,7 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
     for (char *line; (line = strsep(&rest, "\n"));)
         remember(memory, line, (const char *const *)logs);
     slurm_live_sort(memory->live, memory->live_count);
-    memory->marked = list.unknown.length > 0;
+    memory->search = list.unknown.length > 0;
     now_ms = sw_now_ms();
     for (size_t i = 0; i < count; i++)
         judge(memory, i, &jobs[i], now_ms);

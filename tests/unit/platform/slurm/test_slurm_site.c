@@ -66,6 +66,18 @@ static void partitions_count_their_nodes_and_what_is_free(void **state)
     assert_int_equal(sw_json_int(site, "gpus_total", 0), 24);
 }
 
+/* A node that claims more than there is adds nothing; a product of its numbers would be none. */
+static void numbers_that_no_machine_has_count_as_none(void **state)
+{
+    sw_auto(json) json_t *site = slurm_site("PartitionName=p MaxNodes=99999999999999999999\n",
+        "NodeName=a CPUTot=1125899906842624 RealMemory=1125899906842624 State=IDLE Partitions=p\n"
+        "NodeName=b CPUTot=8 RealMemory=1024 State=IDLE Partitions=p\n");
+
+    (void)state;
+    assert_int_equal(sw_json_int(site, "node_memory_bytes", 0), INT64_C(1) << 30);
+    assert_int_equal(sw_json_int(site, "cpus_total", 0), 8);
+}
+
 static const json_t *found(const json_t *rows, const char *check)
 {
     size_t i;
@@ -129,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpus_are_counted_in_every_spelling),
         cmocka_unit_test(partitions_count_their_nodes_and_what_is_free),
+        cmocka_unit_test(numbers_that_no_machine_has_count_as_none),
         cmocka_unit_test(every_answer_becomes_a_finding_with_its_fix),
         cmocka_unit_test(lines_that_nobody_knows_are_passed_over),
     };

@@ -134,7 +134,7 @@ static bool look(const struct told *told, struct sw_sighting *seen)
     sw_auto(json) json_t *exit = told->record ? json_loads(told->record, 0, NULL) : NULL;
     struct slurm_answers answers = { .live = live, .past = past };
     struct slurm_known known = { .slurm_id = told->number ? told->number : 7,
-                                 .comment = "slipway:a:1", .exit = exit,
+                                 .mark = { "tao-job-a", "slipway:a:1" }, .search = true, .exit = exit,
                                  .canceled = told->canceled, .now_ms = 1000000 };
     char *lines[2 * ROWS];
     size_t count = 0;
@@ -164,46 +164,46 @@ static void a_truth_follows_from_what_is_told(void **state)
         int code, signal;
         const char *reason;
     } rows[] = {
-        { { .squeue = { "PENDING|7|800|Resources|1100|N/A||slipway:a:1" } },
+        { { .squeue = { "PENDING|7|800|Resources|1100|N/A||tao-job-a|slipway:a:1" } },
           SW_PENDING, -1, 0, "resources" },
-        { { .squeue = { "RUNNING|7|800|None|900|N/A|n1|slipway:a:1" } },
+        { { .squeue = { "RUNNING|7|800|None|900|N/A|n1|tao-job-a|slipway:a:1" } },
           SW_RUNNING, -1, 0, "" },
         /* our record is there, but Slurm still cleans up */
-        { { .squeue = { "COMPLETING|7|800|None|900|1000|n1|slipway:a:1" },
+        { { .squeue = { "COMPLETING|7|800|None|900|1000|n1|tao-job-a|slipway:a:1" },
             .record = "{\"exit_code\":0}" }, SW_RUNNING, -1, 0, "" },
-        { { .squeue = { "COMPLETED|7|800|None|900|1000|n1|slipway:a:1" },
+        { { .squeue = { "COMPLETED|7|800|None|900|1000|n1|tao-job-a|slipway:a:1" },
             .record = "{\"exit_code\":0}" }, SW_COMPLETE, 0, 0, "" },
-        { { .squeue = { "FAILED|7|800|NonZeroExitCode|900|1000|n1|slipway:a:1" },
+        { { .squeue = { "FAILED|7|800|NonZeroExitCode|900|1000|n1|tao-job-a|slipway:a:1" },
             .record = "{\"exit_code\":137,\"signal\":9,\"reason\":\"signal\"}" },
           SW_ERROR, 137, 9, "signal" },
         /* the batch script ended with 0, a step did not */
-        { { .sacct = { "7|COMPLETED|0:0|3:0|900|1000|n1|tao-job-a",
-                       "7.batch|COMPLETED|0:0||900|1000|n1|batch", "7.0|FAILED|3:0||900|1000|n1|sh" } },
+        { { .sacct = { "7|COMPLETED|0:0|3:0|900|1000|n1|tao-job-a|",
+                       "7.batch|COMPLETED|0:0||900|1000|n1|batch|", "7.0|FAILED|3:0||900|1000|n1|sh|" } },
           SW_ERROR, 3, 0, "exit" },
-        { { .sacct = { "7|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a",
-                       "7.batch|COMPLETED|0:0||900|1000|n1|batch", "7.0|COMPLETED|0:0||900|1000|n1|sh" } },
+        { { .sacct = { "7|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a|",
+                       "7.batch|COMPLETED|0:0||900|1000|n1|batch|", "7.0|COMPLETED|0:0||900|1000|n1|sh|" } },
           SW_COMPLETE, 0, 0, "" },
-        { { .sacct = { "7|CANCELLED by 1000|0:0|0:0|Unknown|1000|None assigned|tao-job-a" } },
+        { { .sacct = { "7|CANCELLED by 1000|0:0|0:0|Unknown|1000|None assigned|tao-job-a|" } },
           SW_CANCELED, -1, 0, "canceled" },
-        { { .sacct = { "7|TIMEOUT|0:0|0:0|900|1000|n1|tao-job-a",
-                       "7.0|CANCELLED|0:15||900|1000|n1|sh" } }, SW_ERROR, 0, 0, "time" },
-        { { .sacct = { "7|OUT_OF_MEMORY|0:125|0:0|900|1000|n1|tao-job-a" } },
+        { { .sacct = { "7|TIMEOUT|0:0|0:0|900|1000|n1|tao-job-a|",
+                       "7.0|CANCELLED|0:15||900|1000|n1|sh|" } }, SW_ERROR, 0, 0, "time" },
+        { { .sacct = { "7|OUT_OF_MEMORY|0:125|0:0|900|1000|n1|tao-job-a|" } },
           SW_ERROR, 253, 125, "memory" },
-        { { .sacct = { "7|NODE_FAIL|1:0|0:0|900|1000|n1|tao-job-a" } }, SW_ERROR, 1, 0, "node-lost" },
+        { { .sacct = { "7|NODE_FAIL|1:0|0:0|900|1000|n1|tao-job-a|" } }, SW_ERROR, 1, 0, "node-lost" },
         /* between two runs */
-        { { .squeue = { "PENDING|7|800|BeginTime|1100|N/A||slipway:a:1" },
-            .sacct = { "7|REQUEUED|1:0|0:0|900|1000|n1|tao-job-a" } }, SW_PENDING, -1, 0, "begin-time" },
+        { { .squeue = { "PENDING|7|800|BeginTime|1100|N/A||tao-job-a|slipway:a:1" },
+            .sacct = { "7|REQUEUED|1:0|0:0|900|1000|n1|tao-job-a|" } }, SW_PENDING, -1, 0, "begin-time" },
         /* a successor of the first job */
-        { { .squeue = { "RUNNING|9|800|None|900|N/A|n2|slipway:a:1 text",
-                        "RUNNING|8|800|None|900|N/A|n2|slipway:a:10" },
-            .sacct = { "7|FAILED|1:0|0:0|900|1000|n1|tao-job-a" } }, SW_RUNNING, -1, 0, "" },
+        { { .squeue = { "RUNNING|9|800|None|900|N/A|n2|tao-job-a|slipway:a:1 text",
+                        "RUNNING|8|800|None|900|N/A|n2|tao-job-a|slipway:a:10" },
+            .sacct = { "7|FAILED|1:0|0:0|900|1000|n1|tao-job-a|" } }, SW_RUNNING, -1, 0, "" },
         /* an array is over when all its tasks are, and failed when one did */
-        { { .squeue = { "PENDING|7_[2-3]|800|Resources|N/A|N/A||slipway:a:1",
-                        "RUNNING|7_1|800|None|900|N/A|n1|slipway:a:1" } }, SW_RUNNING, -1, 0, "" },
-        { { .sacct = { "7_0|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a",
-                       "7_1|FAILED|3:0|0:0|900|1000|n1|tao-job-a" } }, SW_ERROR, 3, 0, "exit" },
-        { { .sacct = { "7+0|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a",
-                       "7+1|RUNNING|0:0|0:0|900|Unknown|n2|tao-job-a" } }, SW_RUNNING, -1, 0, "" },
+        { { .squeue = { "PENDING|7_[2-3]|800|Resources|N/A|N/A||tao-job-a|slipway:a:1",
+                        "RUNNING|7_1|800|None|900|N/A|n1|tao-job-a|slipway:a:1" } }, SW_RUNNING, -1, 0, "" },
+        { { .sacct = { "7_0|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a|",
+                       "7_1|FAILED|3:0|0:0|900|1000|n1|tao-job-a|" } }, SW_ERROR, 3, 0, "exit" },
+        { { .sacct = { "7+0|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a|",
+                       "7+1|RUNNING|0:0|0:0|900|Unknown|n2|tao-job-a|" } }, SW_RUNNING, -1, 0, "" },
         /* accounting is switched off, the controller forgot it: our record is all there is */
         { { .record = "{\"exit_code\":3,\"reason\":\"exit\"}" }, SW_ERROR, 3, 0, "exit" },
         { { .record = "{\"exit_code\":143,\"reason\":\"exit\"}", .canceled = true },
@@ -227,7 +227,7 @@ static void a_job_that_nobody_speaks_of_is_not_seen(void **state)
     struct sw_sighting seen;
 
     (void)state;
-    assert_false(look(&(struct told){ .squeue = { "RUNNING|8|800|None|9|9|n1|" } }, &seen));
+    assert_false(look(&(struct told){ .squeue = { "RUNNING|8|800|None|9|9|n1|x|" } }, &seen));
 }
 
 static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
@@ -236,7 +236,7 @@ static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
 
     (void)state;
     assert_true(look(&(struct told){
-        .squeue = { "PENDING|7|800|Resources|1300|N/A||slipway:a:1" } }, &seen));
+        .squeue = { "PENDING|7|800|Resources|1300|N/A||tao-job-a|slipway:a:1" } }, &seen));
     assert_string_equal(seen.message,
                         "the nodes it needs are busy (Resources); expected to start in 5m");
 }
@@ -244,7 +244,7 @@ static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
 static void a_broken_line_is_no_row(void **state)
 {
     static const char *const lines[] = { "", "|", "RUNNING|7", "RUNNING|x|800|||||",
-                                         "RUNNING|7.0|800|N|1|2|n|c" };
+                                         "RUNNING|7.0|800|N|1|2|n|x|c" };
     struct slurm_live live;
     struct slurm_past past;
 

@@ -2,8 +2,8 @@
 /*
  * secret.c - secret values: kept apart, passed by pipe, wiped, and filtered out of streams.
  *
- * On the pipe a set is NAME=VALUE records, each ended by a NUL. Values shorter than four
- * characters are not redacted: they would turn every log into noise and protect nothing.
+ * On the pipe a set is NAME=VALUE records, each ended by a NUL. What a secret may look like in a stream, and
+ * how short it may be, secret_forms.h says.
  */
 #include "base/secret.h"
 
@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/secret_forms.h"
 
-enum { SHORTEST_REDACTED = 4, LARGEST_SET = 1024 * 1024 };
+enum { LARGEST_SET = 1024 * 1024 };
 
 struct secret {
     char *name, *value;
@@ -125,19 +126,46 @@ void sw_secrets_export(const struct sw_secrets *secrets)
         setenv(secrets->items[i].name, secrets->items[i].value, 1);
 }
 
-struct sw_redactor {
-    struct sw_secrets *secrets;
-    struct sw_buf held;
+const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index)
+{
+    return secrets && index < secrets->count ? secrets->items[index].name : NULL;
+}
+
+/* ---- the redactor ---------------------------------------------------------------------------------- */
+
+struct pattern {
+    char *bytes;
+    size_t length;
 };
+
+struct sw_redactor {
+    struct pattern *patterns;
+    size_t count;
+    bool begins[256];                  /* a pattern begins with this byte */
+    struct sw_buf held;
+    size_t covered;                    /* the first bytes of `held` belong to a mask that is out already */
+};
+
+static void add_pattern(void *context, const char *form, size_t length)
+{
+    struct sw_redactor *redactor = context;
+
+    for (size_t i = 0; i < redactor->count; i++)
+        if (redactor->patterns[i].length == length &&
+            memcmp(redactor->patterns[i].bytes, form, length) == 0)
+            return;
+    redactor->patterns = sw_realloc_array(redactor->patterns, redactor->count + 1,
+                                          sizeof *redactor->patterns);
+    redactor->patterns[redactor->count++] = (struct pattern){ sw_strndup(form, length), length };
+    redactor->begins[(unsigned char)*form] = true;
+}
 
 struct sw_redactor *sw_redactor_new(const struct sw_secrets *secrets)
 {
     struct sw_redactor *redactor = sw_new(struct sw_redactor);
 
-    redactor->secrets = sw_secrets_new();
     for (size_t i = 0; secrets && i < secrets->count; i++)
-        if (strlen(secrets->items[i].value) >= SHORTEST_REDACTED)
-            add(redactor->secrets, "", 0, secrets->items[i].value);
+        sw_secret_forms(secrets->items[i].value, add_pattern, redactor);
     return redactor;
 }
 
@@ -148,55 +176,62 @@ void sw_redactor_free(struct sw_redactor *redactor)
     if (redactor->held.data)
         explicit_bzero(redactor->held.data, redactor->held.room);
     sw_buf_done(&redactor->held);
-    sw_secrets_free(redactor->secrets);
+    for (size_t i = 0; i < redactor->count; i++) {
+        explicit_bzero(redactor->patterns[i].bytes, redactor->patterns[i].length);
+        free(redactor->patterns[i].bytes);
+    }
+    free(redactor->patterns);
     free(redactor);
 }
 
-/* At `at`: does a whole secret stand here (its length), or could one begin here and go on in
- * the next piece (`*maybe`)? The longest wins, so that one secret inside another is safe. */
-static size_t secret_here(const struct sw_secrets *secrets, const char *at, size_t left,
-                          bool *maybe)
+/* At `at`: does a whole pattern stand here (the length of the longest), or could one begin here and go
+ * on in the next piece (`*maybe`)? */
+static size_t pattern_here(const struct sw_redactor *redactor, const char *at, size_t left, bool *maybe)
 {
     size_t longest = 0;
 
     *maybe = false;
-    for (size_t i = 0; i < secrets->count; i++) {
-        const char *value = secrets->items[i].value;
-        size_t length = strlen(value);
+    if (!redactor->begins[(unsigned char)*at])
+        return 0;
+    for (size_t i = 0; i < redactor->count; i++) {
+        const struct pattern *p = &redactor->patterns[i];
 
-        if (*value != *at)
+        if (*p->bytes != *at)
             continue;
-        if (left >= length && memcmp(at, value, length) == 0) {
-            if (length > longest)
-                longest = length;
-        } else if (left < length && memcmp(at, value, left) == 0) {
+        if (left >= p->length && memcmp(at, p->bytes, p->length) == 0) {
+            if (p->length > longest)
+                longest = p->length;
+        } else if (left < p->length && memcmp(at, p->bytes, left) == 0) {
             *maybe = true;
         }
     }
     return longest;
 }
 
+/* Every byte of every pattern is masked; patterns that overlap share one mask. */
 static void filter(struct sw_redactor *redactor, bool last, struct sw_buf *out)
 {
-    size_t i = 0, clean = 0;
     struct sw_buf *held = &redactor->held;
+    size_t i, covered = redactor->covered;       /* all before it is out, or masked */
 
-    while (i < held->length) {
+    for (i = 0; i < held->length; i++) {
         bool maybe;
-        size_t found = secret_here(redactor->secrets, held->data + i, held->length - i, &maybe);
+        size_t found = pattern_here(redactor, held->data + i, held->length - i, &maybe);
 
         if (maybe && !last)
             break;
-        if (!found) {
-            i++;
-            continue;
+        if (found && i >= covered) {
+            sw_buf_add_bytes(out, held->data + covered, i - covered);
+            sw_buf_add(out, "[redacted]");
         }
-        sw_buf_add_bytes(out, held->data + clean, i - clean);
-        sw_buf_add(out, "[redacted]");
-        i += found;
-        clean = i;
+        if (found && i + found > covered)
+            covered = i + found;
     }
-    sw_buf_add_bytes(out, held->data + clean, i - clean);
+    if (i > covered) {
+        sw_buf_add_bytes(out, held->data + covered, i - covered);
+        covered = i;
+    }
+    redactor->covered = covered - i;
     if (held->length)
         memmove(held->data, held->data + i, held->length - i);
     held->length -= i;
@@ -205,7 +240,7 @@ static void filter(struct sw_redactor *redactor, bool last, struct sw_buf *out)
 void sw_redactor_feed(struct sw_redactor *redactor, const char *bytes, size_t length,
                       struct sw_buf *out)
 {
-    if (redactor->secrets->count == 0) {
+    if (redactor->count == 0) {
         sw_buf_add_bytes(out, bytes, length);
         return;
     }
@@ -217,4 +252,5 @@ void sw_redactor_flush(struct sw_redactor *redactor, struct sw_buf *out)
 {
     if (redactor->held.length)
         filter(redactor, true, out);
+    redactor->covered = 0;
 }

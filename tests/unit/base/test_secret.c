@@ -47,7 +47,10 @@ static void a_secret_is_found_however_the_stream_is_cut(void **state)
         { "aaab", NULL, "aaaaaab!", "aaa[redacted]!" },
         { "abcd", "abcdefgh", "x abcdefgh y abcdx abcdefg",
           "x [redacted] y [redacted]x [redacted]efg" },
-        { "abcabd", "bcab", "abcabcabd", "a[redacted]cabd" },
+        { "abcabd", "bcab", "abcabcabd", "a[redacted]" },
+        { "passphrase-one", "one-and-two", "x passphrase-one-and-two y one-and-twopassphrase-one",
+          "x [redacted] y [redacted][redacted]" },
+        { "abab-1", "-1ab", "abab-1abab-1abc!", "[redacted]c!" },
         { "line\nbreak", NULL, "a line\nbreak b", "a [redacted] b" },
         { "hunter2", "abc", "abc is too short to hide", "abc is too short to hide" },
     };
@@ -56,6 +59,35 @@ static void a_secret_is_found_however_the_stream_is_cut(void **state)
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
         sw_auto(sw_secrets) struct sw_secrets *secrets =
             secrets_of(cases[i].first, cases[i].second);
+
+        for (size_t size = 1; size <= strlen(cases[i].stream) + 1; size++) {
+            sw_autofree char *clean = redact(secrets, cases[i].stream, size);
+
+            assert_string_equal(clean, cases[i].clean);
+        }
+    }
+}
+
+/* Made with Python: base64, urllib.parse.quote and json.dumps of a longer text. */
+static void a_secret_is_found_as_base64_url_and_json_write_it(void **state)
+{
+    static const struct { const char *secret, *stream, *clean; } cases[] = {
+        { "hf_abc/DEF+123", "aGZfYWJjL0RFRisxMjM=", "[redacted]M=" },
+        { "hf_abc/DEF+123", "eGhmX2FiYy9ERUYrMTIz", "eG[redacted]" },
+        { "hf_abc/DEF+123", "eHhoZl9hYmMvREVGKzEyMw==", "eHh[redacted]w==" },
+        { "hf_abc/DEF+123", "dXNlcjpoZl9hYmMvREVGKzEyM0B4", "dXNlcjp[redacted]0B4" },
+        { "k?>k?>k?>k?>", "az8-az8-az8-az8-", "[redacted]" },
+        { "hf_abc/DEF+123", "token=hf_abc%2FDEF%2B123&x", "token=[redacted]&x" },
+        { "hf_abc/DEF+123", "token=hf_abc%2fDEF%2b123&x", "token=[redacted]&x" },
+        { "hf_abc/DEF+123", "token=hf_abc/DEF%2B123&x", "token=[redacted]&x" },
+        { "say \"x\"\n\\end", "{\"k\": \"say \\\"x\\\"\\n\\\\end\"}", "{\"k\": \"[redacted]\"}" },
+        { "gr\xc3\xbc\xc3\x9f\xf0\x9f\x98\x80-1", "\"gr\\u00fc\\u00df\\ud83d\\ude00-1\"", "\"[redacted]\"" },
+        { "hf_abc/DEF+123", "\"hf_abc\\/DEF+123\"", "\"[redacted]\"" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(cases); i++) {
+        sw_auto(sw_secrets) struct sw_secrets *secrets = secrets_of(cases[i].secret, NULL);
 
         for (size_t size = 1; size <= strlen(cases[i].stream) + 1; size++) {
             sw_autofree char *clean = redact(secrets, cases[i].stream, size);
@@ -128,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_secret_is_found_however_the_stream_is_cut),
+        cmocka_unit_test(a_secret_is_found_as_base64_url_and_json_write_it),
         cmocka_unit_test(no_more_than_a_secrets_length_is_held_back),
         cmocka_unit_test(without_secrets_bytes_pass_untouched),
         cmocka_unit_test(secrets_cross_a_pipe_and_arrive_in_the_environment),

@@ -3,13 +3,13 @@
  * docker_hand.c - was a container stopped by somebody, or did the engine go down?
  *
  * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
- * differs is the engine: one that went down came back after the container's end. Three things tell, the
- * first that knows is believed:
+ * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
+ * since when it is there: it is made anew each time the engine starts, after what was left running is
+ * stopped. Some engines run without it; then the events tell, which live in the engine's memory:
  *
- *   - its events: they live in its memory, so one that remembers the container's end has been there since;
- *   - its network "bridge", which is made anew each time it starts (some engines run without it);
- *   - its events again: it keeps the last 256, so one that has fewer remembers all of its life, and if
- *     this container's end is not among them, that was before.
+ *   - one that remembers the container's start and its end was there all the time;
+ *   - it keeps the last 256, so one that has fewer remembers all of its life, and if the container's end is
+ *     not among them, that was before. An end without its start may be its own doing, when it began.
  *
  * Where none of them knows, nobody does, and the job is not run again for it. An engine that is still
  * going down answers on connections that it has, but takes no new one; so it is asked on a new one, and
@@ -67,7 +67,7 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
 struct memory {
     const char *container;
     int events;                      /* of anything */
-    bool died, killed;               /* of this container */
+    bool started, died, killed;      /* of this container */
 };
 
 static int note(void *context, json_t *event)
@@ -78,6 +78,7 @@ static int note(void *context, json_t *event)
     memory->events++;
     if (!sw_text_same(sw_json_str(json_object_get(event, "Actor"), "ID"), memory->container))
         return 0;
+    memory->started |= sw_text_same(action, "start");
     memory->died |= sw_text_same(action, "die") || sw_text_same(action, "died");
     memory->killed |= sw_text_same(action, "kill");
     return 0;
@@ -93,14 +94,15 @@ static int find_out(struct docker_api *fresh, const char *container, int64_t end
         docker_events_past(fresh, NULL, note, &memory, err) < 0)
         return -1;
     *killed = memory.killed;
-    if (memory.died && !docker_api_is_podman(fresh))
-        *engine = DOCKER_ENGINE_STAYED;
-    else if (since_ms)
+    *engine = DOCKER_ENGINE_NOT_KNOWN;
+    if (since_ms)
         *engine = since_ms > ended_ms ? DOCKER_ENGINE_CAME_LATER : DOCKER_ENGINE_STAYED;
-    else if (!docker_api_is_podman(fresh) && memory.events < EVENTS_KEPT)
+    else if (docker_api_is_podman(fresh))        /* its events come late or not at all */
+        return 0;
+    else if (memory.started && memory.died)
+        *engine = DOCKER_ENGINE_STAYED;
+    else if (!memory.died && memory.events < EVENTS_KEPT)
         *engine = DOCKER_ENGINE_CAME_LATER;
-    else
-        *engine = DOCKER_ENGINE_NOT_KNOWN;
     return 0;
 }
 
@@ -109,15 +111,15 @@ int docker_find_hand(struct docker_api *api, const char *container, struct docke
 {
     sw_auto(docker_api) struct docker_api *fresh = NULL;
     struct docker_end *end = &story->end;
-    bool silent = !end->reported && !end->oom && !end->gone && story->ended_ms;
+    bool silent = !end->reported && !end->oom && story->ended_ms;
     bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == LOST_TRACK;
     bool by_kill;
 
-    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || !container ||
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || end->gone ||
         !(end->stopped || killed || lost))
         return 0;
     fresh = docker_api_open(docker_api_where(api), err);
-    if (!fresh || find_out(fresh, container, story->ended_ms, &end->engine, &by_kill, err) < 0)
+    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &end->engine, &by_kill, err) < 0)
         return -1;
     end->by_hand = end->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
     return 0;

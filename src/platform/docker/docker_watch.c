@@ -347,12 +347,14 @@ int docker_judge_crew(struct sw_link *link, struct docker_api *api, const struct
 {
     sw_auto(docker_story) struct docker_story worst = { 0 };
     const json_t *container;
+    const char *id;
     int failed;
 
     if (find_worst(link, api, crew, seen, &worst, &failed, err) < 0)
         return -1;
     container = crew->ranks[failed < 0 ? 0 : failed];
-    if (docker_find_hand(api, sw_json_str(container, "Id"), &worst, err) < 0 ||
+    id = container ? sw_json_str(container, "Id") : failed <= 0 ? seen->job.remote_id : NULL;
+    if (docker_find_hand(api, id, &worst, err) < 0 ||
         read_good_report(api, crew->ranks[0], &worst, err) < 0)
         return -1;
     docker_judge_end(&worst.end, seen);

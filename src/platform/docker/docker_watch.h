@@ -61,7 +61,7 @@ bool docker_removes_itself(const struct sw_jobref *job);
 /* docker_hand.c: since when the engine is there; 0: it does not tell. */
 int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
 /* Find out whether somebody stopped it, or an engine that went down, where it matters. `container`: its
- * id. -1: the engine cannot be asked, or is going down. */
+ * id; NULL: it is gone, and that is not known. -1: the engine cannot be asked, or is going down. */
 int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
                      struct sw_error *err);
 void docker_story_done(struct docker_story *story);

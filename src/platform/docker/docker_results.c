@@ -34,11 +34,36 @@ static ssize_t read_file(struct sw_archive_stream *stream, void *bytes, size_t l
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
 }
 
+struct to_file {
+    int fd;
+    int trouble;                     /* why it takes no more: ENOSPC */
+};
+
 static int to_file(void *context, const struct sw_http_reply *so_far, const char *bytes,
                    size_t length)
 {
+    struct to_file *file = context;
+
     (void)so_far;
-    return sw_write_all(*(int *)context, bytes, length);
+    if (sw_write_all(file->fd, bytes, length) == 0)
+        return 0;
+    file->trouble = errno;
+    return -1;
+}
+
+/* What the engine has at `url`, into a file. */
+static int download(struct docker_api *api, const char *url, int fd, const char *folder,
+                    struct sw_error *err)
+{
+    struct to_file file = { .fd = fd };
+
+    if (docker_ask(api, &(struct docker_call){ .path = url, .sink = to_file, .sink_context = &file,
+                                               .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
+        return 0;
+    if (!file.trouble)
+        return -1;
+    errno = file.trouble;
+    return sw_fail_errno(err, SW_E_IO, "cannot keep what the engine sends in '%s'", folder);
 }
 
 /* Everything below `path` of the container, into `folder`. */
@@ -56,8 +81,7 @@ static int bring(const struct sw_link *link, struct docker_api *api, const char 
         return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
     sw_buf_add(&url, before);
     docker_query(&url, "path", path);
-    if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = to_file,
-                                               .sink_context = &fd }, NULL, err) < 0)
+    if (download(api, sw_buf_text(&url), fd, folder, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");

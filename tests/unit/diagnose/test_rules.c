@@ -19,6 +19,8 @@ static const struct {
     { "time", 124, 15, "ERR_PROGRAM", "time" },
     { "restart", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
     { "lost", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
+    { "removed", SW_NO_EXIT_CODE, 0, "ERR_PROGRAM", "unknown" },
+    { "stopped", 143, 15, "ERR_PROGRAM", "unknown" },
     { "preempted", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "preempted" },
     { "disk", 1, 0, "ERR_INFRA", "storage" },
     { "exit", 127, 0, "ERR_PROGRAM", "user" },

@@ -219,6 +219,7 @@ struct docker_end {                  /* how one container ended, from inspect an
     bool oom, stopped, timed_out, canceled;
     bool by_hand;                    /* somebody stopped it with the engine's own means */
     int failed_peer;                 /* -1: none */
+    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
     const char *message;             /* the runner's own words; NULL */
     const char *error;               /* the engine's: State.Error; NULL */
 };

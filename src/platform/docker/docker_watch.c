@@ -132,6 +132,7 @@ static void read_last_words(struct docker_api *api, const char *container, const
         end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
         end->oom |= sw_json_int(out->report, "oom_kills", 0) > 0;      /* Podman does not say it */
         end->message = sw_json_str(out->report, "message");
+        end->failed = sw_report_reason(out->report);
         /* An engine that died under it says 255; its runner knows better. */
         if (end->exit_code == ENGINE_LOST_IT)
             end->exit_code = (int)sw_json_int(out->report, "exit_code", ENGINE_LOST_IT);

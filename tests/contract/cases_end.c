@@ -31,8 +31,8 @@ static void a_job_that_exits_3_ends_in_error_and_says_3(void **state)
     expect_reason(here, job, "exit");
 }
 
-/* Those that mean something to shells, engines, schedulers and ourselves; with SLIPWAY_ALL_EXIT_CODES all there
- * are. */
+/* Those that mean something to shells, engines, schedulers and ourselves; with SLIPWAY_ALL_EXIT_CODES
+ * all there are. */
 static size_t exit_codes_to_try(int codes[256])
 {
     static const int telling[] = { 0, 1, 2, 3, 64, 124, 125, 126, 127, 128, 130, 137, 139, 143, 254, 255 };

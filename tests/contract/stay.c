@@ -144,8 +144,8 @@ struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
     return made;
 }
 
-/* Time is read where every shell can: /proc/uptime counts hundredths of a second. TERM ends `sleep`, too, so it
- * sleeps in small steps. */
+/* Time is read where every shell can: /proc/uptime counts hundredths of a second. TERM ends `sleep`, too,
+ * so it sleeps in small steps. */
 struct sw_request *request_that_saves(struct stay *here, const char *mark)
 {
     struct sw_request *made = request_shell(

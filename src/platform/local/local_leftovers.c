@@ -36,7 +36,8 @@ static void note(struct search *search, const char *what, const char *where, con
                                                         SW_STR("job", id ? id : "")));
 }
 
-/* The last word is written a moment before the lock is let go. What another machine has begun may run there. */
+/* The last word is written a moment before the lock is let go. What another machine has begun may run
+ * there. */
 static bool runs(const char *folder)
 {
     char host[128];

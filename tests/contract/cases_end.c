@@ -59,7 +59,8 @@ static void expect_code(struct stay *here, const char *job, int code)
                  text_of(seen, "reason"), (long long)number_of(seen, "attempt"), told);
 }
 
-/* The last words of the runner are behind all of that. A few at a time, as many as a small engine takes. */
+/* A last burst of short lines: the runner's own words are behind all of that, and a pipe may still be full
+ * when it ends. A few at a time, as many as a small engine takes. */
 static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
 {
     enum { AT_ONCE = 8 };
@@ -72,8 +73,10 @@ static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
         size_t some = count - first < AT_ONCE ? count - first : AT_ONCE;
 
         for (size_t i = 0; i < some; i++)
-            memcpy(jobs[i], launch_shell(here, "yes 'a line of a program that says much, 50 bytes long.' | "
-                                         "head -n 20000; exit %d", codes[first + i]), SW_ID_SIZE);
+            memcpy(jobs[i], launch_shell(here, "s=$(yes x | head -n 30000); "
+                                         "yes 'a line of a program that says much, 50 bytes long.' | "
+                                         "head -n 20000; echo \"$s\"; exit %d", codes[first + i]),
+                   SW_ID_SIZE);
         for (size_t i = 0; i < some; i++)
             expect_code(here, jobs[i], codes[first + i]);
     }

@@ -184,6 +184,25 @@ static void an_input_that_does_not_exist_fails_before_the_command_runs(void **st
     sw_request_free(made);
 }
 
+/* Nothing listens at port 9, here or in a container. */
+static void a_data_server_that_does_not_answer_is_a_failure_of_the_network(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = yaml_request(here, "name: data\ncommand: 'true'\nretry: {max: 0}\n"
+                                                 "inputs: {/data/x: 'http://127.0.0.1:9/x'}\n");
+    const char *job;
+    char *why;
+
+    job = send_request(here, made);
+    assert_int_equal(wait_until_over(here, job), 74);
+    expect_reason(here, job, "prepare");
+    why = sw_failure_analysis(here->session, job, NULL);
+    assert_non_null(why);
+    if (!strstr(why, "\"cause\":\"network\"") || !strstr(why, "\"err_class\":\"ERR_INFRA\""))
+        fail_msg("%s", why);
+    sw_text_free(why);
+}
+
 static void the_config_is_written_where_the_command_finds_it(void **state)
 {
     struct stay *here = *state;
@@ -368,6 +387,7 @@ const struct contract_case cases_data[] = {
     CLAIM(the_first_rank_that_fails_is_named, COMMANDS),
     CLAIM(there_is_one_replica_per_node, 0),
     CLAIM(inputs_arrive_and_outputs_land, COMMANDS | OWN_FILES),
+    CLAIM(a_data_server_that_does_not_answer_is_a_failure_of_the_network, COMMANDS),
     CLAIM(an_input_that_does_not_exist_fails_before_the_command_runs, COMMANDS),
     CLAIM(the_config_is_written_where_the_command_finds_it, COMMANDS),
     CLAIM(results_can_be_brought_home, COMMANDS),

@@ -240,6 +240,7 @@ struct docker_end {                  /* how one container ended, from inspect an
     bool gone;                       /* there is no container any more, and no report */
     int rank;                        /* of several; -1: there is one */
     int failed_peer;                 /* -1: none */
+    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
     const char *message;             /* the runner's own words; NULL */
     const char *error;               /* the engine's: State.Error; NULL */
 };

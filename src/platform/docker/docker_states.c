@@ -73,7 +73,7 @@ static void judge_code(const struct docker_end *end, struct sw_sighting *seen)
             /* Its own words say more; and 74 without a word of the runner is the command's. */
             if (end->exit_code == 74 && !end->message)
                 break;
-            say(seen, SW_ERROR, own_codes[i].reason,
+            say(seen, SW_ERROR, end->exit_code == 74 && end->failed ? end->failed : own_codes[i].reason,
                 end->message ? end->message : own_codes[i].message);
             return;
         }

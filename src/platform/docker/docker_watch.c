@@ -139,6 +139,7 @@ void docker_read_report(struct docker_story *story)
     end->failed_peer = (int)sw_json_int(report, "failed_peer", -1);
     end->oom |= sw_json_int(report, "oom_kills", 0) > 0;      /* Podman does not say it */
     end->message = sw_json_str(report, "message");
+    end->failed = sw_report_reason(report);
     /* An engine that died under it says 255; its runner knows better. */
     if (end->exit_code == ENGINE_LOST_IT)
         end->exit_code = (int)sw_json_int(report, "exit_code", ENGINE_LOST_IT);

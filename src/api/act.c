@@ -208,6 +208,7 @@ int sw_adopt(struct sw_session *session, const char *platform_name, const char *
     link = api_link(session, platform, session->profile, err);
     if (!link || platform->adopt(link, id, &plan, &receipt, err) < 0)
         return -1;
+    json_object_del(plan, "dotenv");              /* a file of this machine: not theirs to name */
     result = record_adopted(session, platform, id, plan, &receipt, err);
     json_decref(plan);
     json_decref(receipt.details);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/folder.h"
 #include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
@@ -20,6 +21,7 @@
 struct open_link {
     const struct sw_platform *platform;
     char *profile;
+    const struct api_folder *folder;   /* whose files it was opened with; NULL: none */
     struct sw_link *link;
 };
 
@@ -28,7 +30,8 @@ struct sw_session {
     bool read_only;
     struct sw_store *store;        /* guards itself */
     struct sw_crew *crew;          /* likewise */
-    char *state_dir, *project_dir, *profile;
+    char *state_dir, *profile;
+    char *project_dir;             /* NULL: where the job file is, or here */
 
     pthread_mutex_t warn_lock;     /* guards these: after sw_close() nobody is told anything */
     void (*warn)(void *context, const char *text);
@@ -37,8 +40,11 @@ struct sw_session {
     void *progress_context;
 
     pthread_mutex_t lock;          /* guards what follows */
-    struct sw_profiles *profiles;  /* read when first needed */
-    json_t *rules;                 /* the user's own, read with the profiles */
+    struct sw_profiles *profiles;  /* the user's own, read when first needed */
+    json_t *rules;                 /* likewise */
+    struct sw_environment *values; /* of ~/.config/tao/.env, likewise; never changed afterwards */
+    struct api_folder **folders;   /* those that plans were made in */
+    size_t folder_count;
     struct open_link *links;
     size_t link_count;
 };
@@ -46,6 +52,8 @@ struct sw_session {
 struct sw_request {
     struct sw_document *job;       /* NULL: flags only */
     char *base_dir;                /* where the job file's relative paths start; NULL: cwd */
+    char *found_path;              /* the job file was found there, not named; NULL: it was named */
+    char found_sha256[SW_DIGEST_HEX];
     json_t *flags;                 /* object */
     json_t *argv;                  /* array or NULL */
     char id[SW_ID_SIZE];           /* empty: we make one */
@@ -56,11 +64,17 @@ char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
+/* For a job that is planned: where its own options lead, with the values of its folder. */
+struct sw_link *api_link_in(struct sw_session *session, const struct sw_platform *platform,
+                            const json_t *options, struct api_folder *folder,
+                            struct sw_error *err);
 /* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
 bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
                  const struct sw_error *why);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
+/* A sw_env_fn over a session: the process's environment, then ~/.config/tao/.env. */
+const char *api_env(void *session, const char *name);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
  * are due. */
@@ -103,8 +117,13 @@ struct api_plan {
     struct sw_spec *spec;
     struct sw_plan *plan;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_link *link;          /* NULL: only thought about */
+    struct api_folder *folder;
 };
+/* All but the connection: spec->untrusted tells what stands in its way. `read`: the folder's files. */
+int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
+                   struct api_plan *out, struct sw_error *err);
+/* SW_E_UNTRUSTED where files of the folder decide what they may not decide yet. */
 int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);

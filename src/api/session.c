@@ -40,8 +40,8 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
         options = &defaults;
     session->state_dir = options->state_dir ? sw_path_absolute(options->state_dir, NULL)
                                             : api_state_dir();
-    session->project_dir = sw_path_absolute(options->project_dir ? options->project_dir : ".",
-                                            NULL);
+    if (options->project_dir)
+        session->project_dir = sw_path_absolute(options->project_dir, NULL);
     session->profile = sw_strdup(options->profile);
     session->warn = options->warn;
     session->warn_context = options->warn_context;
@@ -80,6 +80,8 @@ static void let_go(void *context)
         free(session->links[i].profile);
     }
     free(session->links);
+    api_folders_free(session);
+    sw_environment_free(session->values);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
@@ -151,25 +153,26 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
            sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 
+/* The user's own files; those of a folder are read by plans alone (folder.c). */
 static int load_once(struct sw_session *session, struct sw_error *err)
 {
     const char *home = getenv("HOME");
-    sw_autofree char *here = sw_path_join(session->project_dir, ".env");
-    sw_autofree char *tao = sw_path_home(".config/tao/.env");
+    sw_autofree char *tao = sw_dotenv_home();
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
     sw_auto(json) json_t *rules = NULL;
 
     if (session->profiles)
         return 0;
-    if (sw_dotenv_load(here, api_warn, session, err) < 0 ||
-        sw_dotenv_load(tao, api_warn, session, err) < 0)
-        return -1;
-    profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
+    if (!session->values) {
+        session->values = sw_environment_new();
+        sw_dotenv_load(tao, session->values, api_warn, session);
+    }
+    profiles = sw_profiles_load(NULL, home ? home : "/", err);
     if (!profiles)
         return -1;
     rules = sw_profiles_rules(profiles);
     if (sw_rules_check(rules, err) < 0)
-        return sw_wrap(err, "[[rules]] in env.toml or profiles.toml");
+        return sw_wrap(err, "[[rules]] in profiles.toml");
     session->rules = sw_take(rules);
     session->profiles = sw_take(profiles);
     return 0;
@@ -185,6 +188,13 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
     return result == 0 ? session->profiles : NULL;
 }
 
+const char *api_env(void *context, const char *name)
+{
+    const struct sw_session *session = context;
+
+    return sw_environment_get(session->values, name);
+}
+
 /* A platform's own options outside any job: profile, environment, defaults. */
 static json_t *place_options(struct sw_session *session, const struct sw_platform *platform,
                              const char *profile, struct sw_error *err)
@@ -193,28 +203,33 @@ static json_t *place_options(struct sw_session *session, const struct sw_platfor
     const struct sw_spec_platform *platforms = api_spec_platforms(&count);
     const struct sw_spec_input input = {
         .profiles = session->profiles, .profile = profile, .platforms = platforms,
-        .platform_count = count, .getenv = (const char *(*)(const char *))getenv,
+        .platform_count = count, .env = api_env, .env_context = session,
     };
 
     return sw_spec_place_options(&input, platform->name, err);
 }
 
+/* With the folder's own options (of a job that is planned there), or those of the profile. */
 static struct sw_link *find_or_open(struct sw_session *session, const struct sw_platform *platform,
-                                    const char *profile, struct sw_error *err)
+                                    const char *profile, struct api_folder *folder,
+                                    const json_t *of_job, struct sw_error *err)
 {
-    sw_auto(json) json_t *options = NULL;
+    sw_auto(json) json_t *options = of_job ? json_deep_copy(of_job) : NULL;
     struct sw_place_config config = { .state_dir = session->state_dir, .warn = api_warn,
                                       .warn_context = session, .progress = pass_progress_on,
-                                      .progress_context = session };
+                                      .progress_context = session,
+                                      .env = folder ? api_folder_env : api_env,
+                                      .env_context = folder ? (void *)folder : session };
     struct sw_link *link;
 
     for (size_t i = 0; i < session->link_count; i++)
-        if (session->links[i].platform == platform &&
+        if (session->links[i].platform == platform && session->links[i].folder == folder &&
             sw_text_same(session->links[i].profile, profile))
             return session->links[i].link;
     if (load_once(session, err) < 0)
         return NULL;
-    options = place_options(session, platform, profile, err);
+    if (!options)
+        options = place_options(session, platform, profile, err);
     if (!options)
         return NULL;
     config.options = options;
@@ -224,7 +239,30 @@ static struct sw_link *find_or_open(struct sw_session *session, const struct sw_
     session->links = sw_realloc_array(session->links, session->link_count + 1,
                                       sizeof *session->links);
     session->links[session->link_count++] =
-        (struct open_link){ platform, sw_strdup(profile), link };
+        (struct open_link){ platform, sw_strdup(profile), folder, link };
+    return link;
+}
+
+/* What of a job's options says where it goes, as a text. */
+static char *connection_key(const struct sw_platform *platform, const json_t *options)
+{
+    sw_auto(json) json_t *mine = json_object();
+
+    for (const struct sw_option *row = platform->options; row && row->name; row++)
+        if (row->scope == SW_CONNECTION)
+            json_object_set(mine, row->name, json_object_get(options, row->name));
+    return sw_json_dump(mine);
+}
+
+struct sw_link *api_link_in(struct sw_session *session, const struct sw_platform *platform,
+                            const json_t *options, struct api_folder *folder, struct sw_error *err)
+{
+    sw_autofree char *key = connection_key(platform, options);
+    struct sw_link *link;
+
+    pthread_mutex_lock(&session->lock);
+    link = find_or_open(session, platform, key, folder, options, err);
+    pthread_mutex_unlock(&session->lock);
     return link;
 }
 
@@ -234,7 +272,7 @@ struct sw_link *api_link(struct sw_session *session, const struct sw_platform *p
     struct sw_link *link;
 
     pthread_mutex_lock(&session->lock);
-    link = find_or_open(session, platform, profile, err);
+    link = find_or_open(session, platform, profile, NULL, NULL, err);
     pthread_mutex_unlock(&session->lock);
     return link;
 }

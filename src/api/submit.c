@@ -126,19 +126,20 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
         SW_SUB("checks", checks)));
 }
 
-static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_error *err)
+static struct sw_secrets *gather_secrets(const struct sw_plan *plan, sw_env_fn *env,
+                                         void *env_context, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
     size_t i;
     json_t *name;
 
     json_array_foreach(plan->secrets, i, name)
-        if (sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
+        if (sw_secrets_add_from(secrets, json_string_value(name), env, env_context, err) < 0)
             return NULL;
     /* For the runner alone, and only those that are there: data may need none. */
     json_array_foreach(plan->credentials, i, name)
-        if (!sw_text_empty(getenv(json_string_value(name))) &&
-            sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
+        if (!sw_text_empty(env(env_context, json_string_value(name))) &&
+            sw_secrets_add_from(secrets, json_string_value(name), env, env_context, err) < 0)
             return NULL;
     return sw_take(secrets);
 }
@@ -255,7 +256,7 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
         return -1;
     if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
         return -1;
-    secrets = gather_secrets(made.plan, err);
+    secrets = gather_secrets(made.plan, api_folder_env, made.folder, err);
     if (!secrets)
         return -1;
     while (remember(session, made.plan, &why) < 0) {

@@ -53,9 +53,10 @@ static void add(struct sw_secrets *secrets, const char *name, size_t name_length
     secrets->count++;
 }
 
-int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err)
+int sw_secrets_add_from(struct sw_secrets *secrets, const char *name, sw_env_fn *env,
+                        void *env_context, struct sw_error *err)
 {
-    const char *value = getenv(name);
+    const char *value = env(env_context, name);
 
     if (!value || !*value) {
         sw_fail(err, SW_E_CREDENTIAL, "the job needs the secret %s, and it is not set", name);
@@ -63,6 +64,16 @@ int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_e
     }
     add(secrets, name, strlen(name), value);
     return 0;
+}
+
+int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err)
+{
+    return sw_secrets_add_from(secrets, name, sw_env_process, NULL, err);
+}
+
+void sw_secrets_add_value(struct sw_secrets *secrets, const char *name, const char *value)
+{
+    add(secrets, name, strlen(name), value);
 }
 
 size_t sw_secrets_count(const struct sw_secrets *secrets)

@@ -11,6 +11,7 @@
 #define SW_BASE_SECRET_H
 
 #include "base/buf.h"
+#include "base/environment.h"
 #include "base/error.h"
 
 struct sw_secrets;    /* name -> value; wiped when released */
@@ -21,6 +22,11 @@ SW_DEFINE_AUTO(sw_secrets, struct sw_secrets *, sw_secrets_free)
 
 /* Take the value of environment variable `name`: -1 SW_E_CREDENTIAL when it is not set. */
 int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err);
+/* The same from other places than the process's environment. */
+int sw_secrets_add_from(struct sw_secrets *secrets, const char *name, sw_env_fn *env,
+                        void *env_context, struct sw_error *err);
+/* One that was written down somewhere, so that it is redacted. */
+void sw_secrets_add_value(struct sw_secrets *secrets, const char *name, const char *value);
 size_t sw_secrets_count(const struct sw_secrets *secrets);
 const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index);  /* borrowed */
 

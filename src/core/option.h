@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "core/trust.h"
 
 enum sw_type {
     SW_TEXT,
@@ -28,9 +29,15 @@ enum sw_type {
     SW_FREE,         /* any document (config) */
 };
 
+enum sw_scope {
+    SW_JOB = 0,      /* what this job wants there */
+    SW_CONNECTION,   /* which engine or cluster, and how to reach it: kept with the job's row */
+};
+
 struct sw_option {
     const char *name;
     enum sw_type type;
+    enum sw_scope scope;
     const char *initial;                 /* default, as a user would write it; NULL: none */
     const char *env;                     /* environment variable that gives it; NULL: none */
     const char *flag;                    /* command line flag without dashes; NULL: same as name */
@@ -42,6 +49,7 @@ struct sw_option {
     bool required;
     bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
     bool unites;                         /* SW_TEXTS: flag, file and profile add up (secrets) */
+    enum sw_trust trust;                 /* who may say it before `slipway trust` (core/trust.h) */
 };
 
 const struct sw_option *sw_option_find(const struct sw_option *options, const char *name);

@@ -202,6 +202,7 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
 {
     const struct sw_platform *platform = slice->question->platform;
     struct sw_evidence evidence = { 0 };
+    sw_auto(json) json_t *rules = NULL;
     json_t *verdict;
 
     if (seen->state != SW_ERROR || seen->presence != SW_PRESENT)
@@ -217,7 +218,8 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
     evidence.exit_code = seen->exit_code;
     evidence.signal = seen->signal;
     evidence.failed_replica = seen->failed_replica;
-    verdict = sw_diagnose_with(&evidence, slice->rules);
+    rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), slice->rules);
+    verdict = sw_diagnose_with(&evidence, rules);
     if (!seen->runner)
         seen->runner = json_incref(json_object_get(evidence.facts, "runner"));
     sw_evidence_done(&evidence);

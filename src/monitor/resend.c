@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/job_values.h"
 #include "monitor/monitor_internal.h"
 
 void monitor_let_go(struct sw_store *store, const char *id)
@@ -26,11 +27,13 @@ void monitor_let_go(struct sw_store *store, const char *id)
 static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    sw_auto(sw_environment) struct sw_environment *values = sw_job_values(plan->dotenv);
     size_t i;
     json_t *name;
 
     json_array_foreach(plan->secrets, i, name)
-        if (sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
+        if (sw_secrets_add_from(secrets, json_string_value(name), sw_environment_get, values,
+                                err) < 0)
             return NULL;
     return sw_take(secrets);
 }

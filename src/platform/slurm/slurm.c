@@ -22,10 +22,16 @@ static const struct sw_credential slurm_credentials[] = {
     { NULL, false, NULL },
 };
 
+static const char *const slurm_variables[] = {
+    "SSH_HOST", "SSH_USER", "DOCKER_REGISTRY", "DOCKER_USERNAME", "DOCKER_PASSWORD", NULL
+};
+
 /* The names of the Python SDK's second spelling. */
-static const char *or_variable(const char *said, const char *variable)
+static const char *or_variable(const char *said, const struct sw_place_config *config,
+                               const char *variable)
 {
-    const char *value = getenv(variable);
+    const char *value = config->env ? config->env(config->env_context, variable)
+                                    : getenv(variable);
 
     return !sw_text_empty(said) ? said : sw_text_empty(value) ? NULL : value;
 }
@@ -40,8 +46,8 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
 
     slurm_door_read(&door, config->options);
     options = (struct sw_ssh_options){
-        .state_dir = config->state_dir, .hosts = or_variable(hosts, "SSH_HOST"),
-        .user = or_variable(door.user, "SSH_USER"), .port = door.port,
+        .state_dir = config->state_dir, .hosts = or_variable(hosts, config, "SSH_HOST"),
+        .user = or_variable(door.user, config, "SSH_USER"), .port = door.port,
         .identity = door.identity, .config_file = door.config_file,
         .known_hosts = door.known_hosts, .accept_new = door.accept_new, .local = door.local,
         .connect_ms = door.connect_ms, .persist_s = door.persist_s,
@@ -61,6 +67,8 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
     link->state_dir = sw_strdup(config->state_dir);
     link->warn = config->warn;
     link->warn_context = config->warn_context;
+    link->env = config->env ? config->env : sw_env_process;
+    link->env_context = config->env_context;
     pthread_mutex_init(&link->lock, NULL);
     return link;
 }
@@ -164,6 +172,7 @@ const struct sw_platform sw_platform_slurm = {
     .summary = "a Slurm cluster, over ssh or from its login node",
     .options = slurm_options,
     .credentials = slurm_credentials,
+    .variables = slurm_variables,
     .retries = true,
     .open = slurm_open,
     .close = slurm_close,

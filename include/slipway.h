@@ -51,6 +51,7 @@ enum sw_code {
     SW_E_TIMEOUT,      /* a deadline passed */
     SW_E_INTERRUPTED,  /* the caller's callback asked to stop */
     SW_E_INTERNAL,     /* a bug of ours */
+    SW_E_UNTRUSTED,    /* files of the folder decide what needs sw_trust() first */
 };
 
 struct sw_error {
@@ -91,7 +92,8 @@ struct sw_open_options {
     size_t size;              /* sizeof(struct sw_open_options) */
     const char *state_dir;    /* NULL: $SLIPWAY_STATE_DIR, else slipway/ in $XDG_STATE_HOME or
                                  ~/.local/state */
-    const char *project_dir;  /* where env.toml and .env are looked for; NULL: here */
+    const char *project_dir;  /* where plans look for env.toml and .env; NULL: beside the job file (without
+                                 one: here), then above it up to the root of the repository */
     const char *profile;      /* a section of the profiles to use; NULL: the platform's own name */
     bool read_only;           /* never create or change the store */
     void (*warn)(void *context, const char *text);   /* words for a person; NULL: dropped */
@@ -119,6 +121,10 @@ SW_API void sw_request_free(struct sw_request *request);
 /* Take a job file: YAML, JSON or TOML by its ending. "-" reads standard input. Relative paths
  * inside are meant relative to the file's folder. Reads the file, checks nothing yet. */
 SW_API int sw_request_file(struct sw_request *request, const char *path, struct sw_error *err);
+
+/* Take job.yaml of the current folder, where there is one (*found). It was found rather than named: its
+ * connection keys, hooks and notifications need sw_trust(). */
+SW_API int sw_request_find(struct sw_request *request, bool *found, struct sw_error *err);
 
 /* The same from memory. `format` is "yaml", "json" or "toml"; `name` stands in messages. */
 SW_API int sw_request_text(struct sw_request *request, const char *text, size_t length,
@@ -161,6 +167,26 @@ SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *r
  * `script`, when asked for, is a POSIX shell script with everything inside, runner included. */
 SW_API char *sw_entrypoint(struct sw_session *session, const struct sw_request *request,
                            bool script, struct sw_error *err);
+
+/* ---- trust ------------------------------------------------------------------------------ */
+
+/* A folder may come from anyone. What its env.toml, .env or job.yaml say about where to connect and what
+ * to run on this machine is taken only after the user trusted exactly that content; until then planning
+ * and submitting fail with SW_E_UNTRUSTED, and nothing is opened.
+ *
+ * The files that this request needs to be trusted, for asking the user: JSON array of {"path","sha256",
+ * "trusted","keys"}; `keys` are all that trust lets through. Empty: none. */
+SW_API char *sw_untrusted(struct sw_session *session, const struct sw_request *request,
+                          struct sw_error *err);
+/* The same about one file, or the three of a folder. */
+SW_API char *sw_trust_look(struct sw_session *session, const char *path, struct sw_error *err);
+/* Trust a file as it is now. sha256 (NULL: any) is what the user has seen: SW_E_CONFLICT when the file is
+ * another one by now. */
+SW_API int sw_trust(struct sw_session *session, const char *path, const char *sha256,
+                    struct sw_error *err);
+SW_API int sw_untrust(struct sw_session *session, const char *path, struct sw_error *err);
+/* JSON array of {"path","sha256","at","trusted"}; false: it is gone or has another content by now. */
+SW_API char *sw_trusted(struct sw_session *session, struct sw_error *err);
 
 /* ---- look ----------------------------------------------------------------------------- */
 

@@ -218,6 +218,7 @@ int sw_adopt(struct sw_session *session, const char *platform_name, const char *
     if (!link || api_settle_place(session, platform, link, &place, err) < 0 ||
         platform->adopt(link, id, &plan, &receipt, err) < 0)
         return -1;
+    json_object_del(plan, "dotenv");              /* a file of this machine: not theirs to name */
     result = record_adopted(session, platform, id, place, plan, &receipt, err);
     json_decref(plan);
     json_decref(receipt.details);

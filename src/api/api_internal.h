@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/folder.h"
 #include "base/buf.h"
 #include "base/document.h"
 #include "base/error.h"
@@ -29,7 +30,8 @@ struct sw_session {
     bool read_only;
     struct sw_store *store;        /* guards itself */
     struct sw_crew *crew;          /* likewise */
-    char *state_dir, *project_dir, *profile;
+    char *state_dir, *profile;
+    char *project_dir;             /* NULL: where the job file is, or here */
 
     pthread_mutex_t warn_lock;     /* guards these: after sw_close() nobody is told anything */
     void (*warn)(void *context, const char *text);
@@ -38,8 +40,11 @@ struct sw_session {
     void *progress_context;
 
     pthread_mutex_t lock;          /* guards what follows */
-    struct sw_profiles *profiles;  /* read when first needed */
-    json_t *rules;                 /* the user's own, read with the profiles */
+    struct sw_profiles *profiles;  /* the user's own, read when first needed */
+    json_t *rules;                 /* likewise */
+    struct sw_environment *values; /* of ~/.config/tao/.env, likewise; never changed afterwards */
+    struct api_folder **folders;   /* those that plans were made in */
+    size_t folder_count;
     struct connection *connections;
     size_t connection_count;
 };
@@ -47,6 +52,8 @@ struct sw_session {
 struct sw_request {
     struct sw_document *job;       /* NULL: flags only */
     char *base_dir;                /* where the job file's relative paths start; NULL: cwd */
+    char *found_path;              /* the job file was found there, not named; NULL: it was named */
+    char found_sha256[SW_DIGEST_HEX];
     json_t *flags;                 /* object */
     json_t *argv;                  /* array or NULL */
     char id[SW_ID_SIZE];           /* empty: we make one */
@@ -62,8 +69,8 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
                  const struct sw_error *why);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
-/* The value of a variable that a job or its data ask for; for sw_attempt_secrets(). */
-const char *api_lookup(void *session, const char *name);
+/* A sw_env_fn over a session: the process's environment, then ~/.config/tao/.env. */
+const char *api_env(void *session, const char *name);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
  * are due. */
@@ -88,9 +95,10 @@ const struct sw_spec_platform *api_spec_platforms(size_t *count);
 /* For verbs without a job: where profile, environment and defaults lead now. */
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
-/* For a job that is to be sent: where its own options lead. */
+/* For a job that is planned: where its own options lead, with the values of its folder. */
 struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
-                                const json_t *options, struct sw_error *err);
+                                const json_t *options, struct api_folder *folder,
+                                struct sw_error *err);
 /* For a job that was sent: where its row says it is. place 0: a row that does not say. */
 struct sw_link *api_link_of_place(void *session, const struct sw_platform *platform,
                                   const char *profile, int64_t place, struct sw_error *err);
@@ -133,8 +141,13 @@ struct api_plan {
     struct sw_spec *spec;
     struct sw_plan *plan;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_link *link;          /* NULL: only thought about */
+    struct api_folder *folder;
 };
+/* All but the connection: spec->untrusted tells what stands in its way. `read`: the folder's files. */
+int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
+                   struct api_plan *out, struct sw_error *err);
+/* SW_E_UNTRUSTED where files of the folder decide what they may not decide yet. */
 int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);

@@ -22,11 +22,11 @@ static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
 
 /* All that the next attempt needs is there: what cannot be submitted is refused before the row
  * changes. */
-static int check_next(struct sw_session *session, const struct api_job *job, struct sw_error *err)
+static int check_next(const struct api_job *job, struct sw_error *err)
 {
     sw_auto(sw_plan) struct sw_plan *plan = sw_attempt_plan(&job->row, err);
     sw_auto(sw_secrets) struct sw_secrets *secrets =
-        plan ? sw_attempt_secrets(plan, api_lookup, session, err) : NULL;
+        plan ? sw_attempt_secrets(plan, NULL, NULL, err) : NULL;
 
     if (!secrets)
         return -1;
@@ -60,7 +60,7 @@ int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *a
         sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
         return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);
     }
-    if (check_next(session, &job, err) < 0)
+    if (check_next(&job, err) < 0)
         return -1;
     if (avoid_node && avoid_its_node(session, &job.row, err) < 0)
         return -1;

@@ -40,13 +40,16 @@ static struct connection *find(struct sw_session *session, const struct sw_platf
     return NULL;
 }
 
+/* `folder`: that of the job which is planned; NULL: variables come from the user's own files alone. */
 static struct sw_link *open_one(struct sw_session *session, const struct sw_platform *platform,
-                                const json_t *options, const char *key, int64_t place,
-                                struct sw_error *err)
+                                const json_t *options, struct api_folder *folder,
+                                const char *key, int64_t place, struct sw_error *err)
 {
     const struct sw_place_config config = {
         .state_dir = session->state_dir, .options = options, .warn = api_warn,
         .warn_context = session, .progress = api_progress, .progress_context = session,
+        .env = folder ? api_folder_env : api_env,
+        .env_context = folder ? (void *)folder : session,
     };
     struct sw_link *link = platform->open(&config, err);
 
@@ -65,16 +68,15 @@ static json_t *options_of_today(struct sw_session *session, const struct sw_plat
 {
     size_t count;
     const struct sw_spec_platform *platforms = api_spec_platforms(&count);
-    const struct sw_spec_input input = {
-        .profile = profile, .platforms = platforms, .platform_count = count,
-        .getenv = (const char *(*)(const char *))getenv,
+    struct sw_spec_input input = {
+        .profile = profile, .platforms = platforms, .platform_count = count, .env = api_env,
+        .env_context = session,
     };
-    struct sw_spec_input with_profiles = input;
 
     if (api_load_once(session, err) < 0)
         return NULL;
-    with_profiles.profiles = session->profiles;
-    return sw_spec_place_options(&with_profiles, platform->name, err);
+    input.profiles = session->profiles;
+    return sw_spec_place_options(&input, platform->name, err);
 }
 
 static struct sw_link *link_of_profile(struct sw_session *session,
@@ -88,19 +90,19 @@ static struct sw_link *link_of_profile(struct sw_session *session,
 
     if (known)
         return known->link;
-    return options ? open_one(session, platform, options, key, 0, err) : NULL;
+    return options ? open_one(session, platform, options, NULL, key, 0, err) : NULL;
 }
 
 static struct sw_link *link_of_options(struct sw_session *session,
                                        const struct sw_platform *platform, const json_t *options,
-                                       struct sw_error *err)
+                                       struct api_folder *folder, struct sw_error *err)
 {
     sw_auto(json) json_t *mine = sw_connection_options(platform->options, options);
     sw_autofree char *text = json_dumps(mine, JSON_SORT_KEYS | JSON_COMPACT);
-    sw_autofree char *key = sw_format("options %s", text ? text : "");
+    sw_autofree char *key = sw_format("folder %p options %s", (void *)folder, text ? text : "");
     struct connection *known = find(session, platform, key, 0);
 
-    return known ? known->link : open_one(session, platform, options, key, 0, err);
+    return known ? known->link : open_one(session, platform, options, folder, key, 0, err);
 }
 
 /* What the row says about the connection counts; a profile that cannot be read any more takes nothing from
@@ -121,7 +123,7 @@ static struct sw_link *link_of_place(struct sw_session *session,
     if (!today && !place.complete)
         return NULL;
     options = sw_place_open_options(&place, platform->options, today);
-    return open_one(session, platform, options, NULL, seq, err);
+    return open_one(session, platform, options, NULL, NULL, seq, err);
 }
 
 struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
@@ -136,12 +138,14 @@ struct sw_link *api_link(struct sw_session *session, const struct sw_platform *p
 }
 
 struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
-                                const json_t *options, struct sw_error *err)
+                                const json_t *options, struct api_folder *folder,
+                                struct sw_error *err)
 {
     struct sw_link *link;
 
     pthread_mutex_lock(&session->lock);
-    link = link_of_options(session, platform, options, err);
+    link = api_load_once(session, err) < 0
+               ? NULL : link_of_options(session, platform, options, folder, err);
     pthread_mutex_unlock(&session->lock);
     return link;
 }

@@ -14,6 +14,33 @@
 #define WOULD_MOST 100000          /* lines of a dry run that are kept */
 #define LEFT_OUT_MOST 100          /* names of what was left out; the count tells of the rest */
 
+/* A mover whose credentials come from the environment and the user's own .env. The session (may be NULL)
+ * warns of that file. */
+struct values_mover {
+    struct sw_environment *values;
+    struct sw_mover *mover;
+};
+
+static void values_mover_auto(struct values_mover *with)
+{
+    sw_mover_close(with->mover);
+    sw_environment_free(with->values);
+}
+
+static int open_mover(struct sw_session *session, int jobs, const char *state_dir,
+                      struct values_mover *out, struct sw_error *err)
+{
+    sw_autofree char *home = sw_dotenv_home();
+    struct sw_mover_options options = { .jobs = jobs, .state_dir = state_dir };
+
+    out->values = sw_environment_new();
+    sw_dotenv_load(home, out->values, session ? api_warn : NULL, session);
+    options.storage.env = sw_environment_get;
+    options.storage.env_context = out->values;
+    out->mover = sw_mover_open(&options, err);
+    return out->mover ? 0 : -1;
+}
+
 struct copying {
     sw_copy_progress_fn *progress;
     void *context;
@@ -63,7 +90,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     struct copying copying = { .progress = progress, .context = context };
     sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
-    sw_auto(sw_mover) struct sw_mover *mover = NULL;
+    sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(json) json_t *would = NULL, *left_out = json_array();
     struct sw_copy_rules rules;
 
@@ -80,9 +107,8 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     copying.left_out = left_out;
     if (options->dry_run)
         copying.would = would = json_array();
-    mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs, .state_dir = state_dir },
-                          err);
-    if (!mover || sw_mover_copy(mover, from, to, &rules, &report, err) < 0)
+    if (open_mover(session, options->jobs, state_dir, &with, err) < 0 ||
+        sw_mover_copy(with.mover, from, to, &rules, &report, err) < 0)
         return NULL;
     return api_text(sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
@@ -92,12 +118,13 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         SW_SUB("would", sw_take(would))));
 }
 
-int api_check_uri(const char *uri, bool *exists, struct sw_error *err)
+int api_check_uri(struct sw_session *session, const char *uri, bool *exists, struct sw_error *err)
 {
-    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
 
-    if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
+    if (open_mover(session, 0, NULL, &with, err) < 0 ||
+        sw_mover_stat(with.mover, uri, &found, err) < 0)
         return -1;
     *exists = found.kind != SW_OBJECT_NONE;
     return 0;
@@ -109,12 +136,13 @@ static int append_name(void *context, struct sw_object *object)
     return 0;
 }
 
-char *api_list_uri(const char *uri, struct sw_error *err)
+char *api_list_uri(struct sw_session *session, const char *uri, struct sw_error *err)
 {
-    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(json) json_t *names = json_array();
 
-    if (!mover || sw_mover_list(mover, uri, false, append_name, names, err) < 0)
+    if (open_mover(session, 0, NULL, &with, err) < 0 ||
+        sw_mover_list(with.mover, uri, false, append_name, names, err) < 0)
         return NULL;
     return api_text(sw_take(names));
 }
@@ -138,13 +166,13 @@ static int append_object(void *context, struct sw_object *object)
 
 char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, struct sw_error *err)
 {
-    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(json) json_t *objects = json_array();
     sw_auto(sw_object) struct sw_object self = { .size = -1 };
     sw_autofree char *shown = sw_uri_shown(uri);
 
-    (void)session;
-    if (!mover || sw_mover_stat(mover, uri, &self, err) < 0)
+    if (open_mover(session, 0, NULL, &with, err) < 0 ||
+        sw_mover_stat(with.mover, uri, &self, err) < 0)
         return NULL;
     if (self.kind == SW_OBJECT_NONE) {
         sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri);
@@ -154,7 +182,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
         free(self.name);
         self.name = sw_uri_name(uri);
         append_object(objects, &self);
-    } else if (sw_mover_list(mover, uri, recursive, append_object, objects, err) < 0) {
+    } else if (sw_mover_list(with.mover, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
     return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
@@ -164,12 +192,12 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
 char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err)
 {
     static const char *const kinds[] = { "none", "file", "folder" };
-    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
+    sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
     sw_autofree char *shown = sw_uri_shown(uri);
 
-    (void)session;
-    if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
+    if (open_mover(session, 0, NULL, &with, err) < 0 ||
+        sw_mover_stat(with.mover, uri, &found, err) < 0)
         return NULL;
     return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
                                    SW_STR("kind", kinds[found.kind]),

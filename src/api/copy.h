@@ -7,7 +7,8 @@
 
 #include "slipway.h"
 
-int api_check_uri(const char *uri, bool *exists, struct sw_error *err);
-char *api_list_uri(const char *uri, struct sw_error *err);    /* JSON array of names */
+int api_check_uri(struct sw_session *session, const char *uri, bool *exists, struct sw_error *err);
+/* JSON array of names. */
+char *api_list_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
 #endif

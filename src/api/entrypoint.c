@@ -61,7 +61,7 @@ char *sw_entrypoint(struct sw_session *session, const struct sw_request *request
     sw_auto(sw_buf) struct sw_buf steps = SW_BUF_INIT, text = SW_BUF_INIT, ca = SW_BUF_INIT;
     sw_autofree char *what = NULL;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_plan_think(session, request, false, &made, err) < 0)
         return NULL;
     payload = sw_entrypoint_payload(made.plan, err);
     if (!payload || (made.plan->code &&

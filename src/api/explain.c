@@ -16,6 +16,7 @@
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
 {
     struct sw_evidence evidence = { 0 };
+    sw_auto(json) json_t *rules = NULL;
     json_t *verdict;
 
     if (!job->platform->evidence ||
@@ -33,7 +34,8 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
              job->row.reason ? job->row.reason : "");
     snprintf(evidence.message, sizeof evidence.message, "%s",
              job->row.message ? job->row.message : "");
-    verdict = sw_diagnose_with(&evidence, api_rules(session));
+    rules = sw_diagnose_rules(json_object_get(job->row.plan, "rules"), api_rules(session));
+    verdict = sw_diagnose_with(&evidence, rules);
     sw_evidence_done(&evidence);
     return verdict;
 }

@@ -32,24 +32,25 @@ static json_t *option_rows(const struct sw_option *options)
     return rows;
 }
 
-static json_t *credential_rows(const struct sw_credential *credentials)
+static json_t *credential_rows(struct sw_session *session, const struct sw_credential *credentials)
 {
     json_t *rows = json_array();
 
     for (; credentials && credentials->name; credentials++)
         json_array_append_new(rows, sw_json_object(
             SW_STR("name", credentials->name), SW_BOOL("required", credentials->required),
-            SW_BOOL("present", !sw_text_empty(getenv(credentials->name))),
+            SW_BOOL("present", !sw_text_empty(session ? api_env(session, credentials->name)
+                                                       : getenv(credentials->name))),
             SW_STR("help", credentials->help)));
     return rows;
 }
 
-static json_t *platform_row(const struct sw_platform *platform)
+static json_t *platform_row(struct sw_session *session, const struct sw_platform *platform)
 {
     return sw_json_object(
         SW_STR("name", platform->name), SW_STR("summary", platform->summary),
         SW_SUB("options", option_rows(platform->options)),
-        SW_SUB("credentials", credential_rows(platform->credentials)));
+        SW_SUB("credentials", credential_rows(session, platform->credentials)));
 }
 
 char *sw_platforms(struct sw_session *session, const char *name, struct sw_error *err)
@@ -57,16 +58,16 @@ char *sw_platforms(struct sw_session *session, const char *name, struct sw_error
     sw_auto(json) json_t *rows = json_array();
     const struct sw_platform *platform;
 
-    if (session && !api_profiles(session, err))     /* .env files may hold credentials */
+    if (session && !api_profiles(session, err))     /* ~/.config/tao/.env may hold them */
         return NULL;
     if (name) {
         platform = sw_platform_need(name, err);
         if (!platform)
             return NULL;
-        json_array_append_new(rows, platform_row(platform));
+        json_array_append_new(rows, platform_row(session, platform));
     } else {
         for (size_t i = 0; (platform = sw_platform_at(i)); i++)
-            json_array_append_new(rows, platform_row(platform));
+            json_array_append_new(rows, platform_row(session, platform));
     }
     return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("platforms", rows)));
 }
@@ -95,7 +96,7 @@ int sw_check_path(struct sw_session *session, const char *platform_name, const c
     struct sw_link *link;
 
     if (is_ours(platform_name, path))
-        return api_check_uri(path, exists, err);
+        return api_check_uri(session, path, exists, err);
     link = link_to(session, platform_name, &platform, err);
     if (!link)
         return -1;
@@ -111,7 +112,7 @@ char *sw_list_path(struct sw_session *session, const char *platform_name, const 
     struct sw_link *link;
 
     if (is_ours(platform_name, path))
-        return api_list_uri(path, err);
+        return api_list_uri(session, path, err);
     link = link_to(session, platform_name, &platform, err);
     if (!link)
         return NULL;

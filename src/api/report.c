@@ -3,13 +3,15 @@
  * report.c - a bundle for a bug report: enough to understand, nothing to regret.
  *
  * Every text goes through the redactor, which knows the values of the job's secrets, of the
- * platforms' credentials, and of every variable that sounds like one. Values of `env` are left
+ * platforms' credentials, of every variable that sounds like one, of the .env files, and of what sounds
+ * like one in the profiles. Values of `env` are left
  * out; their names stay. The texts are written into a folder and packed by tar(1): every system
  * that runs Slipway has it, and a bug report is no reason to load a library into every program.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -19,10 +21,11 @@
 #include "base/secret.h"
 #include "base/shown.h"
 #include "base/text.h"
+#include "core/job_values.h"
 
 extern char **environ;
 
-enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024 };
+enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024, LONG_VALUE = 8 };
 
 struct report {
     struct sw_session *session;
@@ -43,13 +46,41 @@ static bool sounds_secret(const char *name)
     return false;
 }
 
-static struct sw_redactor *redactor_for(const json_t *plan)
+/* In a .env file nearly everything is a credential; of other names only what is long enough not to take
+ * half of the report with it. */
+static void add_values(struct sw_secrets *secrets, const struct sw_environment *values)
+{
+    const char *name, *value;
+
+    for (size_t i = 0; sw_environment_at(values, i, &name, &value); i++)
+        if (sounds_secret(name) || strlen(value) >= LONG_VALUE)
+            sw_secrets_add_value(secrets, name, value);
+}
+
+static void add_profile_text(void *secrets, const char *key, const char *value)
+{
+    if (sounds_secret(key))
+        sw_secrets_add_value(secrets, key, value);
+}
+
+/* Everything that this program loads from anywhere, whether or not it was needed so far. */
+static struct sw_redactor *redactor_for(struct sw_session *session, const json_t *plan)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    sw_auto(sw_environment) struct sw_environment *values =
+        sw_job_values(json_object_get(plan, "dotenv"));
+    const struct sw_profiles *profiles = api_profiles(session, NULL);
     const struct sw_platform *platform;
     json_t *name;
     size_t i;
 
+    add_values(secrets, values);
+    pthread_mutex_lock(&session->lock);
+    for (i = 0; i < session->folder_count; i++)
+        add_values(secrets, session->folders[i]->values);
+    pthread_mutex_unlock(&session->lock);
+    if (profiles)
+        sw_profiles_texts(profiles, add_profile_text, secrets);
     json_array_foreach(json_object_get(plan, "secrets"), i, name)
         sw_secrets_add_env(secrets, json_string_value(name), NULL);
     for (i = 0; (platform = sw_platform_at(i)); i++)
@@ -163,6 +194,7 @@ static int pack(const char *folder, const char *path, struct sw_error *err)
     pid_t child = fork();
 
     if (child == 0) {
+        umask(077);                       /* redacted, and still not for others to read */
         execlp("tar", "tar", "-cf", path, "-C", folder, ".", (char *)NULL);
         _exit(127);
     }
@@ -172,7 +204,10 @@ static int pack(const char *folder, const char *path, struct sw_error *err)
         sw_fail(err, SW_E_UNSUPPORTED, "cannot run tar to pack the report");
         return sw_hint(err, "install tar");
     }
-    return status == 0 ? 0 : sw_fail(err, SW_E_IO, "tar could not write '%s'", path);
+    if (status != 0)
+        return sw_fail(err, SW_E_IO, "tar could not write '%s'", path);
+    return chmod(path, 0600) == 0 ? 0                       /* one that was there keeps its mode */
+                                  : sw_fail_errno(err, SW_E_IO, "cannot protect '%s'", path);
 }
 
 static int write_all(struct report *report, const char *id, const json_t *plan, const char *path,
@@ -202,7 +237,7 @@ int sw_report(struct sw_session *session, const char *id, const char *path, stru
         return -1;
     if (!mkdtemp(folder))
         return sw_fail_errno(err, SW_E_IO, "cannot make a folder beside '%s'", where);
-    redactor = redactor_for(row.plan);
+    redactor = redactor_for(session, row.plan);
     report.redactor = redactor;
     result = write_all(&report, id, row.plan, where, err);
     sw_remove_tree(folder, NULL);

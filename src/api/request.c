@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/api_internal.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "core/id.h"
@@ -29,6 +30,7 @@ void sw_request_free(struct sw_request *request)
     json_decref(request->flags);
     json_decref(request->argv);
     free(request->base_dir);
+    free(request->found_path);
     free(request);
 }
 
@@ -36,6 +38,7 @@ static int take_document(struct sw_request *request, struct sw_document *job, ch
 {
     sw_document_free(request->job);
     free(request->base_dir);
+    free(sw_take(request->found_path));
     request->job = job;
     request->base_dir = base_dir;
     return 0;
@@ -67,6 +70,28 @@ int sw_request_file(struct sw_request *request, const char *path, struct sw_erro
     slash = strrchr(whole, '/');
     *(slash == whole ? slash + 1 : slash) = '\0';
     return take_document(request, job, sw_take(whole));
+}
+
+int sw_request_find(struct sw_request *request, bool *found, struct sw_error *err)
+{
+    struct sw_document *job;
+    sw_autofree char *here = NULL, *text = NULL;
+    size_t length = 0;
+
+    *found = sw_file_exists(API_JOB_FILE);
+    if (!*found)
+        return 0;
+    here = realpath(".", NULL);
+    text = here ? sw_file_read_plain(API_JOB_FILE, SW_DOCUMENT_MAX, &length, err) : NULL;
+    if (!here)
+        return sw_fail_errno(err, SW_E_IO, "cannot find the current folder");
+    job = text ? sw_document_parse(text, length, SW_YAML, API_JOB_FILE, err) : NULL;
+    if (!job)
+        return -1;
+    take_document(request, job, sw_strdup(here));
+    request->found_path = sw_path_join(here, API_JOB_FILE);
+    sw_sha256_hex(text, length, request->found_sha256);
+    return 0;
 }
 
 int sw_request_text(struct sw_request *request, const char *text, size_t length,
@@ -141,45 +166,159 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
     }
 }
 
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err)
-{
-    sw_auto(sw_document) struct sw_document *flags = NULL;
-    json_t *values;
-    sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
-    struct sw_spec_input input = {
-        .job = request->job, .profile = session->profile,
-        .getenv = (const char *(*)(const char *))getenv, .default_platform = "local",
-    };
+/* ---- trust -------------------------------------------------------------------------------------- */
 
-    input.profiles = api_profiles(session, err);
-    if (!input.profiles)
-        return -1;
-    values = json_deep_copy(request->flags);
+static void ask_all(struct api_folder *folder, const json_t *names)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(names, i, name)
+        api_folder_env(folder, json_string_value(name));
+}
+
+/* Every name that the job or its platform will ask for, so that what needs trust is known before anything
+ * is opened. */
+static void ask_for_values(const struct api_plan *made)
+{
+    const struct sw_credential *each = made->platform->credentials;
+
+    ask_all(made->folder, made->plan->secrets);
+    ask_all(made->folder, made->plan->credentials);
+    for (; each && each->name; each++)
+        api_folder_env(made->folder, each->name);
+    for (const char *const *name = made->platform->variables; name && *name; name++)
+        api_folder_env(made->folder, *name);
+}
+
+static void note_refused(const struct api_plan *made)
+{
+    struct api_folder *folder = made->folder;
+    const char *name;
+    json_t *yes;
+
+    pthread_mutex_lock(&folder->lock);
+    json_object_foreach(folder->refused, name, yes)
+        json_array_append_new(made->spec->untrusted, sw_json_object(
+            SW_STR("from", "dotenv"), SW_STR("key", name), SW_STR("where", folder->dotenv.path)));
+    pthread_mutex_unlock(&folder->lock);
+}
+
+/* "cannot take docker.host ...", and the command that helps, with the path of every file. */
+static int fail_untrusted(const struct sw_request *request, const struct api_plan *made,
+                          struct sw_error *err)
+{
+    const char *const paths[][2] = {
+        { "job", request->found_path }, { "profile", made->folder->env_toml.path },
+        { "dotenv", made->folder->dotenv.path },
+    };
+    sw_auto(sw_buf) struct sw_buf keys = SW_BUF_INIT, files = SW_BUF_INIT;
+    const json_t *each;
+    size_t i, k;
+
+    for (k = 0; k < SW_COUNT(paths); k++) {
+        bool named = false;
+
+        json_array_foreach(made->spec->untrusted, i, each) {
+            if (!sw_text_same(sw_json_str(each, "from"), paths[k][0]))
+                continue;
+            sw_buf_addf(&keys, "%s%s", named ? ", " : "", named ? "" : "\n  ");
+            if (!named)
+                sw_buf_addf(&keys, "%s: ", paths[k][1]);
+            sw_buf_add(&keys, sw_json_str(each, "key"));
+            if (!named)
+                sw_buf_add_char(&files, ' ');
+            if (!named)
+                sw_buf_add_quoted(&files, paths[k][1]);
+            named = true;
+        }
+    }
+    sw_fail(err, SW_E_UNTRUSTED, "this folder is not trusted, and it decides where we connect or what "
+            "runs:%s", sw_buf_text(&keys));
+    return sw_hint(err, "read it, then: slipway trust%s", sw_buf_text(&files));
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------- */
+
+static struct sw_document *flags_of(const struct sw_request *request)
+{
+    json_t *values = json_deep_copy(request->flags);
+
     if (request->argv && json_array_size(request->argv) > 0) {   /* the words after `--` win */
         json_object_set(values, "argv", request->argv);
         json_object_del(values, "command");
         json_object_del(values, "python");
     }
-    flags = sw_document_from_json(values, "the command line");
-    input.flags = flags;
+    return sw_document_from_json(values, "the command line");
+}
+
+/* Was a value that the job needs taken from the folder's .env? A later attempt needs it, too. */
+static bool uses_dotenv(const struct api_folder *folder, const json_t *names)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(names, i, name)
+        if (sw_text_empty(getenv(json_string_value(name))) &&
+            sw_environment_find(folder->values, json_string_value(name)))
+            return true;
+    return false;
+}
+
+static void remember_folder(const struct api_folder *folder, struct sw_plan *plan)
+{
+    if (json_array_size(folder->rules) > 0)
+        plan->rules = json_deep_copy(folder->rules);
+    if (uses_dotenv(folder, plan->secrets) || uses_dotenv(folder, plan->credentials))
+        plan->dotenv = sw_json_object(SW_STR("path", folder->dotenv.path),
+                                      SW_STR("sha256", folder->dotenv.sha256),
+                                      SW_BOOL("trusted", folder->dotenv.trusted));
+}
+
+int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
+                   struct api_plan *out, struct sw_error *err)
+{
+    sw_auto(sw_document) struct sw_document *flags = flags_of(request);
+    sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
+    struct sw_spec_input input = {
+        .job = request->job, .flags = flags, .profile = session->profile,
+        .env = api_folder_env, .default_platform = "local",
+        .job_untrusted = request->found_path &&
+                         !api_is_trusted(session->state_dir, request->found_path,
+                                         request->found_sha256),
+    };
+
+    out->folder = api_folder(session, request, read, err);
+    if (!out->folder)
+        return -1;
+    input.profiles = out->folder->profiles;
+    input.env_context = out->folder;
     input.platforms = api_spec_platforms(&input.platform_count);
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
         return -1;
-    pass_warnings_on(session, out->spec);
     out->plan = sw_plan_make(out->spec, request->id[0] ? request->id : NULL,
                              request->base_dir ? request->base_dir : here, err);
-    if (!out->plan)
-        return -1;
-    say_code(session, out);
-    if (json_array_size(api_rules(session)) > 0)
-        out->plan->rules = json_deep_copy(api_rules(session));
-    sw_attempt_mark(out->plan, session->store);
-    out->platform = sw_platform_need(out->spec->platform, err);
+    out->platform = out->plan ? sw_platform_need(out->spec->platform, err) : NULL;
     if (!out->platform)
         return -1;
-    out->link = api_link_of_job(session, out->platform, out->spec->options, err);
+    remember_folder(out->folder, out->plan);
+    sw_attempt_mark(out->plan, session->store);
+    ask_for_values(out);
+    note_refused(out);
+    return 0;
+}
+
+int api_plan_make(struct sw_session *session, const struct sw_request *request,
+                  struct api_plan *out, struct sw_error *err)
+{
+    if (api_plan_think(session, request, true, out, err) < 0)
+        return -1;
+    if (json_array_size(out->spec->untrusted) > 0)
+        return fail_untrusted(request, out, err);
+    pass_warnings_on(session, out->spec);
+    say_code(session, out);
+    out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
     return out->link ? 0 : -1;
 }
 

@@ -41,8 +41,8 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
         options = &defaults;
     session->state_dir = options->state_dir ? sw_path_absolute(options->state_dir, NULL)
                                             : api_state_dir();
-    session->project_dir = sw_path_absolute(options->project_dir ? options->project_dir : ".",
-                                            NULL);
+    if (options->project_dir)
+        session->project_dir = sw_path_absolute(options->project_dir, NULL);
     session->profile = sw_strdup(options->profile);
     session->warn = options->warn;
     session->warn_context = options->warn_context;
@@ -77,6 +77,8 @@ static void let_go(void *context)
     if (atomic_fetch_sub(&session->references, 1) > 1)
         return;
     api_connections_close(session);
+    api_folders_free(session);
+    sw_environment_free(session->values);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
@@ -149,25 +151,26 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
            sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 
+/* The user's own files; those of a folder are read by plans alone (folder.c). */
 int api_load_once(struct sw_session *session, struct sw_error *err)
 {
     const char *home = getenv("HOME");
-    sw_autofree char *here = sw_path_join(session->project_dir, ".env");
-    sw_autofree char *tao = sw_path_home(".config/tao/.env");
+    sw_autofree char *tao = sw_dotenv_home();
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
     sw_auto(json) json_t *rules = NULL;
 
     if (session->profiles)
         return 0;
-    if (sw_dotenv_load(here, api_warn, session, err) < 0 ||
-        sw_dotenv_load(tao, api_warn, session, err) < 0)
-        return -1;
-    profiles = sw_profiles_load(session->project_dir, home ? home : "/", err);
+    if (!session->values) {
+        session->values = sw_environment_new();
+        sw_dotenv_load(tao, session->values, api_warn, session);
+    }
+    profiles = sw_profiles_load(NULL, home ? home : "/", err);
     if (!profiles)
         return -1;
     rules = sw_profiles_rules(profiles);
     if (sw_rules_check(rules, err) < 0)
-        return sw_wrap(err, "[[rules]] in env.toml or profiles.toml");
+        return sw_wrap(err, "[[rules]] in profiles.toml");
     session->rules = sw_take(rules);
     session->profiles = sw_take(profiles);
     return 0;
@@ -183,6 +186,13 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
     return result == 0 ? session->profiles : NULL;
 }
 
+const char *api_env(void *context, const char *name)
+{
+    const struct sw_session *session = context;
+
+    return sw_environment_get(session->values, name);
+}
+
 const json_t *api_rules(void *context)
 {
     struct sw_session *session = context;
@@ -192,12 +202,6 @@ const json_t *api_rules(void *context)
     rules = session->rules;
     pthread_mutex_unlock(&session->lock);
     return rules;
-}
-
-const char *api_lookup(void *context, const char *name)
-{
-    (void)context;
-    return getenv(name);
 }
 
 void api_run_hooks(struct sw_session *session)
@@ -216,7 +220,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
         .store = session->store, .link = api_link_of_place, .verify = api_verify_place,
         .context = session,
         .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
-        .lookup = api_lookup, .warn = api_warn,
+        .warn = api_warn,
     };
 
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)

@@ -204,7 +204,7 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
         return -1;
     if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
         return -1;
-    secrets = sw_attempt_secrets(made.plan, api_lookup, session, err);
+    secrets = sw_attempt_secrets(made.plan, api_folder_env, made.folder, err);
     if (!secrets)
         return -1;
     if (api_settle_place(session, made.platform, made.link, &place, err) < 0)

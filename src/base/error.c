@@ -112,6 +112,7 @@ static const struct {
     [SW_E_TIMEOUT]     = { "TimeoutError", 75 },
     [SW_E_INTERRUPTED] = { "InterruptedError", 72 },
     [SW_E_INTERNAL]    = { "InternalError", 70 },
+    [SW_E_UNTRUSTED]   = { "UntrustedError", 77 },
 };
 
 const char *sw_code_name(enum sw_code code)

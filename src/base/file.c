@@ -33,15 +33,11 @@ int sw_write_all(int fd, const void *bytes, size_t length)
     return 0;
 }
 
-char *sw_file_read(const char *path, size_t limit, size_t *length, struct sw_error *err)
+static char *read_open(int fd, const char *path, size_t limit, size_t *length,
+                       struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0) {
-        sw_fail_errno(err, errno == ENOENT ? SW_E_NOT_FOUND : SW_E_IO, "cannot read '%s'", path);
-        return NULL;
-    }
     for (;;) {
         ssize_t n = read(fd, sw_buf_reserve(&out, 65536), 65536);
 
@@ -63,6 +59,41 @@ char *sw_file_read(const char *path, size_t limit, size_t *length, struct sw_err
     if (length)
         *length = out.length;
     return sw_buf_steal(&out);
+}
+
+static int open_to_read(const char *path, int flags, struct sw_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+
+    if (fd < 0)
+        sw_fail_errno(err, errno == ENOENT || errno == ENOTDIR ? SW_E_NOT_FOUND : SW_E_IO,
+                      "cannot read '%s'", path);
+    return fd;
+}
+
+char *sw_file_read(const char *path, size_t limit, size_t *length, struct sw_error *err)
+{
+    sw_autofd int fd = open_to_read(path, 0, err);
+
+    return fd < 0 ? NULL : read_open(fd, path, limit, length, err);
+}
+
+char *sw_file_read_plain(const char *path, size_t limit, size_t *length, struct sw_error *err)
+{
+    sw_autofd int fd = open_to_read(path, O_NONBLOCK | O_NOCTTY, err);
+    struct stat info;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        sw_fail(err, SW_E_IO, "'%s' is not a plain file", path);
+        return NULL;
+    }
+    if (info.st_size > 0 && (uintmax_t)info.st_size > limit) {
+        sw_fail(err, SW_E_IO, "'%s' is larger than %zu bytes", path, limit);
+        return NULL;
+    }
+    return read_open(fd, path, limit, length, err);
 }
 
 static void sync_folder_of(const char *path)

@@ -14,6 +14,9 @@
 
 /* Whole file into memory, at most `limit` bytes (more is an error). Owned, NUL-terminated. */
 char *sw_file_read(const char *path, size_t limit, size_t *length, struct sw_error *err);
+/* The same for files that were found rather than named: a pipe, a device, a folder and what is too large
+ * are refused at once, without waiting. */
+char *sw_file_read_plain(const char *path, size_t limit, size_t *length, struct sw_error *err);
 
 /* Replace a file so that a reader or a crash sees the old or the new content, whole: written
  * beside it under a unique name, fsync, rename, fsync of the folder. */

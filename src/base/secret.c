@@ -70,6 +70,11 @@ int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_e
     return sw_secrets_add(secrets, name, getenv(name), err);
 }
 
+void sw_secrets_add_value(struct sw_secrets *secrets, const char *name, const char *value)
+{
+    add(secrets, name, strlen(name), value);
+}
+
 size_t sw_secrets_count(const struct sw_secrets *secrets)
 {
     return secrets ? secrets->count : 0;

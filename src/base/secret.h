@@ -11,6 +11,7 @@
 #define SW_BASE_SECRET_H
 
 #include "base/buf.h"
+#include "base/environment.h"
 #include "base/error.h"
 
 struct sw_secrets;    /* name -> value; wiped when released */
@@ -24,6 +25,8 @@ int sw_secrets_add(struct sw_secrets *secrets, const char *name, const char *val
                    struct sw_error *err);
 /* The same with the value of environment variable `name`. */
 int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err);
+/* One that was written down somewhere, so that it is redacted. */
+void sw_secrets_add_value(struct sw_secrets *secrets, const char *name, const char *value);
 size_t sw_secrets_count(const struct sw_secrets *secrets);
 const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index);  /* borrowed */
 

@@ -100,6 +100,9 @@ char *cli_job_outcome(const json_t *job);
 
 /* Ask before something that cannot be undone; without a terminal the answer is yes. */
 bool cli_confirm(const struct cli *cli, const char *question);
+/* The same where silence is no consent: without a terminal the answer is no. */
+bool cli_agree(const struct cli *cli, const char *question);
+bool cli_can_ask(const struct cli *cli);
 
 /* Do something to each job, go on after a failure, report the first one at the end. */
 typedef int cli_each_fn(struct cli *cli, const char *id, const void *context,
@@ -110,9 +113,14 @@ int cli_each(struct cli *cli, const json_t *ids, cli_each_fn *fn, const void *co
 /* ---- the job described by flags (cli_request.c) ------------------------------------------ */
 
 extern const struct cli_flag cli_job_flags[];
-/* File, flags and command to a request; the file is job.yaml when nothing else is said. */
-struct sw_request *cli_request(const struct cli_args *args, struct sw_error *err);
+/* File, flags and command to a request. `find`: the file is job.yaml of the current folder when nothing
+ * else is said. */
+struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err);
 SW_DEFINE_AUTO(sw_request, struct sw_request *, sw_request_free)
+
+/* trust.c: the call failed with `why`. True: the user was asked and trusts the files that stood in its
+ * way now, so call again. */
+bool cli_trust_ask(struct cli *cli, const struct sw_request *request, const struct sw_error *why);
 
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err);
 

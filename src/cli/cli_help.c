@@ -33,7 +33,7 @@ static const struct {
       "  74  input/output   a file cannot be read or written\n"
       "  75  timeout        our own waiting ran out (wait --timeout)\n"
       "  76  refused        the platform answered, and said no\n"
-      "  77  credential     a credential is missing or was refused\n"
+      "  77  credential     a credential is missing or refused, or no trust\n"
       "  78  unsupported    not available on this platform or in this build\n"
       "\n"
       "doctor ends with 1 when something is wrong. Leaving a job with Ctrl-C is 0. 141 means "

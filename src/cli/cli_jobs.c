@@ -154,18 +154,33 @@ static bool wait_for_answer(int fd, int interrupts_seen)
     return false;
 }
 
+/* Where we can ask: stdin may be the job file. -1: nowhere. */
+static int open_terminal(const struct cli *cli)
+{
+    return cli->screen.err_terminal ? open("/dev/tty", O_RDONLY | O_CLOEXEC) : -1;
+}
+
+bool cli_can_ask(const struct cli *cli)
+{
+    sw_autofd int fd = open_terminal(cli);
+
+    return fd >= 0;
+}
+
 bool cli_confirm(const struct cli *cli, const char *question)
 {
+    return !cli_can_ask(cli) || cli_agree(cli, question);
+}
+
+bool cli_agree(const struct cli *cli, const char *question)
+{
     int interrupts_seen = cli_interrupt_count();
-    sw_autofd int fd = -1;
+    sw_autofd int fd = open_terminal(cli);
     char answer[16] = "";
     ssize_t length = 0;
 
-    if (!cli->screen.err_terminal)
-        return true;
-    fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);     /* stdin may be the job file */
     if (fd < 0)
-        return true;
+        return false;
     fprintf(stderr, "%s [y/N] ", question);
     if (wait_for_answer(fd, interrupts_seen))
         length = read(fd, answer, sizeof answer - 1);

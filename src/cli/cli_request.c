@@ -8,11 +8,8 @@
  */
 #include <string.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-
-#define DEFAULT_FILE "job.yaml"
 
 /* --set KEY=VALUE: the key is a path already. */
 static int set_any(struct sw_request *request, const char *key, const char *pair,
@@ -134,7 +131,22 @@ const struct cli_flag cli_job_flags[] = {
     { 0 }
 };
 
-static int read_file(struct sw_request *request, const struct cli_args *args,
+static int find_file(struct sw_request *request, bool find, struct sw_error *err)
+{
+    bool found = false;
+
+    if (find && sw_request_find(request, &found, err) < 0)
+        return -1;
+    if (found)
+        return 0;
+    if (find)
+        sw_fail(err, SW_E_USAGE, "nothing to run: there is no job.yaml here");
+    else
+        sw_fail(err, SW_E_USAGE, "which job? This command does not look into the current folder");
+    return sw_hint(err, "give a job file (-f FILE) or a command (-- COMMAND...)");
+}
+
+static int read_file(struct sw_request *request, const struct cli_args *args, bool find,
                      struct sw_error *err)
 {
     const char *file = cli_given_value(args, "file");
@@ -145,11 +157,9 @@ static int read_file(struct sw_request *request, const struct cli_args *args,
         file = args->words[0];
     if (!file && args->rest)
         return 0;
-    if (!file && !sw_file_exists(DEFAULT_FILE)) {
-        sw_fail(err, SW_E_USAGE, "nothing to run: there is no %s here", DEFAULT_FILE);
-        return sw_hint(err, "give a job file (-f FILE) or a command (-- COMMAND...)");
-    }
-    if (sw_request_file(request, file ? file : DEFAULT_FILE, err) < 0) {
+    if (!file)
+        return find_file(request, find, err);
+    if (sw_request_file(request, file, err) < 0) {
         if (args->word_count && !strpbrk(file, "./"))
             return sw_hint(err, "a command goes after '--': slipway run -- %s", args->words[0]);
         return -1;
@@ -157,11 +167,11 @@ static int read_file(struct sw_request *request, const struct cli_args *args,
     return 0;
 }
 
-struct sw_request *cli_request(const struct cli_args *args, struct sw_error *err)
+struct sw_request *cli_request(const struct cli_args *args, bool find, struct sw_error *err)
 {
     sw_auto(sw_request) struct sw_request *request = sw_request_new();
 
-    if (read_file(request, args, err) < 0)
+    if (read_file(request, args, find, err) < 0)
         return NULL;
     for (size_t i = 0; i < args->given_count; i++) {
         const struct cli_flag *flag = args->given[i].flag;

@@ -21,7 +21,7 @@ static int entrypoint_run(struct cli *cli, const void *options, const struct cli
                           struct sw_error *err)
 {
     const struct entrypoint_options *o = options;
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, false, err);
     sw_auto(json) json_t *document = NULL;
 
     if (!request || !cli_session(cli, err))

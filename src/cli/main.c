@@ -22,7 +22,7 @@ extern const struct command command_run, command_plan, command_ps, command_statu
     command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
     command_platforms, command_schema, command_doctor, command_report, command_completion,
     command_version, command_help, command_complete, command_cp, command_ls, command_check,
-    command_entrypoint, command_inventory, command_preflight, command_replicas;
+    command_entrypoint, command_inventory, command_preflight, command_replicas, command_trust;
 
 const struct command *const cli_commands[] = {
     &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
@@ -31,6 +31,7 @@ const struct command *const cli_commands[] = {
     &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
     &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
     &command_replicas,  &command_inventory, &command_preflight, &command_doctor,  &command_report,
+    &command_trust,
     &command_completion, &command_version, &command_help,
     NULL,
 };

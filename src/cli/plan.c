@@ -68,10 +68,13 @@ static void say_warnings(const struct cli *cli, const json_t *plan)
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    sw_auto(json) json_t *plan = cli_document(sw_plan_job(cli->session, request, err), err);
+    sw_auto(json) json_t *plan = NULL;
 
-    if (!plan)
-        return -1;
+    while (!(plan = cli_document(sw_plan_job(cli->session, request, err), err))) {
+        if (!cli_trust_ask(cli, request, err))
+            return -1;
+        *err = (struct sw_error){ 0 };
+    }
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, plan, err);
     say_warnings(cli, plan);
@@ -87,7 +90,7 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
 static int plan_run(struct cli *cli, const void *options, const struct cli_args *args,
                     struct sw_error *err)
 {
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
 
     (void)options;
     if (!request || !cli_session(cli, err))

@@ -23,14 +23,18 @@ static int preflight_run(struct cli *cli, const void *options, const struct cli_
                          struct sw_error *err)
 {
     const struct cli_args asked = with_some_command(args);
-    sw_auto(sw_request) struct sw_request *request = cli_request(&asked, err);
+    sw_auto(sw_request) struct sw_request *request = cli_request(&asked, true, err);
     sw_auto(json) json_t *found = NULL;
 
     (void)options;
     if (!request || !cli_session(cli, err))
         return -1;
-    found = cli_document(sw_preflight(cli->session, request, err), err);
-    return found ? cli_checks_show(cli, json_object_get(found, "checks"), found, err) : -1;
+    while (!(found = cli_document(sw_preflight(cli->session, request, err), err))) {
+        if (!cli_trust_ask(cli, request, err))
+            return -1;
+        *err = (struct sw_error){ 0 };
+    }
+    return cli_checks_show(cli, json_object_get(found, "checks"), found, err);
 }
 
 const struct command command_preflight = {

@@ -58,15 +58,18 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
                    struct sw_error *err)
 {
     const struct run_options *options = given;
-    sw_auto(sw_request) struct sw_request *request = cli_request(args, err);
+    sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
     char id[SW_ID_SIZE];
 
     if (!request || !cli_session(cli, err))
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
-    if (submit(cli, request, id, err) < 0)
-        return -1;
+    while (submit(cli, request, id, err) < 0) {
+        if (!cli_trust_ask(cli, request, err))
+            return -1;
+        *err = (struct sw_error){ 0 };
+    }
     say_submitted(cli, id);
     if (!options->detach)
         return cli_attach(cli, id, cli_given_value(args, "status-every")

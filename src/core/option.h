@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "core/trust.h"
 
 enum sw_type {
     SW_TEXT,
@@ -48,6 +49,7 @@ struct sw_option {
     bool required;
     bool list_shorthand;                 /* SW_MAP_OF: a plain list of keys is fine too */
     bool unites;                         /* SW_TEXTS: flag, file and profile add up (secrets) */
+    enum sw_trust trust;                 /* who may say it before `slipway trust` (core/trust.h) */
 };
 
 const struct sw_option *sw_option_find(const struct sw_option *options, const char *name);

@@ -54,6 +54,10 @@ json_t *sw_diagnose(const struct sw_evidence *evidence);
  * NULL: none. */
 json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_rules);
 
+/* The rules that a job was submitted with (its plan's) before the user's own: an owned array. Both may
+ * be NULL. */
+json_t *sw_diagnose_rules(const json_t *of_job, const json_t *of_user);
+
 /* Are these usable as user rules? Call it when the configuration is read: -1 SW_E_SPEC names
  * the first bad one. NULL and null are fine. */
 int sw_rules_check(const json_t *user_rules, struct sw_error *err);

@@ -146,6 +146,17 @@ static int rule_open(const json_t *rule, regex_t *compiled, struct sw_error *err
     return compile(compiled, sw_json_str(rule, "pattern"), err);
 }
 
+json_t *sw_diagnose_rules(const json_t *of_job, const json_t *of_user)
+{
+    json_t *all = json_array();
+
+    if (json_is_array(of_job))
+        json_array_extend(all, (json_t *)of_job);
+    if (json_is_array(of_user))
+        json_array_extend(all, (json_t *)of_user);
+    return all;
+}
+
 int sw_rules_check(const json_t *user_rules, struct sw_error *err)
 {
     if (!user_rules || json_is_null(user_rules))

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "core/job_values.h"
 #include "hook/hook.h"
 
 enum { LIMIT_MS = 10 * 60 * 1000, OUTPUT_KEPT = 400, LOOK_EVERY_MS = 50 };
@@ -39,11 +40,14 @@ static void run_shell(const struct sw_notice *notice, const char *command, int o
 static struct sw_redactor *redactor_for(const struct sw_notice *notice)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    sw_auto(sw_environment) struct sw_environment *values =
+        sw_job_values(json_object_get(notice->job.plan, "dotenv"));
     size_t i;
     json_t *name;
 
     json_array_foreach(json_object_get(notice->job.plan, "secrets"), i, name)
-        sw_secrets_add_env(secrets, json_string_value(name), NULL);
+        sw_secrets_add(secrets, json_string_value(name),
+                       sw_environment_get(values, json_string_value(name)), NULL);
     return sw_redactor_new(secrets);
 }
 

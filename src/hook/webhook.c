@@ -12,13 +12,14 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/job_values.h"
 #include "hook/hook.h"
 #include "net/http_post.h"
 
 enum { TRIES = 3, TIMEOUT_MS = 30000, FIRST_PAUSE_MS = 1000 };
 
-/* ${NAME} from the environment; NULL and *missing when one is not set. */
-static char *fill_in(const char *url, char **missing)
+/* ${NAME} from the environment and the job's .env files; NULL and *missing when one is not set. */
+static char *fill_in(const char *url, struct sw_environment *values, char **missing)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
@@ -31,12 +32,12 @@ static char *fill_in(const char *url, char **missing)
             break;
         }
         name = sw_strndup(open + 2, (size_t)(close - open - 2));
-        if (sw_text_empty(getenv(name))) {
+        if (sw_text_empty(sw_environment_get(values, name))) {
             *missing = sw_take(name);
             return NULL;
         }
         sw_buf_add_bytes(&out, at, (size_t)(open - at));
-        sw_buf_add(&out, getenv(name));
+        sw_buf_add(&out, sw_environment_get(values, name));
         at = close + 1;
     }
     return sw_buf_steal(&out);
@@ -64,7 +65,9 @@ int hook_webhook(const struct sw_notice *notice, const char *url, char **result)
     sw_auto(json) json_t *document = hook_document(notice);
     sw_autofree char *body = sw_json_dump(document);
     sw_autofree char *missing = NULL;
-    sw_autofree char *address = fill_in(url, &missing);
+    sw_auto(sw_environment) struct sw_environment *values =
+        sw_job_values(json_object_get(notice->job.plan, "dotenv"));
+    sw_autofree char *address = fill_in(url, values, &missing);
     int outcome = 1;
 
     if (!address) {

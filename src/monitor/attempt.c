@@ -24,34 +24,33 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "core/job_values.h"
 #include "core/signature.h"
 #include "monitor/monitor_internal.h"
 
 /* ---- what a plan names ------------------------------------------------------------------------ */
 
-static const char *from_environment(void *context, const char *name)
-{
-    (void)context;
-    return getenv(name);
-}
-
-struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_lookup_fn *lookup,
+struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env,
                                       void *context, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
-    sw_lookup_fn *find = lookup ? lookup : from_environment;
+    sw_auto(sw_environment) struct sw_environment *values = env ? NULL : sw_job_values(plan->dotenv);
     size_t i;
     json_t *entry;
 
+    if (!env) {
+        env = sw_environment_get;
+        context = values;
+    }
     json_array_foreach(plan->secrets, i, entry) {
         const char *name = json_string_value(entry);
 
-        if (name && sw_secrets_add(secrets, name, find(context, name), err) < 0)
+        if (name && sw_secrets_add(secrets, name, env(context, name), err) < 0)
             return NULL;
     }
     /* For the runner alone, and only those that are there: data may need none. */
     json_array_foreach(plan->credentials, i, entry) {
-        const char *name = json_string_value(entry), *value = name ? find(context, name) : NULL;
+        const char *name = json_string_value(entry), *value = name ? env(context, name) : NULL;
 
         if (!sw_text_empty(value) && sw_secrets_add(secrets, name, value, err) < 0)
             return NULL;

@@ -8,15 +8,14 @@
 #ifndef SW_MONITOR_ATTEMPT_H
 #define SW_MONITOR_ATTEMPT_H
 
+#include "base/environment.h"
 #include "platform/platform.h"
 #include "store/store.h"
 
-/* The value of a variable that the job or its data ask for; NULL or "": not set. Borrowed. */
-typedef const char *sw_lookup_fn(void *context, const char *name);
-
 /* The values a plan names: its secrets (all must be there) and the credentials of its data (those that
- * are there). `lookup` NULL: the environment. */
-struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_lookup_fn *lookup,
+ * are there). `env` NULL: as for a later attempt, the environment and the files that the job was
+ * submitted with. */
+struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env,
                                       void *context, struct sw_error *err);
 
 /* The plan of a stored row, ready for its next attempt. A plan of a stranger is refused

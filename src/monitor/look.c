@@ -200,6 +200,7 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
 {
     const struct sw_platform *platform = slice->question->platform;
     struct sw_evidence evidence = { 0 };
+    sw_auto(json) json_t *rules = NULL;
     json_t *verdict;
 
     if (seen->state != SW_ERROR || seen->presence != SW_PRESENT)
@@ -215,7 +216,8 @@ static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
     evidence.exit_code = seen->exit_code;
     evidence.signal = seen->signal;
     evidence.failed_replica = seen->failed_replica;
-    verdict = sw_diagnose_with(&evidence, slice->rules);
+    rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), slice->rules);
+    verdict = sw_diagnose_with(&evidence, rules);
     if (!seen->runner)
         seen->runner = json_incref(json_object_get(evidence.facts, "runner"));
     sw_evidence_done(&evidence);
@@ -395,7 +397,7 @@ static int send_next(const struct slice *slice, const char *id, struct sw_error 
     plan = sw_attempt_plan(&job, &why);
     if (!plan)
         return sw_attempt_refuse(slice->store, id, job.attempt, "no-plan", &why, err);
-    secrets = sw_attempt_secrets(plan, harbour->lookup, harbour->context, &why);
+    secrets = sw_attempt_secrets(plan, NULL, NULL, &why);
     if (!secrets)
         return sw_attempt_refuse(slice->store, id, job.attempt, "credential", &why, err);
     return sw_attempt_submit(&(struct sw_attempt){

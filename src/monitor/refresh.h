@@ -29,7 +29,6 @@ struct sw_harbour {
     void (*hold)(void *context);
     void (*release)(void *context);
     const json_t *(*rules)(void *context);    /* the user's own rules; asked after link() */
-    sw_lookup_fn *lookup;                     /* values for later attempts; NULL: the environment */
     void (*warn)(void *context, const char *text);        /* may be NULL */
 };
 

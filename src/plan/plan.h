@@ -56,6 +56,8 @@ struct sw_plan {
     json_t *checkpoint;        /* {"dir","resume"}; may be NULL */
     json_t *code;              /* {"root","include","exclude","recipe"}: travels with the job; may be NULL */
     json_t *mounts;            /* array of texts as core/mount.h reads them; may be NULL */
+    json_t *dotenv;            /* NULL, or the .env file that secrets were taken from: {"path","sha256",
+                                  "trusted"}, for later attempts */
     json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
     json_t *rules;             /* the user's own about failures, for a job that judges itself; NULL: none */
     json_t *options;           /* the platform's block */

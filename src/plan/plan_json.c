@@ -31,7 +31,7 @@ static const struct field {
     ROW(config_format, FORMAT), ROW(labels, DOCUMENT),  ROW(retry, DOCUMENT),
     ROW(guard, DOCUMENT),     ROW(options, DOCUMENT),   ROW(hooks, DOCUMENT),
     ROW(notify, DOCUMENT),    ROW(avoid, DOCUMENT),     ROW(checkpoint, DOCUMENT),
-    ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT), ROW(args, DOCUMENT),
+    ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(cache, TEXT),         ROW(mounts, DOCUMENT),    ROW(rules, DOCUMENT),
 #undef ROW

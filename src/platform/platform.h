@@ -27,6 +27,9 @@ struct sw_place_config {            /* what open() may know; all borrowed for th
     /* How far something is that a job waits for (its image); non-zero: stop it. May be NULL. */
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
+    /* Values by name, for as long as the link lives: the environment, and .env files behind it. */
+    sw_env_fn *env;
+    void *env_context;
 };
 
 struct sw_receipt {                 /* what submit gives back */
@@ -40,6 +43,8 @@ struct sw_platform {
     const char *summary;                     /* one line for `slipway platforms` */
     const struct sw_option *options;         /* its block of the job file */
     const struct sw_credential *credentials; /* NULL: needs none; ends with a row without name */
+    const char *const *variables;            /* more names that open() or submit() ask `env` for, besides
+                                                those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
 

@@ -108,6 +108,16 @@ static void add_values(struct walk *walk, const json_t *values, const json_t *so
     spec_merge(walk->into, &level, walk->check->platforms, walk->check->platform_count);
 }
 
+/* What the project's file says and is not trusted is noted before it counts. */
+static void note_untrusted(struct walk *walk, size_t which, json_t *values, json_t *sources)
+{
+    const struct spec_level said = { values, sources };
+
+    if (which == PROJECT && walk->profiles->untrusted && walk->check->untrusted)
+        spec_note_untrusted(walk->check, &said, SW_TRUST_PROFILE, walk->platform,
+                            walk->into->values);
+}
+
 static void add_section(struct walk *walk, const char *section)
 {
     for (size_t i = 0; i < FILES; i++) {
@@ -121,6 +131,7 @@ static void add_section(struct walk *walk, const char *section)
         walk->check->sources = sources;
         values = check_section(walk->check, walk->platform, object);
         walk->check->sources = NULL;
+        note_untrusted(walk, i, values, sources);
         add_values(walk, values, sources);
     }
 }
@@ -209,8 +220,7 @@ static json_t *inherited_names(const struct sw_profiles *profiles)
     return names;
 }
 
-/* [wandb] project -> WANDB_PROJECT; a key that is all upper case is the variable itself. */
-static char *variable_name(const char *section, const char *key)
+char *profile_variable_name(const char *section, const char *key)
 {
     bool whole = true;
     char *name;
@@ -223,11 +233,11 @@ static char *variable_name(const char *section, const char *key)
     return name;
 }
 
-static void add_shared_value(struct walk *walk, const char *section, const char *key,
-                             json_t *value)
+static void add_shared_value(struct walk *walk, size_t which, const char *section,
+                             const char *key, json_t *value)
 {
     struct spec_check *check = walk->check;
-    sw_autofree char *name = variable_name(section, key);
+    sw_autofree char *name = profile_variable_name(section, key);
     sw_auto(json) json_t *env = sw_json_object(SW_SUB_COPY(name, value));
     sw_auto(json) json_t *document = sw_json_object(SW_SUB_COPY("env", env));
     sw_auto(json) json_t *values = NULL;
@@ -237,6 +247,7 @@ static void add_shared_value(struct walk *walk, const char *section, const char 
     check->sources = sources;
     values = spec_check_document(check, document);
     check->sources = NULL;
+    note_untrusted(walk, which, values, sources);
     add_values(walk, values, sources);
 }
 
@@ -256,7 +267,7 @@ static void add_shared(struct walk *walk)
                 continue;
             json_object_foreach(object, key, value) {
                 profile_look_at(walk->check, walk->profiles, i, section);
-                add_shared_value(walk, section, key, value);
+                add_shared_value(walk, i, section, key, value);
             }
         }
     }

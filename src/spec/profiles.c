@@ -54,30 +54,57 @@ static int parse_file(struct sw_profiles *profiles, size_t which, const char *te
     return check_sections(profiles->files[which], err);
 }
 
-static int load_file(struct sw_profiles *profiles, size_t which, const char *folder,
-                     const char *name, const char *called, struct sw_error *err)
+static int load_home(struct sw_profiles *profiles, const char *home_dir, struct sw_error *err)
 {
-    sw_autofree char *path = folder ? sw_path_join(folder, name) : NULL;
+    sw_autofree char *path = home_dir ? sw_path_join(home_dir, HOME_PROFILES) : NULL;
     sw_autofree char *text = NULL;
     size_t length = 0;
 
     if (!path || !sw_file_exists(path))
         return 0;
-    text = sw_file_read(path, SW_DOCUMENT_MAX, &length, err);
+    text = sw_file_read_plain(path, SW_DOCUMENT_MAX, &length, err);
     if (!text)
         return -1;
-    return parse_file(profiles, which, text, length, called, err);
+    return parse_file(profiles, HOME, text, length, "~/" HOME_PROFILES, err);
 }
 
-struct sw_profiles *sw_profiles_load(const char *project_dir, const char *home_dir,
+struct sw_profiles *sw_profiles_load(const struct sw_profile_file *project, const char *home_dir,
                                      struct sw_error *err)
 {
     sw_auto(sw_profiles) struct sw_profiles *profiles = sw_new(struct sw_profiles);
 
-    if (load_file(profiles, PROJECT, project_dir, "env.toml", "env.toml", err) < 0 ||
-        load_file(profiles, HOME, home_dir, HOME_PROFILES, "~/" HOME_PROFILES, err) < 0)
+    profiles->untrusted = project && !project->trusted;
+    if (project && parse_file(profiles, PROJECT, project->text, project->length, project->name,
+                              err) < 0)
+        return NULL;
+    if (load_home(profiles, home_dir, err) < 0)
         return NULL;
     return sw_take(profiles);
+}
+
+static void tell_texts(const json_t *value, const char *key,
+                       void (*fn)(void *context, const char *key, const char *value),
+                         void *context)
+{
+    const char *inner;
+    json_t *below;
+    size_t i;
+
+    if (json_is_string(value))
+        fn(context, key, json_string_value(value));
+    json_object_foreach((json_t *)value, inner, below)
+        tell_texts(below, inner, fn, context);
+    json_array_foreach(value, i, below)
+        tell_texts(below, key, fn, context);
+}
+
+void sw_profiles_texts(const struct sw_profiles *profiles,
+                       void (*fn)(void *context, const char *key, const char *value),
+                         void *context)
+{
+    for (size_t i = 0; i < FILES; i++)
+        if (profiles->files[i])
+            tell_texts(sw_document_value(profiles->files[i]), "", fn, context);
 }
 
 struct sw_profiles *spec_profiles_parse(const char *text, size_t length, const char *name,

@@ -11,6 +11,7 @@ enum { PROJECT, HOME, FILES };
 
 struct sw_profiles {
     struct sw_document *files[FILES];      /* NULL: there is no such file */
+    bool untrusted;                        /* the project's */
 };
 
 /* The section in one of the files; NULL when it is not there. */
@@ -22,6 +23,8 @@ const json_t *profile_setting(const struct sw_profiles *profiles, const char *se
 /* "lepton_sft" and "lepton" -> lepton: the longest platform name that fits. */
 const struct sw_spec_platform *profile_platform_of_name(const struct spec_check *check,
                                                         const char *section);
+/* [wandb] project -> WANDB_PROJECT; a key that is all upper case is the variable itself. Owned. */
+char *profile_variable_name(const char *section, const char *key);
 /* Point the check at [section] of one file, so that complaints carry the right place. */
 void profile_look_at(struct spec_check *check, const struct sw_profiles *profiles, size_t which,
                      const char *section);

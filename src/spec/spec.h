@@ -10,6 +10,7 @@
 #define SW_SPEC_SPEC_H
 
 #include "base/document.h"
+#include "base/environment.h"
 #include "core/option.h"
 
 /* The platforms' names and option tables, handed in so that spec/ needs to know no platform. */
@@ -20,10 +21,21 @@ struct sw_spec_platform {
 
 /* A profile section after inheritance: values with the place each came from. */
 struct sw_profiles;
-/* Reads PROJECT/env.toml, then ~/.config/slipway/profiles.toml (the project's wins). Missing
- * files are fine. */
-struct sw_profiles *sw_profiles_load(const char *project_dir, const char *home_dir,
+/* The project's env.toml, as it was found and read. */
+struct sw_profile_file {
+    const char *name;               /* in messages */
+    const char *text;
+    size_t length;
+    bool trusted;                   /* the user trusted exactly this content (core/trust.h) */
+};
+/* The project's (NULL: none), then ~/.config/slipway/profiles.toml (the project's wins). A missing
+ * file is fine. */
+struct sw_profiles *sw_profiles_load(const struct sw_profile_file *project, const char *home_dir,
                                      struct sw_error *err);
+/* Every text of the files, with the key it stands under. */
+void sw_profiles_texts(const struct sw_profiles *profiles,
+                       void (*fn)(void *context, const char *key, const char *value),
+                       void *context);
 void sw_profiles_free(struct sw_profiles *profiles);
 /* The user's own rules for explaining failures, [[rules]] of both files, the project's first: an
  * owned array, empty when there are none. What a rule may say is diagnose/'s business. */
@@ -32,12 +44,14 @@ SW_DEFINE_AUTO(sw_profiles, struct sw_profiles *, sw_profiles_free)
 
 struct sw_spec_input {
     const struct sw_document *job;          /* the job file; NULL: flags only */
+    bool job_untrusted;                     /* it was found, not named, and is not trusted */
     const struct sw_document *flags;        /* as sw_spec_set_text() builds it; may be NULL */
     const struct sw_profiles *profiles;     /* may be NULL */
     const char *profile;                    /* section asked for; NULL: the platform's name */
     const struct sw_spec_platform *platforms;
     size_t platform_count;
-    const char *(*getenv)(const char *name);
+    sw_env_fn *env;                         /* values of variables; NULL: there are none */
+    void *env_context;
     const char *default_platform;           /* when nothing says otherwise: "local" */
 };
 
@@ -58,6 +72,9 @@ struct sw_spec {
                              "flag --gpus", "profile [lepton] env.toml:4", "environment SLURM_X",
                              "default" */
     json_t *warnings;     /* array of texts */
+    json_t *untrusted;    /* array of {"from": "job" or "profile", "key", "where"}: values that files of
+                             the folder decide and that need `slipway trust`. Unless it is empty, nothing
+                             may be opened or sent */
 };
 
 struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_error *err);
@@ -81,19 +98,17 @@ extern const struct sw_option sw_spec_keys[];     /* the job file's keys (spec_k
 int sw_spec_set_text(json_t *flags, const struct sw_spec_platform *platforms, size_t count,
                      const char *key, const char *text, struct sw_error *err);
 
+/* Does this variable need trust when a folder's .env gives it? */
+bool sw_spec_variable_needs_trust(const struct sw_spec_platform *platforms, size_t count,
+                                  const char *name);
+/* Every key of a folder's env.toml (profiles) or job file that needs it: an owned array of texts. */
+json_t *sw_spec_sensitive_keys(const json_t *document, bool profiles,
+                               const struct sw_spec_platform *platforms, size_t count);
+
 /* JSON Schema (draft 2020-12) of the job file with all platform blocks. */
 json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count);
 
 /* "H100:8" / "8" / 8 -> type (owned, NULL: any) and count. */
 int sw_gpus_parse(const char *text, char **type, int *count, struct sw_error *err);
-
-/* Load a .env file into the process environment without overriding what is set. A missing file
- * is fine (returns 0). `warn` hears when others can read the file. */
-int sw_dotenv_load(const char *path, void (*warn)(void *context, const char *text),
-                   void *warn_context, struct sw_error *err);
-/* The parser alone, for tests and fuzzing: calls fn(name, value) per line. */
-int sw_dotenv_parse(const char *text, size_t length, const char *name,
-                    void (*fn)(void *context, const char *key, const char *value), void *context,
-                    struct sw_error *err);
 
 #endif

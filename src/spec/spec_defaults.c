@@ -56,24 +56,31 @@ static void give(struct spec_check *check, json_t *object, const struct sw_optio
     spec_leave(check, mark);
 }
 
+struct variables {
+    sw_env_fn *get;                /* NULL: there are none */
+    void *context;
+};
+
 typedef void fill_fn(struct spec_check *check, json_t *object, const struct sw_option *row,
-                     const char *(*get)(const char *name));
+                     const struct variables *env);
 
 static void fill_from_environment(struct spec_check *check, json_t *object,
-                                  const struct sw_option *row,
-                                  const char *(*get)(const char *name))
+                                  const struct sw_option *row, const struct variables *env)
 {
-    const char *text = row->env && get ? get(row->env) : NULL;
+    const char *text = NULL;
     sw_autofree char *label = NULL;
 
-    if (sw_text_empty(text) || json_object_get(object, row->name))
+    /* One that is not needed is not asked for: a folder's file may have it (api/folder.c). */
+    if (row->env && env->get && !json_object_get(object, row->name))
+        text = env->get(env->context, row->env);
+    if (sw_text_empty(text))
         return;
     label = sw_format("environment %s", row->env);
     give(check, object, row, label, text);
 }
 
 static void fill_default(struct spec_check *check, json_t *object, const struct sw_option *row,
-                         const char *(*get)(const char *name))
+                         const struct variables *env)
 {
     json_t *mine = json_object_get(object, row->name);
     struct spec_mark mark;
@@ -87,12 +94,12 @@ static void fill_default(struct spec_check *check, json_t *object, const struct 
     mark = spec_enter(check, row->name);           /* defaults inside groups that are in use */
     for (const struct sw_option *field = row->fields; field->name; field++) {
         if (row->type == SW_GROUP)
-            fill_default(check, mine, field, get);
+            fill_default(check, mine, field, env);
         else
             json_object_foreach(mine, key, entry) {
                 struct spec_mark inner = spec_enter(check, key);
 
-                fill_default(check, entry, field, get);
+                fill_default(check, entry, field, env);
                 spec_leave(check, inner);
             }
     }
@@ -102,7 +109,7 @@ static void fill_default(struct spec_check *check, json_t *object, const struct 
 /* The platform's rows first: what it says about a portable key is the more special word. */
 static void fill(struct spec_level *into, struct spec_check *check,
                  const struct sw_spec_platform *platform, fill_fn *fn,
-                 const char *(*get)(const char *name))
+                 const struct variables *env)
 {
     check->sources = into->sources;
     for (const struct sw_option *row = platform->options; row && row->name; row++) {
@@ -114,23 +121,25 @@ static void fill(struct spec_level *into, struct spec_check *check,
 
             both.env = row->env;
             both.initial = row->initial;
-            fn(check, into->values, &both, get);
+            fn(check, into->values, &both, env);
             continue;
         }
         mark = spec_enter(check, platform->name);
-        fn(check, block_of(into->values, platform->name), row, get);
+        fn(check, block_of(into->values, platform->name), row, env);
         spec_leave(check, mark);
     }
     for (const struct sw_option *row = sw_spec_keys; row->name; row++)
-        fn(check, into->values, row, get);
+        fn(check, into->values, row, env);
     check->sources = NULL;
 }
 
 void spec_add_environment(struct spec_level *into, struct spec_check *check,
-                          const struct sw_spec_platform *platform,
-                          const char *(*get)(const char *name))
+                          const struct sw_spec_platform *platform, sw_env_fn *env,
+                          void *env_context)
 {
-    fill(into, check, platform, fill_from_environment, get);
+    const struct variables variables = { env, env_context };
+
+    fill(into, check, platform, fill_from_environment, &variables);
 }
 
 void spec_add_defaults(struct spec_level *into, struct spec_check *check,

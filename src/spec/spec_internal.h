@@ -47,6 +47,7 @@ struct spec_check {
     size_t platform_count;
     struct spec_problems *problems;
     json_t *warnings;
+    json_t *untrusted;        /* array of {"key","where"}: see struct sw_spec */
 
     enum spec_origin origin;
     const struct sw_document *document;  /* SPEC_FILE, SPEC_PROFILE: knows the places */
@@ -138,14 +139,22 @@ void spec_merge(struct spec_level *into, const struct spec_level *lower,
 /* ---- spec_defaults.c: the two lowest levels, and what is still missing then ------------ */
 
 void spec_add_environment(struct spec_level *into, struct spec_check *check,
-                          const struct sw_spec_platform *platform,
-                          const char *(*get)(const char *name));
+                          const struct sw_spec_platform *platform, sw_env_fn *env,
+                          void *env_context);
 void spec_add_defaults(struct spec_level *into, struct spec_check *check,
                        const struct sw_spec_platform *platform);
 /* Where the first value at or below `path` came from, so that a complaint can point at it. */
 const char *spec_source_below(const json_t *sources, const char *path);
 void spec_require(const struct spec_level *level, struct spec_check *check,
                   const struct sw_spec_platform *platform);
+
+/* ---- spec_trust.c ----------------------------------------------------------------------- */
+
+/* Note in check->untrusted what of a level, said by a file that is not trusted, would count: keys whose
+ * row wants at least this much trust, unless `higher` has them. */
+void spec_note_untrusted(struct spec_check *check, const struct spec_level *said,
+                         enum sw_trust least, const struct sw_spec_platform *platform,
+                         const json_t *higher);
 
 /* ---- profiles.c -------------------------------------------------------------------------- */
 

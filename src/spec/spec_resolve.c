@@ -22,6 +22,7 @@ void sw_spec_free(struct sw_spec *spec)
     json_decref(spec->options);
     json_decref(spec->sources);
     json_decref(spec->warnings);
+    json_decref(spec->untrusted);
     free(spec->platform);
     free(spec);
 }
@@ -47,6 +48,7 @@ static void resolving_done(struct resolving *now)
     json_decref(now->level.values);
     json_decref(now->level.sources);
     json_decref(now->check.warnings);
+    json_decref(now->check.untrusted);
 }
 
 static void resolving_auto(struct resolving *now)
@@ -63,6 +65,7 @@ static void resolving_init(struct resolving *now, const struct sw_spec_input *in
     now->check.platform_count = input->platform_count;
     now->check.problems = &now->problems;
     now->check.warnings = json_array();
+    now->check.untrusted = json_array();
 }
 
 /* ---- flags and job file ------------------------------------------------------------------ */
@@ -135,7 +138,7 @@ static const struct sw_spec_platform *find_platform(struct resolving *now, const
 static json_t *wanted_platforms(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
-    const char *variable = in->getenv ? in->getenv("SLIPWAY_PLATFORM") : NULL;
+    const char *variable = NULL;
 
     for (size_t i = 0; i < SW_COUNT(now->documents); i++) {
         json_t *said = json_object_get(now->documents[i].values, "platform");
@@ -152,6 +155,8 @@ static json_t *wanted_platforms(struct resolving *now)
         json_object_set_new(now->level.sources, "platform", sw_json_text(source));
         return json_pack("[s]", now->of_profile->name);
     }
+    if (in->env)
+        variable = in->env(in->env_context, "SLIPWAY_PLATFORM");
     if (!sw_text_empty(variable)) {
         json_object_set_new(now->level.sources, "platform",
                             json_string("environment SLIPWAY_PLATFORM"));
@@ -276,6 +281,7 @@ static struct sw_spec *make_spec(struct resolving *now)
     spec->job = sw_take(now->level.values);
     spec->sources = take_sources(now);
     spec->warnings = sw_take(now->check.warnings);
+    spec->untrusted = sw_take(now->check.untrusted);
     spec->platform = sw_strdup(now->platform->name);
     spec->platforms = json_copy(json_object_get(spec->job, "platform"));
     return spec;
@@ -291,14 +297,18 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
     check_document(&now, input->job, SPEC_FILE, &now.documents[1]);
     profile_is_there = find_profile(&now) == 0;
     choose_platform(&now);
-    for (size_t i = 0; i < SW_COUNT(now.documents); i++)
-        add_level(&now, &now.documents[i]);
+    add_level(&now, &now.documents[0]);
+    if (input->job_untrusted)
+        spec_note_untrusted(&now.check, &now.documents[1], SW_TRUST_ALWAYS, now.platform,
+                            now.level.values);
+    add_level(&now, &now.documents[1]);
     if (now.platform) {
         if (profile_is_there)
             add_profile(&now);
         sw_buf_clear(&now.check.path);
         sw_buf_clear(&now.check.place);
-        spec_add_environment(&now.level, &now.check, now.platform, input->getenv);
+        spec_add_environment(&now.level, &now.check, now.platform, input->env,
+                             input->env_context);
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
@@ -325,7 +335,8 @@ json_t *sw_spec_place_options(const struct sw_spec_input *input, const char *pla
             spec_add_profile(&now.level, input->profiles, section, now.platform, &now.check);
         sw_buf_clear(&now.check.path);
         sw_buf_clear(&now.check.place);
-        spec_add_environment(&now.level, &now.check, now.platform, input->getenv);
+        spec_add_environment(&now.level, &now.check, now.platform, input->env,
+                             input->env_context);
         spec_add_defaults(&now.level, &now.check, now.platform);
     }
     if (spec_problems_report(&now.problems, err) < 0)

@@ -285,6 +285,10 @@ int s3_settings_read(const struct sw_storage_options *options, struct s3_setting
     set_signing(&profile, out);
     out->region_given = region != NULL;
     out->region = region ? sw_take(region) : sw_strdup("us-east-1");
+    if (strspn(out->region, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(out->region)) {
+        s3_settings_done(out);                     /* it becomes a part of the host's name */
+        return sw_fail(err, SW_E_SPEC, "the S3 region must be a name such as us-east-1");
+    }
     if (keys_from_env(options, &out->keys, err) == 0 &&
         (out->keys.access || keys_from_profile(&profile, &out->keys, err) == 0) &&
         set_endpoint(endpoint, out, err) == 0)

@@ -38,7 +38,7 @@ static const struct sw_option docker_options[] = {
       .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
     { "network", SW_TEXT, .initial = "tao_default", .env = "DOCKER_NETWORK",
       .help = "network of the containers; made when it is missing" },
-    { "mounts", SW_TEXTS,
+    { "mounts", SW_TEXTS, .trust = SW_TRUST_PROFILE,
       .help = "SOURCE:TARGET[:ro] as seen from the engine; a source without slash is a volume" },
     { "results", SW_CHOICE, .initial = "auto", .choices = results_ways,
       .help = "where results are: in a folder of this machine (bind), or a volume of the engine" },
@@ -52,7 +52,8 @@ static const struct sw_option docker_options[] = {
       .help = "GPUs the engine has, where it cannot be found out" },
     { "share_gpus", SW_FLAG, .initial = "false",
       .help = "use GPUs that other jobs have, instead of waiting until they are free" },
-    { "runtime", SW_TEXT, .help = "OCI runtime of the engine, such as nvidia" },
+    { "runtime", SW_TEXT, .trust = SW_TRUST_PROFILE,
+      .help = "OCI runtime of the engine, such as nvidia" },
     { "ipc", SW_TEXT, .help = "IPC mode: private, shareable, host, container:NAME" },
     { "ulimits", SW_TEXT_MAP,
       .help = "limits NAME: N or SOFT:HARD (with GPUs memlock -1 and stack 64 MiB are usual)" },
@@ -62,9 +63,14 @@ static const struct sw_option docker_options[] = {
       .help = "remove the containers when the job is over, and its logs and results are kept here" },
     { "log_driver", SW_TEXT, .initial = "local",
       .help = "log driver of the containers; engine: the engine's own default" },
-    { "host_config", SW_FREE,
+    { "host_config", SW_FREE, .trust = SW_TRUST_PROFILE,
       .help = "more of the Engine API's HostConfig; cannot change what the job itself says" },
     { 0 }
+};
+
+static const char *const docker_variables[] = {
+    "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
+    "DOCKER_TLS", "DOCKER_REGISTRY", NULL
 };
 
 static const struct sw_credential docker_credentials[] = {
@@ -191,6 +197,8 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
     link->warn_context = config->warn_context;
     link->progress = config->progress;
     link->progress_context = config->progress_context;
+    link->where.env = config->env;
+    link->where.env_context = config->env_context;
     if (docker_where_find(link->options, &link->where, err) < 0) {
         docker_close(link);
         return NULL;
@@ -252,6 +260,7 @@ const struct sw_platform sw_platform_docker = {
     .summary = "containers of a Docker engine, here or on another machine",
     .options = docker_options,
     .credentials = docker_credentials,
+    .variables = docker_variables,
     .open = docker_open,
     .close = docker_close,
     .place = docker_place,

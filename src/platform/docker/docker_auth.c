@@ -19,13 +19,6 @@
 #define HUB_KEY "https://index.docker.io/v1/"      /* the name under which logins to it are kept */
 #define NGC     "nvcr.io"
 
-static const char *env(const char *name)
-{
-    const char *value = getenv(name);
-
-    return sw_text_empty(value) ? NULL : value;
-}
-
 static void wipe(struct sw_buf *buf)
 {
     if (buf->data)
@@ -95,16 +88,18 @@ static bool take(struct docker_login *out, const char *registry, const char *use
 
 /* ---- the environment ---------------------------------------------------------------------------- */
 
-static bool from_env(const char *registry, struct docker_login *out)
+static bool from_env(const struct docker_where *where, const char *registry,
+                     struct docker_login *out)
 {
-    const char *user = env("DOCKER_USERNAME"), *password = env("DOCKER_PASSWORD");
-    const char *whose = env("DOCKER_REGISTRY") ? env("DOCKER_REGISTRY") : HUB;
+    const char *user = docker_value(where, "DOCKER_USERNAME");
+    const char *password = docker_value(where, "DOCKER_PASSWORD");
+    const char *said = docker_value(where, "DOCKER_REGISTRY"), *whose = said ? said : HUB;
+    const char *ngc_key = docker_value(where, "NGC_KEY");
 
     if (user && password && docker_same_registry(whose, registry))
         return take(out, registry, user, password, false, "DOCKER_USERNAME and DOCKER_PASSWORD");
-    if (strcmp(registry, NGC) == 0 && env("NGC_KEY"))
-        return take(out, registry, user && !password ? user : "$oauthtoken", env("NGC_KEY"), false,
-                    "NGC_KEY");
+    if (strcmp(registry, NGC) == 0 && ngc_key)
+        return take(out, registry, user && !password ? user : "$oauthtoken", ngc_key, false, "NGC_KEY");
     return false;
 }
 
@@ -180,9 +175,10 @@ static bool from_helper(const char *helper, const char *registry, struct docker_
     return found;
 }
 
-static void from_config(const char *registry, struct docker_login *out)
+static void from_config(const struct docker_where *where, const char *registry,
+                        struct docker_login *out)
 {
-    sw_autofree char *folder = docker_config_folder();
+    sw_autofree char *folder = docker_config_folder(where);
     struct sw_error why = { 0 };
     sw_auto(json) json_t *config = docker_config_read(folder, &why);
     const json_t *own = entry_of(json_object_get(config, "credHelpers"), registry);
@@ -196,8 +192,9 @@ static void from_config(const char *registry, struct docker_login *out)
         from_auths(entry_of(json_object_get(config, "auths"), registry), registry, out);
 }
 
-void docker_login_find(const char *registry, struct docker_login *out)
+void docker_login_find(const struct docker_where *where, const char *registry,
+                       struct docker_login *out)
 {
-    if (!from_env(registry, out))
-        from_config(registry, out);
+    if (!from_env(where, registry, out))
+        from_config(where, registry, out);
 }

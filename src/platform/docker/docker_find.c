@@ -17,14 +17,15 @@
 
 #define CONFIG_MAX (1024u * 1024)
 
-static const char *env(const char *name)
+const char *docker_value(const struct docker_where *where, const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = where && where->env ? where->env(where->env_context, name) : getenv(name);
 
     return sw_text_empty(value) ? NULL : value;
 }
+#define env(name) docker_value(out, name)          /* `out` knows where values come from */
 
-char *docker_config_folder(void)
+char *docker_config_folder(const struct docker_where *out)
 {
     return env("DOCKER_CONFIG") ? sw_strdup(env("DOCKER_CONFIG")) : sw_path_home(".docker");
 }
@@ -70,7 +71,7 @@ static void take_certificates(struct docker_where *out, const char *folder, bool
 static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 {
     sw_autofree char *folder = env("DOCKER_CERT_PATH") ? sw_strdup(env("DOCKER_CERT_PATH"))
-                                                       : docker_config_folder();
+                                                       : docker_config_folder(out);
     bool wanted = env("DOCKER_TLS_VERIFY") || env("DOCKER_TLS");
 
     if ((out->way != DOCKER_TCP || !wanted) && out->way != DOCKER_TLS)
@@ -172,7 +173,7 @@ static bool listens(const char *path)
 }
 
 /* The first that answers; else the first that is there, for the message; else the usual one. */
-static char *usual_socket(void)
+static char *usual_socket(const struct docker_where *out)
 {
     sw_autofree char *there = NULL;
 
@@ -192,7 +193,7 @@ static char *usual_socket(void)
 
 static int from_usual(const json_t *options, struct docker_where *out, struct sw_error *err)
 {
-    sw_autofree char *path = usual_socket();
+    sw_autofree char *path = usual_socket(out);
 
     return from_text(path, "the usual place", options, out, err);
 }
@@ -209,7 +210,7 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
 {
     const char *host = sw_json_str(options, "host");
     const char *context = sw_json_str(options, "context");
-    sw_autofree char *folder = docker_config_folder();
+    sw_autofree char *folder = docker_config_folder(out);
     sw_auto(json) json_t *config = NULL;
 
     if (!sw_text_empty(host))

@@ -40,7 +40,9 @@ struct docker_login {
 };
 /* For this registry, in this order: DOCKER_USERNAME + DOCKER_PASSWORD (of DOCKER_REGISTRY, else
  * docker.io), NGC_KEY (nvcr.io), docker's configuration (credHelpers, credsStore, auths). */
-void docker_login_find(const char *registry, struct docker_login *out);
+struct docker_where;      /* whose values of variables count; NULL: the environment's */
+void docker_login_find(const struct docker_where *where, const char *registry,
+                       struct docker_login *out);
 void docker_login_done(struct docker_login *login);
 static inline void docker_login_auto(struct docker_login *login) { docker_login_done(login); }
 

@@ -25,7 +25,7 @@ int docker_no_answer(const struct docker_where *where, struct docker_dialer *dia
                      const struct sw_http_reply *reply, struct sw_error *err);
 
 /* docker_find.c: docker's own configuration. A missing file is an empty object. */
-char *docker_config_folder(void);                                        /* owned */
+char *docker_config_folder(const struct docker_where *where);            /* owned */
 json_t *docker_config_read(const char *folder, struct sw_error *err);    /* owned; NULL + err */
 
 /* docker_program.c: ask a program here. 0 with its exit status (-1: killed, silent too long, or

@@ -263,7 +263,7 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     struct sw_error why = { 0 };
     int result;
 
-    docker_login_find(image->registry, &login);
+    docker_login_find(docker_api_where(api), image->registry, &login);
     sw_buf_add(&path, "/images/create");
     docker_query(&path, "fromImage", name);
     docker_query(&path, "tag", image->digest ? image->digest : image->tag);
@@ -339,7 +339,7 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     name = docker_image_text(&image);
     if (!image.registry)
         return not_there(text, err);
-    docker_login_find(image.registry, &login);
+    docker_login_find(docker_api_where(api), image.registry, &login);
     path = docker_path("/distribution/", name, "/json");
     call.path = path;
     call.registry_auth = login.header;

@@ -8,6 +8,7 @@
 #ifndef SW_PLATFORM_DOCKER_WHERE_H
 #define SW_PLATFORM_DOCKER_WHERE_H
 
+#include "base/environment.h"
 #include "base/json.h"
 #include "base/error.h"
 
@@ -26,7 +27,11 @@ struct docker_where {
     int64_t keep_s;          /* DOCKER_SSH: how long an idle login stays; 0: as usual */
     char *ca, *cert, *key;   /* DOCKER_TLS: files; NULL: none */
     bool trust_any;          /* DOCKER_TLS: the certificate is not checked */
+    sw_env_fn *env;          /* values of variables; NULL: getenv() */
+    void *env_context;
 };
+/* The value of a variable; NULL: it is not set, or empty. `where` may be NULL. */
+const char *docker_value(const struct docker_where *where, const char *name);
 
 /* Read one address: unix://PATH, /PATH, tcp://HOST[:PORT], ssh://[USER@]HOST[:PORT][/PATH],
  * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */
@@ -36,7 +41,7 @@ int docker_where_parse(const char *text, struct docker_where *out, struct sw_err
 json_t *docker_where_options(const struct docker_where *where);
 
 /* Decide from options ("host", "context", "tls", "certificates"; may be NULL), environment and
- * docker's configuration. */
+ * docker's configuration. The caller sets out->env, or leaves it NULL. */
 int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err);
 
 /* What the user should know about this way (no encryption), owned; NULL: all is well. */

@@ -23,22 +23,39 @@ static const struct sw_credential slurm_credentials[] = {
     { NULL, false, NULL },
 };
 
+static const char *const slurm_variables[] = {
+    "SSH_HOST", "SSH_USER", "DOCKER_REGISTRY", "DOCKER_USERNAME", "DOCKER_PASSWORD", NULL
+};
+
 /* The names of the Python SDK's second spelling. */
-static const char *or_variable(const char *said, const char *variable)
+static const char *or_variable(const char *said, const struct sw_place_config *config,
+                               const char *variable)
 {
-    const char *value = getenv(variable);
+    const char *value = config->env ? config->env(config->env_context, variable)
+                                    : getenv(variable);
 
     return !sw_text_empty(said) ? said : sw_text_empty(value) ? NULL : value;
 }
 
 /* A row that names no user means none, whatever is exported today. */
-static const char *user_of(const json_t *options)
+static const char *user_of(const struct sw_place_config *config)
 {
-    const char *said = sw_json_str(options, "user");
+    const char *said = sw_json_str(config->options, "user");
 
-    if (said && !*said)
-        return NULL;
-    return or_variable(said, "SSH_USER");
+    return said && !*said ? NULL : or_variable(said, config, "SSH_USER");
+}
+
+/* What was found out stands among the options, so that they lead here again. */
+static json_t *settled_options(const struct sw_place_config *config,
+                               const struct sw_ssh_options *way)
+{
+    json_t *options = config->options ? json_deep_copy(config->options) : json_object();
+
+    if (!way->local) {
+        json_object_set_new(options, "hostname", sw_json_text(way->hosts));
+        json_object_set_new(options, "user", sw_json_text(way->user ? way->user : ""));
+    }
+    return options;
 }
 
 static struct sw_link *slurm_open(const struct sw_place_config *config, struct sw_error *err)
@@ -51,8 +68,8 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
 
     slurm_door_read(&door, config->options);
     options = (struct sw_ssh_options){
-        .state_dir = config->state_dir, .hosts = or_variable(hosts, "SSH_HOST"),
-        .user = user_of(config->options), .port = door.port,
+        .state_dir = config->state_dir, .hosts = or_variable(hosts, config, "SSH_HOST"),
+        .user = user_of(config), .port = door.port,
         .identity = door.identity, .config_file = door.config_file,
         .known_hosts = door.known_hosts, .accept_new = door.accept_new, .local = door.local,
         .connect_ms = door.connect_ms, .persist_s = door.persist_s,
@@ -68,10 +85,12 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
         return NULL;
     link = sw_new(struct sw_link);
     link->ssh = ssh;
-    link->options = config->options ? json_deep_copy(config->options) : json_object();
+    link->options = settled_options(config, &options);
     link->state_dir = sw_strdup(config->state_dir);
     link->warn = config->warn;
     link->warn_context = config->warn_context;
+    link->env = config->env ? config->env : sw_env_process;
+    link->env_context = config->env_context;
     pthread_mutex_init(&link->lock, NULL);
     return link;
 }
@@ -91,9 +110,7 @@ static void make_absolute(json_t *options, const char *key)
 static void slurm_place(struct sw_link *link, struct sw_place *out)
 {
     static const char *const files[] = { "identity", "ssh_config", "known_hosts" };
-    sw_autofree char *hosts = slurm_joined(link->options, "hostname");
-    const char *user = user_of(link->options);
-    const char *host = or_variable(hosts, "SSH_HOST");
+    const char *user = sw_json_str(link->options, "user");
     int64_t port = sw_json_int(link->options, "port", 0);
     sw_auto(sw_buf) struct sw_buf address = SW_BUF_INIT;
 
@@ -104,9 +121,8 @@ static void slurm_place(struct sw_link *link, struct sw_place *out)
         out->address = sw_format("local://%s", sw_ssh_host(link->ssh));
         return;
     }
-    json_object_set_new(out->options, "hostname", sw_json_text(host));
-    json_object_set_new(out->options, "user", sw_json_text(user ? user : ""));
-    sw_buf_addf(&address, "ssh://%s%s%s", user ? user : "", user ? "@" : "", host);
+    sw_buf_addf(&address, "ssh://%s%s%s", user, *user ? "@" : "",
+                sw_json_str(link->options, "hostname"));
     if (port > 0)
         sw_buf_addf(&address, ":%lld", (long long)port);
     out->address = sw_buf_steal(&address);
@@ -211,6 +227,7 @@ const struct sw_platform sw_platform_slurm = {
     .summary = "a Slurm cluster, over ssh or from its login node",
     .options = slurm_options,
     .credentials = slurm_credentials,
+    .variables = slurm_variables,
     .retries = true,
     .open = slurm_open,
     .close = slurm_close,

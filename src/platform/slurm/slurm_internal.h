@@ -277,6 +277,8 @@ struct sw_link {
     char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
+    sw_env_fn *env;                /* values of variables */
+    void *env_context;
 };
 
 /* One call as it is; its exit code means nothing here. */

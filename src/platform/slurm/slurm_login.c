@@ -3,7 +3,7 @@
  * slurm_login.c - a registry's password brought to the cluster, for `registry_login: true`.
  *
  * Pyxis does not see the job's environment; enroot reads ~/.config/enroot/.credentials there. The
- * value goes from this process's environment through a memory file and the connection's standard
+ * value goes from the environment through a memory file and the connection's standard
  * input into that file: it is in no argument, no script and no other file.
  *
  * Which variable is for which registry is decided as for Docker (docs/decisions/0021): a password goes
@@ -26,18 +26,18 @@ struct login {                     /* borrowed */
     const char *user, *variable;
 };
 
-static const char *env(const char *name)
+static const char *value_of(const struct sw_link *link, const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = link->env(link->env_context, name);
 
     return value && *value ? value : NULL;
 }
 
 /* Is DOCKER_PASSWORD for this registry? NULL: Docker Hub, for which it is when nobody says more. */
-static bool is_docker_registry(const char *host)
+static bool is_docker_registry(const struct sw_link *link, const char *host)
 {
     static const char *const hub[] = { "docker.io", "index.docker.io", "registry-1.docker.io" };
-    const char *whose = env("DOCKER_REGISTRY") ? env("DOCKER_REGISTRY") : hub[0];
+    const char *said = value_of(link, "DOCKER_REGISTRY"), *whose = said ? said : hub[0];
 
     if (host)
         return sw_text_same(whose, host);
@@ -47,13 +47,13 @@ static bool is_docker_registry(const char *host)
     return false;
 }
 
-static int login_of(const struct slurm_registry *registry, const struct slurm_image *image,
-                    struct login *out, struct sw_error *err)
+static int login_of(const struct sw_link *link, const struct slurm_registry *registry,
+                    const struct slurm_image *image, struct login *out, struct sw_error *err)
 {
     const char *host = registry->host ? registry->host : "docker.io";
-    const char *user = env("DOCKER_USERNAME") ? env("DOCKER_USERNAME") : image->user;
+    const char *said = value_of(link, "DOCKER_USERNAME"), *user = said ? said : image->user;
 
-    if (user && env("DOCKER_PASSWORD") && is_docker_registry(registry->host))
+    if (user && value_of(link, "DOCKER_PASSWORD") && is_docker_registry(link, registry->host))
         *out = (struct login){ user, "DOCKER_PASSWORD" };
     else if (registry->variable)
         *out = (struct login){ registry->login, registry->variable };
@@ -68,11 +68,11 @@ static int login_of(const struct slurm_registry *registry, const struct slurm_im
     return 0;
 }
 
-static int hold(const char *variable, int *fd, struct sw_error *err)
+static int hold(const struct sw_link *link, const char *variable, int *fd, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
 
-    if (sw_secrets_add_env(secrets, variable, err) < 0)
+    if (sw_secrets_add(secrets, variable, link->env(link->env_context, variable), err) < 0)
         return sw_wrap(err, "slurm.registry_login");
     *fd = memfd_create("slipway-login", MFD_CLOEXEC);
     if (*fd < 0 || sw_secrets_send(secrets, *fd) < 0)
@@ -118,9 +118,9 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return 0;
-    if (login_of(registry, &image, &login, err) < 0)
+    if (login_of(link, registry, &image, &login, err) < 0)
         return -1;
-    result = hold(login.variable, &fd, err);
+    result = hold(link, login.variable, &fd, err);
     if (result == 0)
         result = bring(link, registry, &login, fd, err);
     if (fd >= 0)

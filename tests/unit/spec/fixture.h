@@ -24,7 +24,7 @@ static const struct sw_option slurm_options[] = {
     { "qos", SW_CHOICE, .choices = qos_words, .initial = "normal", .help = "how urgent" },
     { "time", SW_DURATION, .env = "SLURM_TIME", .initial = "4h", .help = "wall clock limit" },
     { "mounts", SW_TEXTS, .env = "SLURM_MOUNTS", .help = "folders to mount" },
-    { "tunnel", SW_FLAG, .help = "go through ssh" },
+    { "tunnel", SW_FLAG, SW_CONNECTION, .help = "go through ssh" },
     { "env", SW_TEXT_MAP, .help = "same as the portable key" },
     { 0 }
 };
@@ -44,10 +44,11 @@ static const struct sw_spec_platform test_platforms[] = {
 /* The environment of the test: "NAME=value" texts, ended by NULL. */
 static const char *const *test_environment;
 
-static const char *test_getenv(const char *name)
+static const char *test_getenv(void *unused, const char *name)
 {
     size_t length = strlen(name);
 
+    (void)unused;
     for (const char *const *entry = test_environment; entry && *entry; entry++)
         if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
             return *entry + length + 1;
@@ -70,7 +71,7 @@ static struct sw_spec *resolve(const struct given *given, struct sw_error *err)
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
     struct sw_spec_input input = {
         .platforms = test_platforms, .platform_count = SW_COUNT(test_platforms),
-        .profile = given->profile, .getenv = test_getenv, .default_platform = "local",
+        .profile = given->profile, .env = test_getenv, .default_platform = "local",
     };
 
     for (size_t i = 0; i + 1 < SW_COUNT(given->flags) && given->flags[i]; i += 2)

@@ -145,8 +145,9 @@ static void a_mistake_in_another_section_does_not_stop_the_job(void **state)
 static void the_project_wins_over_the_home(void **state)
 {
     char folder[] = "/tmp/slipway-profiles-XXXXXX";
-    sw_autofree char *project = NULL, *home = NULL, *config = NULL, *file = NULL;
+    sw_autofree char *home = NULL, *config = NULL, *file = NULL;
     static const char mine[] = "[slurm]\npartition = \"project\"\n";
+    const struct sw_profile_file found = { "env.toml", mine, strlen(mine), true };
     static const char yours[] = "[slurm]\npartition = \"home\"\naccount = \"home\"\n";
     sw_auto(sw_profiles) struct sw_profiles *none = NULL;
     sw_auto(sw_profiles) struct sw_profiles *profiles = NULL;
@@ -158,16 +159,14 @@ static void the_project_wins_over_the_home(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(folder));
-    none = sw_profiles_load(folder, NULL, NULL);
+    none = sw_profiles_load(NULL, folder, NULL);
     assert_non_null(none);
-    project = sw_path_join(folder, "env.toml");
     home = sw_path_join(folder, "home");
     config = sw_path_join(home, ".config/slipway");
     file = sw_path_join(config, "profiles.toml");
     assert_int_equal(sw_mkdirs(config, 0700, NULL), 0);
-    assert_int_equal(sw_file_write(project, mine, strlen(mine), 0600, NULL), 0);
     assert_int_equal(sw_file_write(file, yours, strlen(yours), 0600, NULL), 0);
-    input.profiles = profiles = sw_profiles_load(folder, home, NULL);
+    input.profiles = profiles = sw_profiles_load(&found, home, NULL);
     assert_non_null(profiles);
     spec = sw_spec_resolve(&input, NULL);
     assert_non_null(spec);
@@ -178,10 +177,92 @@ static void the_project_wins_over_the_home(void **state)
     assert_int_equal(sw_remove_tree(folder, NULL), 0);
 }
 
+/* "profile slurm.tunnel, job hooks": what stands in the way of a job that goes to slurm. */
+static char *untrusted(const char *profiles_text, const char *job_text, const char *flag)
+{
+    const struct sw_profile_file found = { "env.toml", profiles_text, strlen(profiles_text), false };
+    sw_auto(sw_profiles) struct sw_profiles *profiles = sw_profiles_load(&found, NULL, NULL);
+    sw_auto(sw_document) struct sw_document *job =
+        sw_document_parse(job_text, strlen(job_text), SW_YAML, "job.yaml", NULL);
+    json_t *values = json_object();
+    sw_auto(sw_document) struct sw_document *flags = sw_document_from_json(values, "flags");
+    sw_auto(sw_spec) struct sw_spec *spec = NULL;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    struct sw_spec_input input = {
+        .profiles = profiles, .job = job, .job_untrusted = true, .flags = flags,
+        .platforms = test_platforms, .platform_count = SW_COUNT(test_platforms),
+        .default_platform = "slurm",
+    };
+    struct sw_error err = { 0 };
+    json_t *each;
+    size_t i;
+
+    if (flag)
+        assert_int_equal(sw_spec_set_text(values, test_platforms, SW_COUNT(test_platforms), flag,
+                                          "true", NULL), 0);
+    spec = sw_spec_resolve(&input, &err);
+    if (!spec)
+        fail_msg("%s", err.message);
+    json_array_foreach(spec->untrusted, i, each)
+        sw_buf_addf(&out, "%s%s %s", out.length ? ", " : "", sw_json_str(each, "from"),
+                    sw_json_str(each, "key"));
+    return sw_strdup(sw_buf_text(&out));
+}
+
+static const struct { const char *profiles, *job, *flag, *noted; } trust_cases[] = {
+    { "", "nodes: 1", NULL, "" },
+    { "[slurm]\npartition = \"x\"\nnodes = 2\n", "nodes: 1", NULL, "" },
+    { "[slurm]\ntunnel = true\n", "nodes: 1", NULL, "profile slurm.tunnel" },
+    { "[slurm]\ntunnel = true\n", "nodes: 1", "slurm.tunnel", "" },
+    { "[base]\ntunnel = true\n[slurm]\ninherit = \"base\"\n", "nodes: 1", NULL,
+      "profile slurm.tunnel" },
+    { "[lepton]\nnode_group = \"x\"\ncommand = \"x\"\n", "nodes: 1", NULL, "" },
+    { "[slurm]\nhooks = {on_error = \"x\"}\ncommand = \"x\"\n", "nodes: 1", NULL,
+      "profile command, profile hooks" },
+    { "[slurm]\ncommand = \"x\"\n", "command: y", NULL, "" },
+    { "[slurm]\nenv = {LD_PRELOAD = \"x\", A = \"1\"}\n", "nodes: 1", NULL,
+      "profile env.LD_PRELOAD" },
+    { "[git]\nssh_command = \"x\"\n", "nodes: 1", NULL, "profile env.GIT_SSH_COMMAND" },
+    { "[wandb]\nproject = \"x\"\n", "nodes: 1", NULL, "" },
+    { "", "{command: x, env: {LD_PRELOAD: x}, mounts: ['/:/host']}", NULL, "" },
+    { "", "{slurm: {tunnel: true}}", NULL, "job slurm.tunnel" },
+    { "", "{slurm: {tunnel: false}}", "slurm.tunnel", "" },
+    { "", "{hooks: {on_error: x}, notify: {webhook: 'https://x'}}", NULL, "job hooks, job notify" },
+};
+
+static void what_a_file_decides_that_is_not_trusted_is_noted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(trust_cases); i++) {
+        sw_autofree char *noted = untrusted(trust_cases[i].profiles, trust_cases[i].job,
+                                            trust_cases[i].flag);
+
+        if (strcmp(noted, trust_cases[i].noted) != 0)
+            fail_msg("case %zu: %s", i, noted);
+    }
+}
+
+static void all_that_trust_would_let_through_is_listed(void **state)
+{
+    static const char text[] = "[slurm_big]\ntunnel = true\npartition = \"x\"\n"
+                               "env = {LD_PRELOAD = \"x\"}\n[lepton]\nhooks = {}\n[git]\ndir = 1\n";
+    sw_auto(sw_document) struct sw_document *document =
+        sw_document_parse(text, strlen(text), SW_TOML, "env.toml", NULL);
+    sw_auto(json) json_t *keys = sw_spec_sensitive_keys(sw_document_value(document), true,
+                                                        test_platforms, SW_COUNT(test_platforms));
+    sw_autofree char *shown = sw_json_dump(keys);
+
+    (void)state;
+    assert_string_equal(shown, "[\"slurm_big.tunnel\",\"slurm_big.env.LD_PRELOAD\","
+                               "\"lepton.hooks\",\"git.dir\"]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_section_inherits_by_name_and_by_wish),
+        cmocka_unit_test(what_a_file_decides_that_is_not_trusted_is_noted),
+        cmocka_unit_test(all_that_trust_would_let_through_is_listed),
         cmocka_unit_test(without_a_wish_the_section_of_the_platform_counts),
         cmocka_unit_test(shared_sections_become_variables_of_every_job),
         cmocka_unit_test(a_credential_in_a_profile_earns_a_warning),

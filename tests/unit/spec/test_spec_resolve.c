@@ -274,7 +274,7 @@ static void a_connection_takes_only_what_belongs_to_its_platform(void **state)
         spec_profiles_parse(text, strlen(text), "env.toml", NULL);
     struct sw_spec_input input = {
         .profiles = profiles, .platforms = test_platforms,
-        .platform_count = SW_COUNT(test_platforms), .getenv = test_getenv,
+        .platform_count = SW_COUNT(test_platforms), .env = test_getenv,
     };
 
     (void)state;

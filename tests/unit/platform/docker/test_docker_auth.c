@@ -54,7 +54,7 @@ static void expect(const char *registry, const char *header, const char *origin)
     sw_auto(docker_login) struct docker_login login = { 0 };
     sw_autofree char *said = NULL;
 
-    docker_login_find(registry, &login);
+    docker_login_find(NULL, registry, &login);
     said = login.header ? docker_unbase64(login.header) : sw_strdup("-");
     assert_string_equal(said, header);
     assert_string_equal(login.origin ? login.origin : "-", origin);
@@ -115,7 +115,7 @@ static void entries_of_the_configuration_are_found_under_all_their_spellings(voi
         sw_autofree char *said = NULL;
 
         write_file("config.json", config, 0600);
-        docker_login_find(keys[i][1], &login);
+        docker_login_find(NULL, keys[i][1], &login);
         assert_non_null(login.header);
         said = docker_unbase64(login.header);
         assert_non_null(strstr(said, "\"username\":\"me\",\"password\":\"p:w\""));
@@ -169,7 +169,7 @@ static void trouble_with_a_helper_is_told_and_stops_nothing(void **state)
 
         if (scripts[i][0])
             write_file("docker-credential-odd", scripts[i][0], 0700);
-        docker_login_find("a.example", &login);
+        docker_login_find(NULL, "a.example", &login);
         assert_null(login.header);
         assert_non_null(login.trouble);
         assert_non_null(strstr(login.trouble, scripts[i][1]));
@@ -182,7 +182,7 @@ static void a_helper_with_a_path_in_its_name_is_not_run(void **state)
 
     (void)state;
     write_file("config.json", "{\"credsStore\":\"x/../../../bin/sh\"}", 0600);
-    docker_login_find("a.example", &login);
+    docker_login_find(NULL, "a.example", &login);
     assert_null(login.header);
     assert_non_null(strstr(login.trouble, "no name of a credential helper"));
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder.h - the files of the folder that a plan is made in: env.toml and .env.
+ *
+ * Only a plan reads them (run, plan, preflight). Where they are looked for, and what they may decide
+ * before the user trusted them, is told in docs/job-file.md and decided in folder.c.
+ */
+#ifndef SW_API_FOLDER_H
+#define SW_API_FOLDER_H
+
+#include <pthread.h>
+
+#include "base/digest.h"
+#include "base/environment.h"
+#include "spec/spec.h"
+
+#define API_JOB_FILE "job.yaml"          /* what is taken when no file is named */
+
+struct sw_session;
+struct sw_request;
+
+/* A file as it was found, and whether the user trusted exactly this content. */
+struct api_found {
+    char *path;                    /* NULL: there is none */
+    char sha256[SW_DIGEST_HEX];
+    bool trusted;
+};
+
+struct api_folder {
+    struct sw_session *session;
+    struct api_found env_toml, dotenv;
+    struct sw_profiles *profiles;  /* env.toml and the user's own */
+    json_t *rules;
+    struct sw_environment *values; /* of .env */
+    pthread_mutex_t lock;          /* guards: */
+    json_t *refused;               /* object: names that were asked for and need trust */
+};
+
+/* The folder's files as they are now; the session's, until it ends. `read` false: a folder without
+ * files, for verbs that do not look at any. */
+struct api_folder *api_folder(struct sw_session *session, const struct sw_request *request,
+                              bool read, struct sw_error *err);
+void api_folders_free(struct sw_session *session);
+
+/* A sw_env_fn over a struct api_folder: the process's environment, then the folder's .env, then the
+ * user's own. A name that needs trust and does not have it is remembered in `refused`. */
+const char *api_folder_env(void *folder, const char *name);
+
+/* trust.c: did the user trust this content of that file? */
+bool api_is_trusted(const char *state_dir, const char *path, const char *sha256);
+
+#endif

@@ -254,6 +254,8 @@ struct sw_log_options {
     bool follow;              /* go on until the job is over */
     /* Called about ten times a second while following and nothing is new; non-zero stops. */
     int (*idle)(void *context);
+    /* Called when following goes on with the next attempt, before its first bytes. May be NULL. */
+    void (*attempt_began)(void *context, int attempt);
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
  * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a
@@ -268,8 +270,11 @@ SW_API int sw_logs(struct sw_session *session, const char *id,
 /* ---- act ------------------------------------------------------------------------------ */
 
 /* Stop a job; returns when the platform confirms that nothing of it runs any more. A job that
- * is already over is left alone: not an error. */
+ * is already over is left alone: not an error. SW_E_UNREACHABLE: the platform does not answer; the
+ * job is canceled as soon as it does, unless sw_cancel_undo() takes it back. */
 SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err);
+/* Take back a cancel that no platform confirmed yet. SW_E_CONFLICT: there is none. */
+SW_API int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_error *err);
 
 /* Wait until the job is over. timeout_ms < 0: for ever. Writes the job's own exit status
  * (128+signal for a signal, 124 for its time limit, 130 when canceled). `idle` as in logs. */
@@ -299,8 +304,17 @@ SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node,
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
                    const char *const *argv, int *exit_status, struct sw_error *err);
 
-/* Leftovers that are provably ours and belong to no job: JSON array of {"platform","what",
- * "where","job","removed"}. Only with `remove` anything is touched. */
+/* Leftovers of jobs that this store does not know: JSON array of {"platform","what","where","job",
+ * "owner","kept","removed"}. Only with `remove` anything is touched, and only what this store left:
+ * "owner" names whose the rest is, "kept" says why something of ours stays. */
+struct sw_gc_options {
+    size_t size;
+    bool remove;
+    bool results;             /* results that were not fetched, too */
+    bool caches;              /* and what jobs share and none uses at the moment */
+};
+SW_API char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options,
+                        struct sw_error *err);
 SW_API char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err);
 
 /* Write a redacted bundle for a bug report (a folder of texts as one .tar file). id NULL: about
@@ -369,9 +383,13 @@ SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recur
 /* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
-/* Take over a job that this store never saw. */
+/* Take over a job that this store never saw. Of a plan that is not signed with this user's key, hooks,
+ * secrets and paths of this machine are dropped (a warning names them), and the job is not tried again.
+ * The second form takes the plan as it is, also of a job that was adopted before. */
 SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
                     struct sw_error *err);
+SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, const char *id,
+                             struct sw_error *err);
 
 /* ---- places --------------------------------------------------------------------------- */
 

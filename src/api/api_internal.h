@@ -87,6 +87,18 @@ void api_run_hooks(struct sw_session *session);
  * it, too. */
 enum { API_NOBODY_TELLS, API_SILENCE, API_NEWS };
 int api_await(struct sw_session *session, int64_t ms);
+/* bounded.c: run a call whose platform may never answer. *late: the time was up, and it goes on alone;
+ * -1 SW_E_UNREACHABLE then. `context` is the call's own; `release` is called once it is not needed. */
+struct api_bounded {
+    int (*run)(void *context, struct sw_error *err);
+    void (*release)(void *context);
+    void *context;
+};
+int api_call_within(struct sw_session *session, const struct api_bounded *what,
+                    int64_t patience_ms, bool *late, struct sw_error *err);
+/* One more, one less who needs the session. */
+void api_hold(void *session);
+void api_release(void *session);
 /* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);
 

@@ -6,6 +6,7 @@
 
 #include "api/api_internal.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 
 static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
@@ -111,12 +112,11 @@ static bool is_known(void *context, const char *id)
 }
 
 static void sweep_platform(struct sw_session *session, const struct sw_platform *platform,
-                           bool remove, json_t *rows)
+                           const struct sw_sweep *sweep, json_t *rows)
 {
     struct sw_error why = { 0 };
     struct sw_link *link = api_link(session, platform, session->profile, &why);
-    sw_auto(json) json_t *found = link ? platform->leftovers(link, is_known, session, remove, &why)
-                                       : NULL;
+    sw_auto(json) json_t *found = link ? platform->leftovers(link, sweep, &why) : NULL;
     json_t *leftover;
     size_t i;
 
@@ -132,7 +132,7 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
     json_array_foreach(found, i, leftover) {
         json_object_set_new(leftover, "platform", json_string(platform->name));
         if (!json_object_get(leftover, "removed"))
-            json_object_set_new(leftover, "removed", json_boolean(remove));
+            json_object_set_new(leftover, "removed", json_boolean(sweep->remove));
         json_array_append(rows, leftover);
     }
 }
@@ -166,15 +166,45 @@ static int sweep_jobs(struct sw_session *session, bool remove, json_t *rows, str
     return 0;
 }
 
-char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err)
+/* Clones of repositories that jobs share; one that is not over may have them mounted. */
+static void sweep_clones(struct sw_session *session, bool remove, json_t *rows)
+{
+    const struct sw_job_filter active = { .active_only = true };
+    sw_autofree char *folder = sw_path_join(session->state_dir, "git");
+    int64_t count = 0;
+
+    if (!sw_file_exists(folder) ||
+        sw_store_count(session->store, &active, &count, NULL) < 0 || count > 0)
+        return;
+    json_array_append_new(rows, sw_json_object(
+        SW_STR("what", "cache"), SW_STR("where", folder), SW_STR("job", ""),
+        SW_STR("platform", ""),
+        SW_BOOL("removed", remove && sw_remove_tree(folder, NULL) == 0)));
+}
+
+char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options,
+                 struct sw_error *err)
 {
     sw_auto(json) json_t *rows = json_array();
+    const struct sw_sweep sweep = {
+        .known = is_known, .context = session, .store_id = sw_store_id(session->store),
+        .remove = options->remove, .results = options->results, .caches = options->caches,
+    };
     const struct sw_platform *platform;
 
-    if (sweep_jobs(session, remove, rows, err) < 0)
+    if (sweep_jobs(session, options->remove, rows, err) < 0)
         return NULL;
     for (size_t i = 0; (platform = sw_platform_at(i)); i++)
         if (platform->leftovers)
-            sweep_platform(session, platform, remove, rows);
+            sweep_platform(session, platform, &sweep, rows);
+    if (options->caches)
+        sweep_clones(session, options->remove, rows);
     return api_text(sw_take(rows));
+}
+
+char *sw_gc(struct sw_session *session, bool remove, struct sw_error *err)
+{
+    const struct sw_gc_options options = { .size = sizeof options, .remove = remove };
+
+    return sw_gc_with(session, &options, err);
 }

@@ -9,6 +9,9 @@
  * goes quiet for a moment): the size says whether there is more. Memory is bounded by one piece
  * per replica.
  *
+ * A follow goes on with the next attempt: what the last one wrote is read to its end first. Platforms
+ * that try again by themselves keep one log for all attempts, and there the reading just goes on.
+ *
  * A piece carries one time. Bytes of one time are cut where the platform says that another time
  * begins; when replicas are mixed, whole lines matter more, and a line has the time of its first
  * byte.
@@ -26,6 +29,7 @@ enum {
     ASK_STATE_EVERY_MS = 200,
     ASK_TOLD_EVERY_MS = 1000,          /* where news of an end come by themselves */
     SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
+    LOOK_FOR_MS = 5000,                /* how long a platform may take to tell of the job's state */
 };
 
 struct stream {
@@ -46,6 +50,14 @@ struct reading {
     char *piece;
     bool cut;                 /* the platform was out of reach at the last read */
     int64_t ask_every_ms;     /* whether the job is over */
+    bool moved;               /* to an attempt that may never have been sent */
+    bool read;                /* this attempt is over and read to its end */
+    int told;                 /* the attempt that the caller knows of */
+};
+
+struct standing {             /* what the store says of the job */
+    bool over, sent;
+    int attempt;
 };
 
 static int interrupted(struct sw_error *err)
@@ -136,6 +148,10 @@ static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_e
 
     if (n >= 0)
         return n;
+    if (why.code == SW_E_NOT_FOUND && r->moved)
+        return 0;
+    if (why.code == SW_E_TIMEOUT)            /* 75 is for our own waiting: this is the platform's */
+        why.code = SW_E_UNREACHABLE;
     r->cut = why.code == SW_E_UNREACHABLE;
     if (r->cut && r->options->follow)
         return 0;
@@ -185,10 +201,11 @@ static int flush_held(struct reading *r, struct sw_error *err)
     return 0;
 }
 
-/* Is the job over (1), going on (0), or can nobody say because the store fails (-1)? Not
- * reaching the platform is not an end. */
-static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
+/* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
+ * fails. */
+static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
 {
+    const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t now = sw_monotonic_ms();
@@ -196,10 +213,12 @@ static int is_over(struct reading *r, int64_t *asked_ms, struct sw_error *err)
     if (*asked_ms && now - *asked_ms < r->ask_every_ms)
         return 0;
     *asked_ms = now;
-    if (api_refresh(r->session, &id, 1, NULL, err) < 0 ||
+    if (api_refresh_within(r->session, &id, 1, &in_time, NULL, err) < 0 ||
         sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
-    return row.phase == SW_PHASE_OVER;
+    *out = (struct standing){ .over = row.phase == SW_PHASE_OVER,
+                              .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
+    return 0;
 }
 
 /* Are there bytes of this replica that the last read did not give (1), or not (0)? Asked twice,
@@ -212,7 +231,9 @@ static int is_behind(struct reading *r, const struct stream *s, struct sw_error 
     for (int tries = 0; tries < 2; tries++)
         if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
             return size > s->offset;
-    r->cut |= why.code == SW_E_UNREACHABLE;
+    r->cut |= why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT;
+    if (why.code == SW_E_NOT_FOUND && r->moved)
+        return 0;
     if (!r->cut || r->options->follow)
         return 0;
     if (err)
@@ -249,22 +270,82 @@ static int drain_to_the_end(struct reading *r, struct sw_error *err)
     }
 }
 
+static void tell_attempt(struct reading *r, int attempt)
+{
+    r->told = attempt;
+    if (r->options->size >= sizeof *r->options && r->options->attempt_began)
+        r->options->attempt_began(r->context, attempt);
+}
+
+/* To the attempt after the one that was read; it was sent, or will never be. */
+static int go_on(struct reading *r, const struct standing *now, struct sw_error *err)
+{
+    int next = r->job->ref.attempt + 1;
+    char id[SW_ID_SIZE];
+
+    if (flush_held(r, err) < 0)
+        return -1;
+    memcpy(id, r->job->row.id, sizeof id);
+    sw_job_done(&r->job->row);
+    *r->job = (struct api_job){ 0 };
+    if (api_job_open(r->session, id, r->job, err) < 0)
+        return -1;
+    r->job->ref.attempt = next;
+    r->job->ref.over = now->over || next < now->attempt;
+    for (size_t i = 0; i < r->count; i++)
+        r->streams[i].offset = 0;
+    r->moved = true;
+    r->read = false;
+    tell_attempt(r, next);
+    return 0;
+}
+
+/* Bytes of this attempt, to its end once it is over. 1: there were any. */
+static int read_on(struct reading *r, bool ended, struct sw_error *err)
+{
+    int any = drain_all(r, err);
+
+    r->job->ref.over |= ended;
+    if (ended && any >= 0)
+        any = drain_to_the_end(r, err);
+    r->read = ended && any >= 0 && !r->cut;          /* the last bytes may be behind the cut */
+    return any;
+}
+
+/* A log of one attempt that was asked for by number ends with it. */
+static bool is_past(const struct reading *r, const struct standing *now)
+{
+    return r->options->attempt == 0 && !r->job->platform->retries &&
+           now->attempt > r->job->ref.attempt;
+}
+
 static int follow(struct reading *r, struct sw_error *err)
 {
+    struct standing now = { .attempt = r->job->ref.attempt };
     int64_t asked_ms = 0;
 
+    r->told = r->job->row.attempt;
     r->ask_every_ms = ASK_STATE_EVERY_MS;
     for (;;) {
-        int over = is_over(r, &asked_ms, err), news;
-        int any = over < 0 ? -1 : drain_all(r, err);
+        int any = 0, news;
+        bool past;
 
-        r->job->ref.over |= over > 0;
-        if (over > 0 && any >= 0)
-            any = drain_to_the_end(r, err);
+        if (ask(r, &asked_ms, &now, err) < 0)
+            return -1;
+        if (r->job->platform->retries && now.attempt > r->told)
+            tell_attempt(r, now.attempt);            /* one log for all: the reading just goes on */
+        past = is_past(r, &now);
+        if (!r->read)
+            any = read_on(r, now.over || past, err);
         if (any < 0)
             return -1;
-        if (over && !r->cut)             /* the last bytes may be behind the cut */
+        if (r->read && !past)
             return flush_held(r, err);
+        if (r->read && (now.sent || now.attempt > r->job->ref.attempt + 1)) {
+            if (go_on(r, &now, err) < 0)
+                return -1;
+            continue;
+        }
         if (any)
             continue;
         if (r->options->idle && r->options->idle(r->context))

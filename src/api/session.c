@@ -63,14 +63,14 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     return session;
 }
 
-static void hold(void *context)
+void api_hold(void *context)
 {
     struct sw_session *session = context;
 
     atomic_fetch_add(&session->references, 1);
 }
 
-static void let_go(void *context)
+void api_release(void *context)
 {
     struct sw_session *session = context;
 
@@ -99,7 +99,7 @@ void sw_close(struct sw_session *session)
     session->warn = NULL;
     session->progress = NULL;
     pthread_mutex_unlock(&session->warn_lock);
-    let_go(session);
+    api_release(session);
     sw_thread_settle();
 }
 
@@ -208,7 +208,10 @@ void api_run_hooks(struct sw_session *session)
 {
     struct sw_error why = { 0 };
 
-    if (!session->read_only && sw_hooks_run(session->store, &why) < 0)          /* they stay due */
+    static atomic_flag told = ATOMIC_FLAG_INIT;            /* it will be missing at every look */
+
+    if (!session->read_only && sw_hooks_run(session->store, &why) < 0 &&        /* they stay due */
+        !atomic_flag_test_and_set(&told))
         api_warn(session, why.message);
 }
 
@@ -218,12 +221,13 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
 {
     const struct sw_harbour harbour = {
         .store = session->store, .link = api_link_of_place, .verify = api_verify_place,
-        .context = session,
-        .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
-        .warn = api_warn,
+        .context = session, .crew = session->crew, .hold = api_hold, .release = api_release,
+        .rules = api_rules, .warn = api_warn,
     };
 
-    if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)
+    if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0 &&
+        (!sw_store_make_room(session->store) ||
+         sw_refresh(&harbour, ids, count, options, unreachable, err) < 0))
         return -1;
     api_run_hooks(session);
     return 0;

@@ -14,11 +14,14 @@
 
 struct adopt_options {
     const char *platform;
+    bool trust_plan;
 };
 
 static const struct cli_flag adopt_flags[] = {
     { "platform", 'p', "NAME", "where it runs; a URI says it itself", cli_apply_text,
       offsetof(struct adopt_options, platform) },
+    { "trust-plan", 0, NULL, "take its plan as it is, though it is not signed by you",
+      cli_apply_bool, offsetof(struct adopt_options, trust_plan) },
     { 0 }
 };
 
@@ -75,13 +78,14 @@ static int choose_profile(struct cli *cli, const struct address *address, struct
     return cli_session(cli, err) ? 0 : -1;
 }
 
-static int adopt_one(struct cli *cli, const struct address *address, struct sw_error *err)
+static int adopt_one(struct cli *cli, const struct address *address, bool trust,
+                     struct sw_error *err)
 {
     sw_auto(json) json_t *job = NULL;
 
     if (choose_profile(cli, address, err) < 0)
         return -1;
-    if (sw_adopt(cli->session, address->platform, address->id, err) < 0)
+    if ((trust ? sw_adopt_trusting : sw_adopt)(cli->session, address->platform, address->id, err) < 0)
         return sw_wrap(err, "cannot adopt '%s'", address->id);
     job = cli_document(sw_status(cli->session, address->id, SW_LOOK_REFRESH, NULL), NULL);
     cli_say_job(cli, address->id, "adopted from %s: %s", address->platform,
@@ -101,7 +105,7 @@ static int adopt_run(struct cli *cli, const void *given, const struct cli_args *
         int rc = read_address(args->words[i], options->platform, &address, err);
 
         if (rc == 0)
-            rc = adopt_one(cli, &address, err);
+            rc = adopt_one(cli, &address, options->trust_plan, err);
         cli->profile = profile;
         if (rc < 0)
             return -1;
@@ -118,7 +122,9 @@ const struct command command_adopt = {
         "cancel and results work. It is found on its platform by its id alone, from any machine "
         "with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "
         "(local:///ID) or left out (rehearsal://ID). A job that is already known stays as it "
-        "is.",
+        "is. What it was submitted with lies where it runs, so it is believed only when it was "
+        "signed by you (~/.config/slipway/plan.key): otherwise its hooks, secrets and paths of "
+        "this machine are dropped and it is not tried again, unless --trust-plan is given.",
     .example = "slipway adopt train-k3v9q2xa -p local\nslipway adopt local:///train-k3v9q2xa",
     .flags = adopt_flags,
     .options_size = sizeof(struct adopt_options),

@@ -5,13 +5,15 @@
 #include "cli/cli.h"
 
 struct cancel_options {
-    bool yes;
+    bool yes, undo;
     const char *label;
 };
 
 static const struct cli_flag cancel_flags[] = {
     { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
       offsetof(struct cancel_options, yes) },
+    { "undo", 0, NULL, "take back a cancel that the platform has not confirmed", cli_apply_bool,
+      offsetof(struct cancel_options, undo) },
     { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
       offsetof(struct cancel_options, label) },
     { 0 }
@@ -29,8 +31,19 @@ static int cancel_one(struct cli *cli, const char *id, const void *context, stru
         return -1;
     if (cli_job_state(job) == SW_CANCELED)
         cli_say_job(cli, id, "canceled");
+    else if (!sw_state_is_final(cli_job_state(job)))
+        cli_say_job(cli, id, "canceled; the job store does not say so yet");
     else                               /* it was faster than we were */
         cli_say_job(cli, id, "is over: %s", sw_state_name(cli_job_state(job)));
+    return 0;
+}
+
+static int undo_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+{
+    (void)context;
+    if (sw_cancel_undo(cli->session, id, err) < 0)
+        return -1;
+    cli_say_job(cli, id, "goes on: its cancel was taken back");
     return 0;
 }
 
@@ -44,6 +57,8 @@ static int cancel_run(struct cli *cli, const void *given, const struct cli_args 
 
     if (!ids)
         return -1;
+    if (options->undo)
+        return cli_each(cli, ids, undo_one, NULL, err);
     if (count > 1 && !options->yes && !cli_confirm(cli, question)) {
         cli_say(cli, "nothing was canceled");
         return 0;
@@ -59,7 +74,9 @@ const struct command command_cancel = {
     .description =
         "You get the job stopped: it may save its work (TERM, then KILL after its grace time), "
         "and the command returns when the platform confirms that nothing of it runs any more. "
-        "A job that is already over is left alone. On a terminal several jobs are canceled "
+        "A job that is already over is left alone. A platform that does not answer ends it with "
+        "69: the job is then canceled as soon as the platform answers and any slipway command "
+        "looks, and until then --undo takes the cancel back. On a terminal several jobs are canceled "
         "only after a question, unless -y is given.",
     .example = "slipway cancel last\nslipway cancel -y -l team=vision",
     .flags = cancel_flags,

@@ -91,7 +91,7 @@ static int follow_log(struct cli_follow *f, struct sw_error *err)
 {
     struct sw_log_options options = {
         .size = sizeof options, .replica = -1, .tail_lines = -1, .follow = true,
-        .idle = cli_follow_idle,
+        .idle = cli_follow_idle, .attempt_began = cli_follow_attempt,
     };
     struct sw_error trouble = { 0 };
     int rc = sw_logs(f->cli->session, f->id, &options, cli_follow_bytes, f, &trouble);

@@ -197,6 +197,17 @@ int cli_follow_bytes(void *context, int rank, int64_t at_ms, const char *bytes, 
     return rc;
 }
 
+void cli_follow_attempt(void *context, int attempt)
+{
+    struct cli_follow *f = context;
+
+    cli_live_erase(&f->live);
+    cli_log_end(&f->log);
+    if (!f->silent)
+        cli_say_job(f->cli, f->id, "attempt %d", attempt);
+    f->log_begun = false;
+}
+
 void cli_follow_end(struct cli_follow *follow)
 {
     cli_live_erase(&follow->live);

@@ -33,6 +33,7 @@ void cli_follow_init(struct cli_follow *follow, struct cli *cli, const char *id,
  * Ctrl-C was counted. */
 sw_log_fn cli_follow_bytes;
 int cli_follow_idle(void *follow);
+void cli_follow_attempt(void *follow, int attempt);
 /* The log is over: what was held back is written, the status line goes. May be called twice. */
 void cli_follow_end(struct cli_follow *follow);
 void cli_follow_done(struct cli_follow *follow);

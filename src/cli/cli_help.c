@@ -20,13 +20,15 @@ static const struct {
 } topics[] = {
     { "exit-codes", "what the exit status of slipway means",
       "run, wait and logs -f end with the job's own exit code: 128+N when signal N ended it, "
-      "124 when its time limit did, 130 when it was canceled. Everything else ends with 0 or:\n"
+      "124 when its time limit did, 130 when it was canceled, 1 when it failed without a code of its "
+      "own (it was refused, never started, or is lost). Everything else ends with 0 or:\n"
       "\n"
       "  64  usage          the command line is wrong\n"
       "  65  specification  a job file, profile or flag is wrong\n"
       "  66  not found      no such job, file or platform\n"
       "  68  conflict       the job's state does not allow it\n"
-      "  69  unreachable    the platform did not answer; nothing has changed\n"
+      "  69  unreachable    the platform did not answer; no job has changed. A cancel\n"
+      "                     is carried out when it does (cancel --undo takes it back)\n"
       "  70  internal       a bug of ours\n"
       "  72  interrupted    we were asked to stop\n"
       "  73  store          the job store cannot be read or written\n"

@@ -9,21 +9,34 @@
 #include "cli/cli.h"
 
 struct gc_options {
-    bool yes;
+    bool yes, results, caches;
 };
 
 static const struct cli_flag gc_flags[] = {
     { "yes", 'y', NULL, "remove what is listed", cli_apply_bool,
       offsetof(struct gc_options, yes) },
+    { "results", 0, NULL, "also results on an engine that were never fetched", cli_apply_bool,
+      offsetof(struct gc_options, results) },
+    { "caches", 0, NULL, "also what jobs share and none uses now", cli_apply_bool,
+      offsetof(struct gc_options, caches) },
     { 0 }
 };
 
 static const struct sw_column columns[] = {
     { "PLATFORM", .drop = 1 }, { "WHAT" }, { "JOB", .drop = 2 }, { "WHERE", .least = 20 },
-    { "REMOVED" },
+    { "REMOVED" }, { "OWNER", .drop = 3 },
 };
 
-static size_t print_table(const struct cli *cli, const json_t *list)
+/* Whose it is, or why it stays. */
+static const char *remark_of(const json_t *each)
+{
+    const char *owner = sw_json_str(each, "owner"), *kept = sw_json_str(each, "kept");
+
+    return owner ? owner : kept ? kept : "this store";
+}
+
+/* *ours: how many were there to be removed. */
+static size_t print_table(const struct cli *cli, const json_t *list, size_t *ours)
 {
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -34,11 +47,13 @@ static size_t print_table(const struct cli *cli, const json_t *list)
         bool gone = sw_json_bool(each, "removed", false);
 
         removed += gone;
+        *ours += !sw_json_str(each, "owner") && !sw_json_str(each, "kept");
         sw_table_cell(table, sw_json_str(each, "platform"), NULL);
         sw_table_cell(table, sw_json_str(each, "what"), NULL);
         sw_table_cell(table, sw_json_str(each, "job"), NULL);
         sw_table_cell(table, sw_json_str(each, "where"), NULL);
         sw_table_cell(table, gone ? "yes" : "no", gone ? "32" : NULL);
+        sw_table_cell(table, remark_of(each), NULL);
     }
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
     cli_print(sw_buf_text(&out));
@@ -50,26 +65,27 @@ static int gc_run(struct cli *cli, const void *given, const struct cli_args *arg
 {
     const struct gc_options *options = given;
     sw_auto(json) json_t *list = NULL;
-    size_t count, removed;
+    const struct sw_gc_options wish = { .size = sizeof wish, .remove = options->yes,
+                                        .results = options->results, .caches = options->caches };
+    size_t ours = 0, removed;
 
     (void)args;
     if (!cli_session(cli, err))
         return -1;
-    list = cli_document(sw_gc(cli->session, options->yes, err), err);
+    list = cli_document(sw_gc_with(cli->session, &wish, err), err);
     if (!list)
         return -1;
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, list, err);
-    count = json_array_size(list);
-    if (count == 0) {
+    if (json_array_size(list) == 0) {
         cli_say(cli, "nothing is left over");
         return 0;
     }
-    removed = print_table(cli, list);
-    if (!options->yes)
-        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what is listed");
-    else if (removed < count)
-        cli_warn(cli, "%zu of %zu could not be removed", count - removed, count);
+    removed = print_table(cli, list, &ours);
+    if (!options->yes && ours > 0)
+        cli_say(cli, "nothing was removed; 'slipway gc --yes' removes what is of this store");
+    else if (removed < ours)
+        cli_warn(cli, "%zu of %zu could not be removed", ours - removed, ours);
     return 0;
 }
 
@@ -79,9 +95,10 @@ const struct command command_gc = {
     .summary = "list what jobs left behind, and remove it",
     .description =
         "You get a list of leftovers on all platforms: things that carry our mark and belong to "
-        "no job that this store knows as alive. What is not provably ours is not listed. "
-        "Nothing is removed without --yes. To forget finished jobs that are still remembered, "
-        "use 'slipway rm'.",
+        "no job of this store. With --yes those that this very store left are removed; what "
+        "other people or other stores left is shown with its owner and never touched. Results "
+        "that were never fetched stay unless --results is given. To forget finished jobs that "
+        "are still remembered, use 'slipway rm'.",
     .example = "slipway gc\nslipway gc --yes",
     .flags = gc_flags,
     .shared = { cli_output_document },

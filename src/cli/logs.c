@@ -84,6 +84,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
         .since_ms = options->since_ms,
         .follow = options->follow,
         .idle = options->follow ? cli_follow_idle : NULL,
+        .attempt_began = options->follow ? cli_follow_attempt : NULL,
     };
     bool every = cli_given_value(args, "status-every");
     struct cli_follow follow;

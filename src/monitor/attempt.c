@@ -62,7 +62,7 @@ struct sw_plan *sw_attempt_plan(const struct sw_job *row, struct sw_error *err)
 {
     sw_auto(sw_plan) struct sw_plan *plan = NULL;
 
-    if (json_array_size(json_object_get(row->plan, "dropped")) > 0) {
+    if (sw_json_bool(row->plan, SW_PLAN_UNSIGNED, false)) {
         sw_fail(err, SW_E_CREDENTIAL, "the plan of '%s' is not signed by you: it is not submitted "
                 "again", row->id);
         sw_hint(err, "if you know whose it is: slipway adopt --trust-plan -p %s %s", row->platform,

@@ -22,6 +22,8 @@ struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env
  * (SW_E_CREDENTIAL): adopting dropped what it needs. */
 struct sw_plan *sw_attempt_plan(const struct sw_job *row, struct sw_error *err);
 
+#define SW_PLAN_UNSIGNED "unsigned"   /* true in the stored plan of a job that a stranger may have written */
+
 struct sw_attempt {
     struct sw_store *store;
     const struct sw_platform *platform;

@@ -28,7 +28,6 @@
 enum {
     SLICE = 1024,                      /* rows in memory at a time */
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
-    CANCEL_AGAIN_MS = 30000,           /* how old an unconfirmed cancel must be to be repeated */
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     AVOID_MOST = 32,                   /* nodes to keep away from */
 };
@@ -237,12 +236,20 @@ static int catch_up(const struct slice *slice, struct view *view, struct sw_sigh
     return 0;
 }
 
+/* At every refresh, unless another process is waiting for it at this moment. */
 static void cancel_again(const struct slice *slice, const struct sw_job *job,
-                         const struct sw_sighting *seen)
+                         struct sw_sighting *seen)
 {
-    if (job->canceling && seen->presence == SW_PRESENT && !sw_state_is_final(seen->state) &&
-        slice->now_ms - job->updated_ms >= CANCEL_AGAIN_MS)
-        slice->question->platform->cancel(slice->link, &seen->job, NULL);
+    sw_autofree char *lock = NULL;
+    sw_autofd int owners = -1;
+
+    if (!job->canceling || seen->presence != SW_PRESENT || sw_state_is_final(seen->state))
+        return;
+    lock = sw_format(SW_OWNER_CANCEL "%s", job->id);
+    owners = sw_owner_open(slice->store);
+    if (sw_owner_take(owners, lock) &&
+        slice->question->platform->cancel(slice->link, &seen->job, NULL) == 1)
+        monitor_say(seen, SW_CANCELED, "canceled", "canceled before it started");
 }
 
 /* ---- retry ------------------------------------------------------------------------------------ */
@@ -277,6 +284,7 @@ static int retry_or_end(const struct slice *slice, size_t index, struct sw_error
 
     if (slice->question->platform->retries ||
         seen->presence != SW_PRESENT || seen->state != SW_ERROR || view->job.canceling ||
+        sw_json_bool(view->job.plan, SW_PLAN_UNSIGNED, false) ||
         (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
         return 0;
     sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,

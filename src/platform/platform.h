@@ -36,6 +36,18 @@ struct sw_receipt {                 /* what submit gives back */
     char remote_id[128];
     json_t *details;                /* to be remembered with the job; owned by the caller after */
     char *results_dir;              /* where results will be; likewise owned; may be NULL */
+    char signature[72];             /* of adopt(): the plan's, as it was found beside it; "": none */
+    bool trusted;                   /* of adopt(): only this user can have written the plan */
+};
+
+/* What gc wants. Only what carries the id of this store is ever removed. */
+struct sw_sweep {
+    bool (*known)(void *context, const char *id);      /* a job of this store */
+    void *context;
+    const char *store_id;           /* NULL: nothing can be told to be ours */
+    bool remove;
+    bool results;                   /* results that were not fetched, too */
+    bool caches;                    /* and what jobs share and none uses at the moment */
 };
 
 struct sw_platform {
@@ -140,10 +152,10 @@ struct sw_platform {
     int (*exec)(struct sw_link *link, const struct sw_jobref *job, int replica,
                 char *const argv[], int *exit_status, struct sw_error *err);
 
-    /* What carries our mark and belongs to no job that `known` knows: JSON array of {"what",
-     * "where","job"}; with `remove` it is removed, too. Optional. */
-    json_t *(*leftovers)(struct sw_link *link, bool (*known)(void *context, const char *id),
-                         void *context, bool remove, struct sw_error *err);
+    /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",
+     * "job","owner","kept","removed"}; "owner": whose it is, when it is not this store's; "kept": why it
+     * stays. Optional. */
+    json_t *(*leftovers)(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
 
     /* What is here: JSON object. Optional. */
     json_t *(*inventory)(struct sw_link *link, struct sw_error *err);

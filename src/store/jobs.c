@@ -41,6 +41,8 @@ static const char SQL_REOPEN[] =
     "  exit_code = NULL, signal = 0, err_class = NULL, cause = NULL, suggestion = NULL,"
     "  ended_ms = 0, updated_ms = :now"
     " WHERE seq = :seq AND phase = 'over' AND attempt = :attempt";
+static const char SQL_SET_PLAN[] = "UPDATE documents SET plan = :plan WHERE job = :seq";
+static const char SQL_SET_HOOKED[] = "UPDATE jobs SET hooked = :hooked WHERE seq = :seq";
 static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
 static const char SQL_FORGET[] = "DELETE FROM jobs WHERE seq = :seq";
 
@@ -68,6 +70,12 @@ static int add_labels(struct sw_store *store, int64_t seq, json_t *labels, struc
     return 0;
 }
 
+static bool wants_to_hear(const json_t *plan)
+{
+    return json_object_size(json_object_get(plan, "hooks")) > 0 ||
+           json_object_size(json_object_get(plan, "notify")) > 0;
+}
+
 static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now_ms, int64_t *seq,
                    struct sw_error *err)
 {
@@ -84,8 +92,7 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
     store_bind_int(add, ":now", now_ms);
     store_bind_int(add, ":keep_ms", job->keep_ms);
     store_bind_json_sorted(add, ":owner", job->owner);
-    store_bind_int(add, ":hooked", json_object_size(json_object_get(job->plan, "hooks")) > 0 ||
-                                   json_object_size(json_object_get(job->plan, "notify")) > 0);
+    store_bind_int(add, ":hooked", wants_to_hear(job->plan));
     if (store_run(store, add, err) < 0)
         return -1;
     if (sqlite3_changes(store->db) == 0)
@@ -241,6 +248,27 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
     *out = job;
     job = (struct sw_job){ 0 };
     return 0;
+}
+
+int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan,
+                      struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sqlite3_stmt *set, *hooked;
+    int64_t seq = 0;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(set = store_statement(store, SQL_SET_PLAN, err)) ||
+        !(hooked = store_statement(store, SQL_SET_HOOKED, err)))
+        return -1;
+    store_bind_int(set, ":seq", seq);
+    store_bind_json(set, ":plan", plan);
+    store_bind_int(hooked, ":seq", seq);
+    store_bind_int(hooked, ":hooked", wants_to_hear(plan));
+    return store_run(store, set, err) < 0 || store_run(store, hooked, err) < 0
+               ? -1 : store_commit(&work, err);
 }
 
 static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)

@@ -173,21 +173,16 @@ static const char STEP_PLACES[] =
     "DROP TABLE told;";
 
 /*
- * Values that belong to the store itself. Its id is made once, by chance: what we leave on a platform
- * carries it, so that what another store left there is never taken for ours.
+ * An id of the store, made once, by chance: what we leave on a platform carries it, so that what another
+ * store left there is never taken for ours.
  */
-static const char STEP_SETTINGS[] =
-    "CREATE TABLE settings ("
-    " name  TEXT PRIMARY KEY,"
-    " value TEXT NOT NULL"
-    ") STRICT, WITHOUT ROWID;"
-    "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(10))));";
+static const char STEP_STORE_ID[] = "INSERT INTO marks VALUES ('store_id', random());";
 
 const struct store_migration store_migrations[] = {
     { "make the first tables", STEP_FIRST_TABLES },
     { "make room for retries, progress and notices", STEP_WATCHING },
     { "remember where each job was sent", STEP_PLACES },
-    { "make the settings and an id of the store", STEP_SETTINGS },
+    { "give the store an id", STEP_STORE_ID },
 };
 const size_t store_migration_count = SW_COUNT(store_migrations);
 

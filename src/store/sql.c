@@ -90,6 +90,7 @@ int store_fail(struct sw_store *store, struct sw_error *err)
     const struct complaint *found = find_complaint(code, system_errno);
 
     if (found) {
+        store->full = store->full || found->code == SQLITE_FULL;
         sw_fail(err, SW_E_STORE, "cannot %s the job store '%s': %s", store->doing, store->path,
                 found->text);
         return sw_hint(err, "%s", found->hint);

@@ -27,7 +27,8 @@ static const char SQL_JOURNAL_FILE[] = "PRAGMA journal_mode = DELETE";
 static const char SQL_WAL_SHORT[] = "PRAGMA wal_autocheckpoint = 250";     /* pages: 1 MB */
 static const char SQL_JOURNAL_LIMIT[] = "PRAGMA journal_size_limit = 4194304";
 static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
-static const char SQL_STORE_ID[] = "SELECT value FROM settings WHERE name = 'store_id'";
+static const char SQL_STORE_ID[] =
+    "SELECT printf('%016x', value) FROM marks WHERE name = 'store_id'";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
 static const char SQL_FOREIGN_KEY_CHECK[] = "PRAGMA foreign_key_check";
 
@@ -321,6 +322,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
         make_ready(store, folder, setup, err) < 0)
         return NULL;
     read_id(store);
+    store_reserve_keep(store, folder);
     return sw_take(store);
 }
 

@@ -104,6 +104,7 @@ enum { SW_OWNER_BEAT_MS = 20 * 1000 };    /* how often the owner of a row says t
 
 /* Locks of this store: a descriptor, and closing it lets go of all it took; -1: none to be had. */
 int sw_owner_open(const struct sw_store *store);
+#define SW_OWNER_CANCEL "cancel:"         /* before an id: who waits for its cancel */
 /* false: another process (or another descriptor of this one) has it. Where locks do not work
  * everybody gets them: the owner in the row decides then. */
 bool sw_owner_take(int owners, const char *name);
@@ -136,6 +137,10 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
 
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
+
+/* Take that back (event "cancel-undone"). *undone: there was one, and the job is not over. */
+int sw_store_cancel_undo(struct sw_store *store, const char *id, bool *undone,
+                         struct sw_error *err);
 
 enum sw_columns {
     SW_COLUMNS_LIST,
@@ -172,6 +177,10 @@ int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, i
  * so call again after removing those. */
 int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_job_fn *fn,
                      void *context, struct sw_error *err);
+
+/* Another plan for a job, as it was adopted once more. */
+int sw_store_set_plan(struct sw_store *store, const char *id, const json_t *plan,
+                      struct sw_error *err);
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
@@ -256,6 +265,12 @@ int sw_store_notice_started(struct sw_store *store, int64_t event_seq, const cha
 /* Also writes an event "hook" with `result` as its data. */
 int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *hook,
                          int exit_status, const json_t *result, struct sw_error *err);
+
+/* Did a write fail because the disk is full? */
+bool sw_store_is_full(const struct sw_store *store);
+/* Then a little room can be made once, from a reserve that is kept beside the store while there is
+ * plenty: true, and what failed may be tried again. */
+bool sw_store_make_room(struct sw_store *store);
 
 const char *sw_store_path(const struct sw_store *store);
 /* Random, made with the store: what it leaves on a platform carries it. Lives as long as the store;

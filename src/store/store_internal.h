@@ -31,6 +31,7 @@ struct sw_store {
     char *id;                        /* as sw_store_id() gives it */
     const char *doing;               /* "open", "read", "write": for messages */
     bool read_only;
+    bool full;                       /* the disk had no room for what was written last */
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
     int64_t patience_ms;             /* how long we wait for another process's lock */
     int64_t patient_until_ms;        /* monotonic; set when a wait begins */
@@ -145,6 +146,9 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
 int store_row_find(struct sw_store *store, const char *id, int64_t *seq, struct sw_job *out,
                    struct sw_error *err);
 const char *store_phase_name(enum sw_phase phase);
+
+/* reserve.c: only where there is plenty of room, and none is kept yet. */
+void store_reserve_keep(const struct sw_store *store, const char *folder);
 
 /* documents.c */
 void store_documents_free(struct store_documents *documents);

@@ -58,6 +58,10 @@ static const char SQL_CANCEL_INTENT[] =
     "UPDATE jobs SET canceling = 1, updated_ms = :now"
     " WHERE seq = :seq AND phase <> 'over' AND canceling = 0";
 
+static const char SQL_CANCEL_UNDO[] =
+    "UPDATE jobs SET canceling = 0, updated_ms = :now"
+    " WHERE seq = :seq AND phase <> 'over' AND canceling = 1";
+
 enum effect { EFFECT_NONE, EFFECT_TOUCH, EFFECT_LEARN, EFFECT_FILL, EFFECT_MOVE };
 
 static const char *const effect_sql[] = {
@@ -324,24 +328,41 @@ int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const j
 
 /* ---- what people ask for -------------------------------------------------------------------- */
 
-int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err)
+/* One flag of the row, and an event when that changed it. */
+static int set_intent(struct sw_store *store, const char *id, const char *sql, const char *kind,
+                      bool *changed, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t seq = 0, now_ms = sw_now_ms();
     sqlite3_stmt *intent;
 
+    *changed = false;
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         store_row_find(store, id, &seq, &row, err) < 0 ||
-        !(intent = store_statement(store, SQL_CANCEL_INTENT, err)))
+        !(intent = store_statement(store, sql, err)))
         return -1;
     store_bind_int(intent, ":seq", seq);
     store_bind_int(intent, ":now", now_ms);
     if (store_run(store, intent, err) < 0)
         return -1;
-    if (sqlite3_changes(store->db) == 0)          /* over, or asked for before */
+    if (sqlite3_changes(store->db) == 0)          /* over, or so before */
         return 0;
-    if (store_event_add(store, seq, "canceling", NULL, now_ms, err) < 0)
+    if (store_event_add(store, seq, kind, NULL, now_ms, err) < 0 || store_commit(&work, err) < 0)
         return -1;
-    return store_commit(&work, err);
+    *changed = true;
+    return 0;
+}
+
+int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    bool changed;
+
+    return set_intent(store, id, SQL_CANCEL_INTENT, "canceling", &changed, err);
+}
+
+int sw_store_cancel_undo(struct sw_store *store, const char *id, bool *undone,
+                         struct sw_error *err)
+{
+    return set_intent(store, id, SQL_CANCEL_UNDO, "cancel-undone", undone, err);
 }

@@ -219,6 +219,43 @@ static void the_logs_of_all_ranks_together_keep_lines_whole(void **state)
     assert_false(mixture.torn);
 }
 
+static void count_attempt(void *context, int attempt)
+{
+    (void)context;
+    assert_int_equal(attempt, 2);
+}
+
+static int gather(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
+{
+    (void)replica, (void)at_ms;
+    strncat(context, bytes, length);
+    return 0;
+}
+
+static void a_follow_goes_on_with_the_next_attempt(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made =
+        request_shell(here, "echo \"try $SLIPWAY_ATTEMPT\"; test \"$SLIPWAY_ATTEMPT\" = 2");
+    const struct sw_log_options options = { .size = sizeof options, .replica = -1,
+                                            .tail_lines = -1, .follow = true,
+                                            .attempt_began = count_attempt };
+    struct sw_error err = { 0 };
+    char all[65536] = "";
+    const char *job, *first, *second;
+
+    set(made, "retry.on", "unknown");
+    set(made, "retry.wait", "1s");
+    job = send_request(here, made);
+    expect_ok(sw_logs(here->session, job, &options, gather, all, &err), &err, "logs");
+    first = strstr(all, "try 1\n");
+    second = first ? strstr(first, "try 2\n") : NULL;
+    assert_non_null(second);
+    assert_null(strstr(first + 1, "try 1\n"));
+    assert_null(strstr(second + 1, "try 2\n"));
+    expect_state(here, job, SW_COMPLETE);
+}
+
 const struct contract_case cases_logs[] = {
     CLAIM(a_log_is_whole_after_the_end, 0),
     CLAIM(a_tail_is_the_last_lines, 0),
@@ -230,6 +267,7 @@ const struct contract_case cases_logs[] = {
     CLAIM(bytes_that_are_no_text_arrive_unchanged, COMMANDS),
     CLAIM(standard_error_is_part_of_the_log, COMMANDS),
     CLAIM(a_log_of_100_mb_is_read_in_bounded_memory, 0),
+    CLAIM(a_follow_goes_on_with_the_next_attempt, COMMANDS),
     CLAIM(the_log_of_each_rank_can_be_read, 0),
     CLAIM(the_logs_of_all_ranks_together_keep_lines_whole, 0),
     { 0 }

@@ -79,11 +79,42 @@ static void a_secret_that_is_not_named_does_not_reach_the_command(void **state)
     assert_int_equal(wait_until_over(here, job), 0);
 }
 
+static void a_second_attempt_has_the_secret_and_the_results_of_the_first(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch_shell(here, "test -n \"$" CANARY_NAME "\" || exit 9; "
+                                   "echo x >>\"$SLIPWAY_RESULTS_DIR/tries\"; "
+                                   "exit $(wc -l <\"$SLIPWAY_RESULTS_DIR/tries\")");
+    struct sw_error err = { 0 };
+    int attempt = 0;
+
+    assert_int_equal(wait_until_over(here, job), 1);
+    expect_ok(sw_retry(here->session, job, false, &attempt, &err), &err, "retry");
+    assert_int_equal(attempt, 2);
+    assert_int_equal(wait_until_over(here, job), 2);
+}
+
+static void a_retry_without_the_secret_is_refused_and_changes_nothing(void **state)
+{
+    struct stay *here = *state;
+    const char *job = launch(here, EXITS, 0);
+    struct sw_error err = { 0 };
+    int attempt = 0;
+
+    wait_until_over(here, job);
+    unsetenv(CANARY_NAME);
+    assert_int_equal(sw_retry(here->session, job, false, &attempt, &err), -1);
+    assert_int_equal(err.code, SW_E_CREDENTIAL);
+    expect_state(here, job, SW_COMPLETE);
+}
+
 const struct contract_case cases_secrets[] = {
     CLAIM(the_command_sees_the_secret, COMMANDS),
     CLAIM(a_secret_that_a_job_prints_is_redacted_in_its_log, COMMANDS),
     CLAIM(a_secret_that_is_not_set_is_named_and_nothing_is_sent, 0),
     CLAIM(a_secret_survives_the_death_of_its_client, COMMANDS),
+    CLAIM(a_second_attempt_has_the_secret_and_the_results_of_the_first, COMMANDS),
+    CLAIM(a_retry_without_the_secret_is_refused_and_changes_nothing, 0),
     CLAIM(a_secret_that_is_not_named_does_not_reach_the_command, COMMANDS),
     { 0 }
 };

@@ -56,7 +56,7 @@ static int fill(struct docker_sending *s, const char *volume, const struct sw_bu
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", s->image), SW_SUB("Cmd", json_pack("[s]", DOCKER_RUNNER)),
         SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack(
-            "[o]", docker_render_volume(volume, FILL, false, s->plan->job_id))))));
+            "[o]", docker_render_volume(volume, FILL, false, s->plan))))));
     int result;
 
     sw_buf_add(&path, "/containers/create");

@@ -235,18 +235,41 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
 
 struct search {
     struct docker_api *api;
-    bool (*known)(void *context, const char *id);
-    void *context;
-    bool remove;
+    const struct sw_sweep *sweep;
     json_t *found;
 };
 
-static void add_left(const struct search *search, const char *what, const char *where,
-                     const char *job)
+/* Whose it is, when it is not this store's; owned; NULL: ours. */
+static char *owner_of(const struct search *search, const json_t *thing)
 {
-    json_array_append_new(search->found, sw_json_object(SW_STR("what", what),
-                                                        SW_STR("where", where),
-                                                        SW_STR("job", job)));
+    const char *store = docker_label(thing, LABEL_STORE), *uid = docker_label(thing, LABEL_UID);
+    const char *who = docker_label(thing, LABEL_OWNER);
+
+    if (store && sw_text_same(store, search->sweep->store_id))
+        return NULL;
+    if (!store)
+        return sw_format("of %s, no store's mark", who ? who : "an unknown user");
+    return sw_format("of %s (uid %s), another store", who ? who : "another user", uid ? uid : "?");
+}
+
+/* `kept`: why it stays although it is ours; NULL: it may go. */
+static bool add_left(const struct search *search, const char *what, const char *where,
+                     const json_t *thing, const char *job, const char *kept)
+{
+    sw_autofree char *owner = thing ? owner_of(search, thing) : NULL;
+    bool goes = search->sweep->remove && !owner && !kept;
+
+    json_array_append_new(search->found, sw_json_object(
+        SW_STR("what", what), SW_STR("where", where), SW_STR("job", job ? job : ""),
+        SW_STR_OPT("owner", owner), SW_STR_OPT("kept", owner ? NULL : kept),
+        SW_BOOL("removed", goes)));
+    return goes;
+}
+
+static void was_not_removed(const struct search *search)
+{
+    json_object_set_new(json_array_get(search->found, json_array_size(search->found) - 1), "removed",
+                        json_false());
 }
 
 static int left_containers(const struct search *search, struct sw_error *err)
@@ -261,40 +284,70 @@ static int left_containers(const struct search *search, struct sw_error *err)
         const char *job = docker_label(container, LABEL_ID), *id = sw_json_str(container, "Id");
         const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
 
-        /* One that runs may belong to somebody else's store: only what is over is ours to take. */
-        if (!job || !id || search->known(search->context, job) ||
+        /* One that runs is somebody's job, not a leftover. */
+        if (!job || !id || search->sweep->known(search->sweep->context, job) ||
             !docker_is_over(sw_json_str(container, "State")))
             continue;
-        add_left(search, "container", name ? name + (*name == '/') : id, job);
-        if (search->remove && docker_delete(search->api, id, true, err) < 0)
+        if (add_left(search, "container", name ? name + (*name == '/') : id, container, job, NULL) &&
+            docker_delete(search->api, id, true, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int left_volumes(const struct search *search, struct sw_error *err)
+/* All volumes with that label; owned; NULL + err. */
+static json_t *volumes_with(struct docker_api *api, const char *label, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_auto(json) json_t *reply = NULL;
+    json_t *reply = NULL;
+
+    sw_buf_add(&path, "/volumes");
+    docker_query_json(&path, "filters", json_pack("{s:[s]}", "label", label));
+    docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path) }, &reply, err);
+    return reply;
+}
+
+static int left_volumes(const struct search *search, struct sw_error *err)
+{
+    sw_auto(json) json_t *reply = volumes_with(search->api, LABEL_ID, err);
     size_t i;
     json_t *volume;
 
-    sw_buf_add(&path, "/volumes");
-    docker_query_json(&path, "filters", json_pack("{s:[s]}", "label", LABEL_ID));
-    if (docker_ask(search->api, &(struct docker_call){ .path = sw_buf_text(&path) }, &reply,
-                   err) < 0)
+    if (!reply)
         return -1;
     json_array_foreach(json_object_get(reply, "Volumes"), i, volume) {
         const char *job = docker_label(volume, LABEL_ID), *name = sw_json_str(volume, "Name");
+        bool clone = job && name && docker_is_clone_volume(job, name);
+        const char *kept = clone || search->sweep->results
+                               ? NULL : "results that were not fetched: --results removes them";
 
-        if (!job || !name || search->known(search->context, job))
+        if (!job || !name || search->sweep->known(search->sweep->context, job))
             continue;
         /* One that a container still uses is refused: it is no leftover yet. */
-        if (search->remove && (docker_is_clone_volume(job, name)
-                                   ? docker_forget_clone(search->api, name, NULL)
-                                   : docker_forget(search->api, "/volumes/", name, NULL)) < 0)
-            continue;
-        add_left(search, "volume", name, job);
+        if (add_left(search, "volume", name, volume, job, kept) &&
+            (clone ? docker_forget_clone(search->api, name, NULL)
+                   : docker_forget(search->api, "/volumes/", name, NULL)) < 0)
+            was_not_removed(search);
+    }
+    return 0;
+}
+
+/* What jobs share belongs to no store: it goes when asked for and no container uses it. */
+static int left_caches(const struct search *search, struct sw_error *err)
+{
+    sw_auto(json) json_t *reply = search->sweep->caches
+                                      ? volumes_with(search->api, LABEL_CACHE, err) : json_object();
+    size_t i;
+    json_t *volume;
+
+    if (!reply)
+        return -1;
+    json_array_foreach(json_object_get(reply, "Volumes"), i, volume) {
+        const char *name = sw_json_str(volume, "Name");
+
+        if (name && add_left(search, "cache", name, NULL, NULL, NULL) &&
+            docker_forget(search->api, "/volumes/", name, NULL) < 0)
+            was_not_removed(search);
     }
     return 0;
 }
@@ -307,28 +360,28 @@ static void left_folders(const struct search *search, const struct sw_link *link
         sw_autofree char *path = sw_path_join(link->root, entry->d_name);
         sw_autofree char *results = sw_path_join(path, "results");
 
-        if (entry->d_name[0] == '.' || search->known(search->context, entry->d_name) ||
+        if (entry->d_name[0] == '.' ||
+            search->sweep->known(search->sweep->context, entry->d_name) ||
             sw_file_exists(results))                     /* results are never removed by it */
             continue;
-        add_left(search, "folder", path, entry->d_name);
-        if (search->remove)
+        if (add_left(search, "folder", path, NULL, entry->d_name, NULL))
             sw_remove_tree(path, NULL);
     }
     if (folders)
         closedir(folders);
 }
 
-json_t *docker_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
-                         void *context, bool remove, struct sw_error *err)
+json_t *docker_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *found = json_array();
-    struct search search = { .known = known, .context = context, .remove = remove, .found = found };
+    struct search search = { .sweep = sweep, .found = found };
 
     if (docker_borrow(link, &lent, err) < 0)
         return NULL;
     search.api = lent.api;
-    if (left_containers(&search, err) < 0 || left_volumes(&search, err) < 0)
+    if (left_containers(&search, err) < 0 || left_volumes(&search, err) < 0 ||
+        left_caches(&search, err) < 0)
         return NULL;
     left_folders(&search, link);
     return sw_take(found);

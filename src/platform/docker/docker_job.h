@@ -48,6 +48,10 @@
 #define LABEL_NODES   "slipway.nodes"
 #define LABEL_PLAN    "slipway.plan"               /* hash of the plan */
 #define LABEL_OWNER   "slipway.owner"              /* who submitted it: user@machine */
+#define LABEL_STORE   "slipway.store"              /* id of the job store it belongs to */
+#define LABEL_UID     "slipway.uid"                /* the user's number on the client */
+#define LABEL_SIGNED  "slipway.signature"          /* of the plan, by the user's key */
+#define LABEL_CACHE   "slipway.cache"              /* shared by jobs, belongs to no store */
 #define LABEL_WANTS   "slipway.gpus"               /* how many GPUs this container needs */
 #define LABEL_HOLDS   "slipway.devices"            /* which it has: "0,1"; absent: it waits */
 #define LABEL_CHOICE  "slipway.choice"             /* which it may get: "0,1", "all", "any" */
@@ -189,7 +193,9 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
 /* The array HostConfig.Mounts: results, the user's mounts, inputs that are files here. */
 json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site,
                       struct sw_error *err);
-json_t *docker_render_volume(const char *name, const char *target, bool read_only, const char *job);
+/* `plan`: a volume of that job; NULL: it is not ours to label. */
+json_t *docker_render_volume(const char *name, const char *target, bool read_only,
+                             const struct sw_plan *plan);
 /* The volume that holds the repository of entry `index` on an engine elsewhere; owned. */
 char *docker_clone_volume(const char *id, size_t index);
 bool docker_is_clone_volume(const char *id, const char *name);
@@ -342,8 +348,9 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
                  struct sw_error *err);
 int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
                 int *exit_status, struct sw_error *err);
-json_t *docker_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
-                         void *context, bool remove, struct sw_error *err);
+json_t *docker_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
+/* Put on everything that is made for a job: whose it is. */
+void docker_render_marks(json_t *labels, const struct sw_plan *plan);
 json_t *docker_inventory(struct sw_link *link, struct sw_error *err);
 
 #endif

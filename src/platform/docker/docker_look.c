@@ -229,7 +229,7 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *inspected = NULL;
     sw_autofree char *text = NULL, *results = NULL;
-    const char *container;
+    const char *container, *signature;
     size_t size = 0;
 
     if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
@@ -245,6 +245,8 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
     results = docker_bound_results(link, inspected, id);
     docker_receipt(receipt, link->where.text, container, results, docker_bound_ends(inspected));
+    signature = docker_label(inspected, LABEL_SIGNED);
+    snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;
 }
 

@@ -21,10 +21,21 @@ static json_t *bind(const char *source, const char *target, bool read_only)
                           SW_SUB("ReadOnly", read_only ? json_true() : NULL));
 }
 
-json_t *docker_render_volume(const char *name, const char *target, bool read_only, const char *job)
+void docker_render_marks(json_t *labels, const struct sw_plan *plan)
 {
-    json_t *labels = job ? sw_json_object(SW_STR(LABEL_ID, job)) : NULL;
+    if (!plan->store_id)
+        return;
+    json_object_set_new(labels, LABEL_STORE, sw_json_text(plan->store_id));
+    json_object_set_new(labels, LABEL_UID, json_sprintf("%ld", plan->owner_uid));
+}
 
+json_t *docker_render_volume(const char *name, const char *target, bool read_only,
+                             const struct sw_plan *plan)
+{
+    json_t *labels = plan ? sw_json_object(SW_STR(LABEL_ID, plan->job_id)) : NULL;
+
+    if (plan)
+        docker_render_marks(labels, plan);
     return sw_json_object(
         SW_STR("Type", "volume"), SW_STR_OPT("Source", name), SW_STR("Target", target),
         SW_SUB("ReadOnly", read_only ? json_true() : NULL),
@@ -92,7 +103,7 @@ static json_t *user_mount(const struct sw_mount *mount, size_t index, const char
     if (mount->kind == SW_MOUNT_GIT && !site->local) {
         sw_autofree char *name = docker_clone_volume(plan->job_id, index);
 
-        return docker_render_volume(name, mount->target, read_only, plan->job_id);
+        return docker_render_volume(name, mount->target, read_only, plan);
     }
     return is_volume(mount) ? docker_render_volume(source, mount->target, read_only, NULL)
                             : bind(source, mount->target, read_only);
@@ -283,12 +294,12 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
         json_array_append_new(mounts, docker_render_volume(NULL, DOCKER_HOME, false, NULL));
     json_array_append_new(mounts, site->ends ? bind(site->ends, DOCKER_ENDS, false)
                                              : docker_render_volume(end, DOCKER_ENDS, false,
-                                                                    plan->job_id));
+                                                                    plan));
     if (!docker_has_own_results(plan))
         json_array_append_new(mounts, site->results
                                           ? bind(site->results, DOCKER_RESULTS, false)
                                           : docker_render_volume(name, DOCKER_RESULTS, false,
-                                                                 plan->job_id));
+                                                                 plan));
     if (add_users(plan, site, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
         add_outputs(plan, site, mounts, err) < 0)
         return NULL;

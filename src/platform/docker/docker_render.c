@@ -284,6 +284,9 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     json_object_set_new(labels, LABEL_NODES, json_sprintf("%d", plan->nodes));
     json_object_set_new(labels, LABEL_PLAN, json_stringn(hash, 16));
     json_object_set_new(labels, LABEL_OWNER, sw_json_text(site->owner));
+    docker_render_marks(labels, plan);
+    if (plan->signature)
+        json_object_set_new(labels, LABEL_SIGNED, sw_json_text(plan->signature));
     if (plan->gpus > 0)
         json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
     if (site->choice)

@@ -428,9 +428,11 @@ static void owner_name(char out[128])
 {
     char machine[64] = "";
     const char *user = getenv("USER");
+    char number[32];
 
     gethostname(machine, sizeof machine - 1);
-    snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? "?" : user, machine);
+    snprintf(number, sizeof number, "uid-%ld", (long)geteuid());
+    snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? number : user, machine);
 }
 
 int docker_sending_begin(struct docker_sending *s, struct sw_error *err)

@@ -150,8 +150,7 @@ int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
                 struct sw_error *err);
 int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err);
-json_t *local_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
-                        void *context, bool remove, struct sw_error *err);
+json_t *local_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
 json_t *local_inventory(struct sw_link *link, struct sw_error *err);
 
 /* The attempt has no last word, and its supervisor was started on another machine that shares this folder:

@@ -157,16 +157,15 @@ static void look_at_cgroup(void *context, const char *path, const char *name)
         rmdir(path);
 }
 
-json_t *local_leftovers(struct sw_link *link, bool (*known)(void *context, const char *id),
-                        void *context, bool remove, struct sw_error *err)
+json_t *local_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err)
 {
-    struct search search = { link, known, context, remove, json_array() };
+    struct search search = { link, sweep->known, sweep->context, sweep->remove, json_array() };
 
     (void)err;
     local_tree_each_marked(link->root, look_at_process, &search);
     local_cgroup_empty(look_at_cgroup, &search);      /* while their folders can still tell */
     look_at_folders(&search);
-    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), link->state_dir, remove, look_at_ticket,
+    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), link->state_dir, sweep->remove, look_at_ticket,
                      &search);
     return search.found;
 }

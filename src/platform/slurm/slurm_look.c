@@ -202,6 +202,7 @@ int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     sw_auto(json) json_t *both = NULL, *stored = NULL;
     const json_t *record;
+    const char *signature;
     char number[SLURM_ID_ROOM] = "";
     int attempt = 0, used = 0;
 
@@ -229,6 +230,9 @@ int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
                                       SW_SUB_COPY("replicas", json_object_get(record, "replicas")));
     receipt->results_dir = sw_strdup(names.results);
     json_object_del(stored, "results_dir");
+    signature = sw_json_str(stored, "signature");
+    snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
+    json_object_del(stored, "signature");
     *plan = sw_take(stored);
     return 0;
 }

@@ -233,6 +233,8 @@ static int add_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
         return -1;
     slurm_entrypoint(&entrypoint, job);
     json_object_set_new(specs, "results_dir", sw_json_text(job->names->results));
+    if (job->plan->signature)                /* not part of what it signs: slurm_adopt takes both out */
+        json_object_set_new(specs, "signature", sw_json_text(job->plan->signature));
     specs_text = sw_json_dump(specs);
     add_file(out, job->names->specs, specs_text);
     add_file(out, job->names->env, env_text);

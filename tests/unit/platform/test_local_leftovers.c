@@ -24,7 +24,8 @@ static bool knows(void *context, const char *id)
 
 static json_t *search(struct berth *here, const char *known, bool remove)
 {
-    json_t *found = sw_platform_local.leftovers(here->link, knows, (void *)known, remove, NULL);
+    const struct sw_sweep sweep = { .known = knows, .context = (void *)known, .remove = remove };
+    json_t *found = sw_platform_local.leftovers(here->link, &sweep, NULL);
 
     assert_non_null(found);
     return found;

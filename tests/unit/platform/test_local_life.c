@@ -396,7 +396,8 @@ static void a_job_of_another_machine_is_neither_lost_nor_removed(void **state)
     assert_int_equal(sw_platform_local.submit(here->link, here->plan, 2, here->secrets, &receipt,
                                               &again), -1);
     assert_int_equal(again.code, SW_E_CONFLICT);
-    found = sw_platform_local.leftovers(here->link, nobody_knows, NULL, true, NULL);
+    found = sw_platform_local.leftovers(here->link, &(struct sw_sweep){ .known = nobody_knows,
+                                                                        .remove = true }, NULL);
     assert_int_equal(json_array_size(found), 0);
     assert_true(local_has(folder, LOCAL_SUPERVISOR));
     assert_false(local_has(folder, LOCAL_CANCEL));

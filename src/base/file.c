@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -432,9 +433,23 @@ char *sw_path_absolute(const char *path, const char *folder)
     return sw_buf_steal(&out);
 }
 
-char *sw_path_home(const char *below)
+char *sw_home(void)
 {
     const char *home = getenv("HOME");
+    struct passwd entry, *found = NULL;
+    char room[4096];
 
-    return sw_format("%s/%s", sw_text_empty(home) ? "/" : home, below);
+    if (!sw_text_empty(home))
+        return sw_strdup(home);
+    if (getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found &&
+        !sw_text_empty(found->pw_dir))
+        return sw_strdup(found->pw_dir);
+    return NULL;
+}
+
+char *sw_path_home(const char *below)
+{
+    sw_autofree char *home = sw_home();
+
+    return sw_path_join(home ? home : "/nonexistent", below);
 }

@@ -3,6 +3,7 @@
  * test_file.c - files and folders; everything happens below a folder of its own in /tmp.
  */
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -173,6 +174,26 @@ static void a_tree_is_copied_with_its_links_and_counted(void **state)
     assert_int_equal(bytes, 8);
 }
 
+static void the_home_of_who_has_no_variable_is_the_password_entrys(void **state)
+{
+    sw_autofree char *was = sw_strdup(getenv("HOME")), *home = NULL, *below = NULL, *root = NULL;
+    const struct passwd *entry = getpwuid(getuid());
+
+    (void)state;
+    unsetenv("HOME");
+    home = sw_home();
+    below = sw_path_home(".local/state");
+    if (entry && entry->pw_dir && *entry->pw_dir)
+        assert_string_equal(home, entry->pw_dir);
+    else
+        assert_null(home);
+    assert_int_not_equal(strncmp(below, "//", 2), 0);
+    setenv("HOME", "/", 1);
+    root = sw_path_home(".local/state");
+    assert_string_equal(root, "/.local/state");
+    setenv("HOME", was ? was : "/", 1);
+}
+
 static void paths_are_joined_and_made_absolute_as_text(void **state)
 {
     static const struct { const char *path, *folder, *absolute; } cases[] = {
@@ -228,6 +249,7 @@ int main(void)
                                         make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_tree_is_copied_with_its_links_and_counted, make_folder,
                                         remove_folder),
+        cmocka_unit_test(the_home_of_who_has_no_variable_is_the_password_entrys),
         cmocka_unit_test(paths_are_joined_and_made_absolute_as_text),
     };
 

@@ -112,6 +112,9 @@ int sw_request_set(struct sw_request *request, const char *key, const char *text
     size_t count;
     const struct sw_spec_platform *platforms = api_spec_platforms(&count);
 
+    if (!sw_text_is_utf8(key) || !sw_text_is_utf8(text))
+        return sw_fail(err, SW_E_USAGE, "what is given for '%.*s' is not valid UTF-8",
+                       (int)strcspn(key, "."), key);
     return sw_spec_set_text(request->flags, platforms, count, key, text, err);
 }
 

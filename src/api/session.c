@@ -24,12 +24,14 @@ char *api_state_dir(void)
 {
     const char *asked = getenv("SLIPWAY_STATE_DIR");
     const char *xdg = getenv("XDG_STATE_HOME");
+    sw_autofree char *home = NULL;
 
     if (!sw_text_empty(asked))
         return sw_path_absolute(asked, NULL);
     if (!sw_text_empty(xdg) && *xdg == '/')
-        return sw_path_join(xdg, "slipway");
-    return sw_path_home(".local/state/slipway");
+        return sw_path_absolute("slipway", xdg);
+    home = sw_home();
+    return home ? sw_path_absolute(".local/state/slipway", home) : NULL;
 }
 
 struct sw_session *sw_open(const struct sw_open_options *options, struct sw_error *err)
@@ -55,7 +57,13 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     session->crew = sw_crew_new();
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->warn_lock, NULL);
-    session->store = sw_store_open(session->state_dir, options->read_only, err);
+    if (session->state_dir) {
+        session->store = sw_store_open(session->state_dir, options->read_only, err);
+    } else {
+        sw_fail(err, SW_E_USAGE, "there is no home folder to keep the jobs in: HOME is not set, and the "
+                "password file names none");
+        sw_hint(err, "set HOME, or SLIPWAY_STATE_DIR to a folder of yours");
+    }
     if (!session->store) {
         sw_close(session);
         return NULL;

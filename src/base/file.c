@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,30 +145,131 @@ int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err)
     return 0;
 }
 
+/* ---- removing --------------------------------------------------------------------------- */
+
+/* The folders between the root of what is removed and the one we are in. One of them is open at a
+ * time, however deep a job has nested them; the way up is "..", believed when it is the folder we
+ * came from. */
+struct removing {
+    struct removed_level {
+        dev_t dev;
+        ino_t ino;
+        char *name;
+    } *levels;
+    size_t depth, room;
+};
+
+static void removing_auto(struct removing *r)
+{
+    for (size_t i = 0; i < r->depth; i++)
+        free(r->levels[i].name);
+    free(r->levels);
+}
+
+/* Into the folder `name`; its descriptor, or -1. */
+static int remove_enter(struct removing *r, int at, const char *name)
+{
+    sw_autofd int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat info;
+
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return -1;
+    fchmod(fd, 0700);           /* a job may have left folders it cannot write to itself */
+    if (r->depth == r->room) {
+        r->room = r->room ? 2 * r->room : 64;
+        r->levels = sw_realloc_array(r->levels, r->room, sizeof *r->levels);
+    }
+    r->levels[r->depth++] = (struct removed_level){ info.st_dev, info.st_ino, sw_strdup(name) };
+    return sw_take_fd(fd);
+}
+
+/* Out of the empty folder `at` (taken), which is removed; the one above, or -1. */
+static int remove_leave(struct removing *r, int at)
+{
+    const struct removed_level *above = &r->levels[r->depth - 2];
+    sw_autofd int mine = at, up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    sw_autofree char *name = r->levels[--r->depth].name;
+    struct stat info;
+
+    if (up < 0 || fstat(up, &info) < 0)
+        return -1;
+    if (info.st_dev != above->dev || info.st_ino != above->ino) {
+        errno = EBUSY;          /* it was moved elsewhere meanwhile */
+        return -1;
+    }
+    if (unlinkat(up, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return -1;
+    return sw_take_fd(up);
+}
+
+/* Remove what can be removed at once. *deeper: a folder that has to be emptied first, owned; NULL:
+ * nothing is left. */
+static int remove_entries(int fd, char **deeper)
+{
+    int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = again < 0 ? NULL : fdopendir(again);
+    int result = 0;
+
+    *deeper = NULL;
+    if (!folder) {
+        if (again >= 0)
+            close(again);
+        return -1;
+    }
+    for (struct dirent *entry; result == 0 && !*deeper && (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || unlinkat(fd, name, 0) == 0 ||
+            errno == ENOENT)
+            continue;
+        if (errno != EISDIR && errno != EPERM)
+            result = -1;
+        else if (unlinkat(fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+            *deeper = sw_strdup(name);
+    }
+    if (result < 0) {
+        int saved = errno;
+
+        closedir(folder);
+        errno = saved;
+        return -1;
+    }
+    closedir(folder);
+    return 0;
+}
+
 static int remove_below(int parent, const char *name)
 {
-    sw_autofd int fd = -1;
-    DIR *folder;
-    int result = 0;
+    __attribute__((cleanup(removing_auto))) struct removing r = { 0 };
+    sw_autofd int at = -1;
 
     if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return -1;
-    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    at = remove_enter(&r, parent, name);
+    if (at < 0)
         return errno == ENOENT ? 0 : -1;
-    fchmod(fd, 0700);           /* a job may have left folders it cannot write to itself */
-    folder = fdopendir(dup(fd));
-    if (!folder)
-        return -1;
-    for (struct dirent *entry; result == 0 && (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            result = remove_below(fd, entry->d_name);
-    closedir(folder);
-    if (result < 0)
-        return -1;
-    return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
+    for (;;) {
+        sw_autofree char *deeper = NULL;
+
+        if (remove_entries(at, &deeper) < 0)
+            return -1;
+        if (!deeper && r.depth == 1)
+            return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -1;
+        if (deeper) {
+            int below = remove_enter(&r, at, deeper);
+
+            if (below < 0 && errno == ENOENT)
+                continue;
+            close(at);
+            at = below;
+        } else {
+            at = remove_leave(&r, at);
+        }
+        if (at < 0)
+            return -1;
+    }
 }
 
 int sw_remove_tree(const char *path, struct sw_error *err)
@@ -176,6 +278,8 @@ int sw_remove_tree(const char *path, struct sw_error *err)
         return sw_fail_errno(err, SW_E_IO, "cannot remove '%s'", path);
     return 0;
 }
+
+/* ---- looking ---------------------------------------------------------------------------- */
 
 bool sw_file_exists(const char *path)
 {
@@ -360,9 +464,23 @@ char *sw_path_absolute(const char *path, const char *folder)
     return sw_buf_steal(&out);
 }
 
-char *sw_path_home(const char *below)
+char *sw_home(void)
 {
     const char *home = getenv("HOME");
+    struct passwd entry, *found = NULL;
+    char room[4096];
 
-    return sw_format("%s/%s", sw_text_empty(home) ? "/" : home, below);
+    if (!sw_text_empty(home))
+        return sw_strdup(home);
+    if (getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found &&
+        !sw_text_empty(found->pw_dir))
+        return sw_strdup(found->pw_dir);
+    return NULL;
+}
+
+char *sw_path_home(const char *below)
+{
+    sw_autofree char *home = sw_home();
+
+    return sw_path_join(home ? home : "/nonexistent", below);
 }

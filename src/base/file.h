@@ -42,7 +42,8 @@ int sw_copy_tree(const char *from, const char *to, int64_t *files, int64_t *byte
 
 char *sw_path_join(const char *folder, const char *name);       /* owned; an absolute name wins */
 char *sw_path_absolute(const char *path, const char *folder);   /* owned; `.`, `..` resolved */
-char *sw_path_home(const char *below);                          /* "$HOME/below", owned */
+char *sw_home(void);       /* $HOME, else the password entry's; owned; NULL: there is none */
+char *sw_path_home(const char *below);     /* a path below it, owned; without one it does not exist */
 
 int sw_write_all(int fd, const void *bytes, size_t length);     /* 0, or -1 with errno */
 

@@ -59,6 +59,16 @@ size_t sw_text_utf8_char(const char *text, size_t left)
     return 0;
 }
 
+bool sw_text_is_utf8(const char *text)
+{
+    size_t left = strlen(text), one;
+
+    for (; left; text += one, left -= one)
+        if (!(one = sw_text_utf8_char(text, left)))
+            return false;
+    return true;
+}
+
 char *sw_text_utf8(const char *bytes, size_t length)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;

@@ -19,6 +19,7 @@ bool sw_text_same_nocase(const char *a, const char *b);
 /* How many bytes the UTF-8 character at `text` takes; 0 when there is none. */
 size_t sw_text_utf8_char(const char *text, size_t left);
 
+bool sw_text_is_utf8(const char *text);
 /* An owned copy in valid UTF-8: bad bytes become U+FFFD, NULs too. */
 char *sw_text_utf8(const char *bytes, size_t length);
 

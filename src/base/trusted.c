@@ -59,6 +59,7 @@ size_t sw_trusted_pick(const char *text, size_t length, struct sw_buf *out)
             sw_buf_add_bytes(out, at, (size_t)(last - at));
             sw_buf_add(out, END "\n");
             count++;
+            last += strlen(END);              /* its dashes are not the next one's */
         }
         at = last;
     }

@@ -90,7 +90,7 @@ static int adopt_one(struct cli *cli, const struct address *address, bool trust,
     job = cli_document(sw_status(cli->session, address->id, SW_LOOK_REFRESH, NULL), NULL);
     cli_say_job(cli, address->id, "adopted from %s: %s", address->platform,
                 sw_state_name(cli_job_state(job)));
-    printf("%s\n", address->id);
+    cli_printf("%s\n", address->id);
     return 0;
 }
 

@@ -31,11 +31,11 @@ static bool print_check(const struct cli *cli, const json_t *check, size_t width
     const char *name = sw_json_str(check, "check"), *message = sw_json_str(check, "message");
     const char *fix = sw_json_str(check, "fix");
 
-    printf("%s%-5s%s  %-*s  %s\n", !color ? "" : ok ? "\033[32m" : "\033[31m",
+    cli_printf("%s%-5s%s  %-*s  %s\n", !color ? "" : ok ? "\033[32m" : "\033[31m",
            ok ? "ok" : "WRONG", color ? "\033[0m" : "", (int)width, name ? name : "",
            message ? message : "");
     if (!ok && !sw_text_empty(fix))
-        printf("%*s  fix: %s\n", (int)width + 7, "", fix);
+        cli_printf("%*s  fix: %s\n", (int)width + 7, "", fix);
     return ok;
 }
 

@@ -111,20 +111,44 @@ void cli_complain(const struct cli *cli, const struct sw_error *err)
     }
 }
 
+/* Why stdout took no more, at the first failure: later ones know less. */
+static int out_problem;
+
+static int note_problem(int result)
+{
+    if (result < 0 && !out_problem)
+        out_problem = errno;
+    return result < 0 ? -1 : 0;
+}
+
 void cli_print(const char *text)
 {
-    fputs(text, stdout);
+    note_problem(fputs(text, stdout));
+}
+
+void cli_printf(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    note_problem(vprintf(fmt, args));
+    va_end(args);
+}
+
+int cli_flush(void)
+{
+    return note_problem(fflush(stdout));
 }
 
 int cli_print_end(const struct cli *cli)
 {
     struct sw_error err = { 0 };
 
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (cli_flush() == 0 && !ferror(stdout))
         return 0;
-    if (errno == EPIPE)
+    if (out_problem == EPIPE)
         return EXIT_READER_GONE;
+    errno = out_problem;
     sw_fail_errno(&err, SW_E_IO, "cannot write to standard output");
     cli_complain(cli, &err);
     return sw_code_exit_status(err.code);

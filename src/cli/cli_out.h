@@ -19,8 +19,10 @@ void cli_warn(const struct cli *cli, const char *fmt, ...) SW_PRINTF(2, 3);
 /* Why we failed and what to do; with -o json as one JSON line. Both on stderr. */
 void cli_complain(const struct cli *cli, const struct sw_error *err);
 
-/* Data on stdout. */
+/* Data on stdout; what goes wrong is remembered for cli_print_end(). */
 void cli_print(const char *text);
+void cli_printf(const char *fmt, ...) SW_PRINTF(1, 2);
+int cli_flush(void);                   /* -1: stdout takes no more */
 /* Flush; 0, or what the program must end with when stdout did not take it all. */
 int cli_print_end(const struct cli *cli);
 

@@ -30,7 +30,7 @@ struct completion {
 static void offer(const struct completion *c, const char *text, const char *about)
 {
     if (sw_text_starts(text, c->word))
-        printf("%s%s\t%s\n", c->before ? c->before : "", text, about ? about : "");
+        cli_printf("%s%s\t%s\n", c->before ? c->before : "", text, about ? about : "");
 }
 
 /* ---- values ----------------------------------------------------------------------------------- */
@@ -315,7 +315,7 @@ static int complete_run(struct cli *cli, const void *given, const struct cli_arg
     if (args->word_count)
         c.word = args->words[args->word_count - 1];
     answer(&c);
-    printf(":%s\n", c.also);
+    cli_printf(":%s\n", c.also);
     return 0;
 }
 

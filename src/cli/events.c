@@ -57,7 +57,7 @@ static void print_event(const struct cli *cli, const json_t *event)
 
     if (cli->format == CLI_JSON) {
         clean = sw_json_dump(event);
-        printf("%s\n", clean);
+        cli_printf("%s\n", clean);
         return;
     }
     sw_time_format(sw_json_int(event, "at_ms", 0) / 1000 * 1000, at);
@@ -71,7 +71,7 @@ static void print_event(const struct cli *cli, const json_t *event)
             *c = ' ';
     clean = sw_text_printable(sw_buf_text(&line), line.length);
     cut = cli->screen.width ? sw_text_fit(clean, cli->screen.width) : sw_strdup(clean);
-    printf("%s\n", cut);
+    cli_printf("%s\n", cut);
 }
 
 /* Print what is new; *after moves on. */
@@ -88,7 +88,7 @@ static int print_new(struct cli *cli, const char *id, int64_t *after, struct sw_
         print_event(cli, event);
         *after = sw_json_int(event, "seq", *after);
     }
-    fflush(stdout);
+    cli_flush();
     return 0;
 }
 
@@ -134,6 +134,8 @@ static int follow(struct cli *cli, const char *id, int64_t *after, struct sw_err
         over = is_over(cli, id);
         if (print_new(cli, id, after, err) < 0)
             return -1;
+        if (cli_flush() < 0)               /* the reader went away: told at the end */
+            return 0;
         if (!over)
             cli_interrupt_wait(0, EVERY_MS);
     }

@@ -26,7 +26,7 @@ static int get_run(struct cli *cli, const void *options, const struct cli_args *
     sw_size_format(sw_json_int(copied, "bytes", 0), size);
     cli_say_job(cli, id, "%lld files copied, %s", (long long)sw_json_int(copied, "files", 0),
                 size);
-    printf("%s\n", sw_json_str(copied, "to") ? sw_json_str(copied, "to") : to);
+    cli_printf("%s\n", sw_json_str(copied, "to") ? sw_json_str(copied, "to") : to);
     return 0;
 }
 

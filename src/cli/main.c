@@ -242,13 +242,15 @@ int cli_main(int argc, char **argv)
 {
     struct cli cli = { 0 };
     struct sw_error err = { 0 };
-    /* A handler rather than SIG_IGN: it ends at exec, so a job never inherits it. */
+    /* Handlers rather than SIG_IGN: they end at exec, so a job never inherits them. A file that may
+     * not grow (ulimit -f) then is an error like any other. */
     struct sigaction action = { .sa_handler = notice_nothing };
     int status, written;
 
     sw_secrets_guard();
     cli_screen_guard();
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
     status = finish(&cli, dispatch(&cli, argc > 0 ? argc - 1 : 0, (const char *const *)argv + 1,
                                    &err), &err);
     sw_close(cli.session);

@@ -106,7 +106,7 @@ static void print_names(const json_t *document)
     size_t i;
 
     json_array_foreach(json_object_get(document, "jobs"), i, job)
-        printf("%s\n", sw_json_str(job, "id"));
+        cli_printf("%s\n", sw_json_str(job, "id"));
 }
 
 static int ps_run(struct cli *cli, const void *given, const struct cli_args *args,

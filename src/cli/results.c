@@ -13,7 +13,7 @@ static int print_one(struct cli *cli, const char *id, const void *context, struc
     (void)context;
     if (!place)
         return sw_wrap(err, "results of '%s'", id);
-    printf("%s\n", place);
+    cli_printf("%s\n", place);
     sw_text_free(place);
     return 0;
 }

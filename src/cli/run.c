@@ -74,7 +74,9 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     if (!options->detach)
         return cli_attach(cli, id, cli_given_value(args, "status-every")
                                        ? options->status_every_ms : CLI_STATUS_EVERY_MS, err);
-    printf("%s\n", id);
+    cli_printf("%s\n", id);
+    if (cli_flush() < 0)             /* the job runs: its id must not be lost */
+        cli_warn(cli, "the job is %s", id);
     return 0;
 }
 

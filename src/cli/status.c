@@ -249,7 +249,7 @@ static void print_names(const json_t *ids)
     size_t i;
 
     json_array_foreach(ids, i, id)
-        printf("%s\n", json_string_value(id));
+        cli_printf("%s\n", json_string_value(id));
 }
 
 static int status_run(struct cli *cli, const void *given, const struct cli_args *args,

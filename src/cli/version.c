@@ -10,7 +10,7 @@ static int version_run(struct cli *cli, const void *options, const struct cli_ar
                        struct sw_error *err)
 {
     (void)cli, (void)options, (void)args, (void)err;
-    printf("slipway %s\n", sw_version());
+    cli_printf("slipway %s\n", sw_version());
     return 0;
 }
 

@@ -150,11 +150,11 @@ static void print_change(struct watch *w, const json_t *job)
     json_object_set_new(w->told, id, sw_json_text(story));
     if (w->cli->format == CLI_JSON) {
         text = sw_json_dump(job);
-        printf("%s\n", text);
+        cli_printf("%s\n", text);
         return;
     }
     sw_time_format(sw_now_ms() / 1000 * 1000, now);
-    printf("%.19sZ  %s  %s\n", now, id, story);
+    cli_printf("%.19sZ  %s  %s\n", now, id, story);
 }
 
 static int on_round(void *context, const char *text)
@@ -171,7 +171,7 @@ static int on_round(void *context, const char *text)
     } else {
         json_array_foreach(json_object_get(document, "jobs"), i, job)
             print_change(w, job);
-        if (fflush(stdout) < 0)
+        if (cli_flush() < 0)
             return 1;
     }
     return cli_interrupt_count() > 0;

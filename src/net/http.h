@@ -127,6 +127,8 @@ char *sw_http_location(const char *url, const char *location);
 bool sw_http_same_host(const char *url, const char *other);    /* scheme, host and port */
 /* Append percent-encoded: all but A-Z a-z 0-9 - _ . ~ and the bytes of `keep`. */
 void sw_http_encode(struct sw_buf *out, const char *text, size_t length, const char *keep);
+/* "bytes 0-9/100" of a Content-Range: first, last and the whole's size (-1: "*"). false: it is none. */
+bool sw_http_content_range(const char *text, int64_t *first, int64_t *last, int64_t *whole);
 char *sw_http_decode(const char *text, size_t length);         /* %XX; owned; others stay */
 
 #endif

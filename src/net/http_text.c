@@ -233,6 +233,38 @@ void sw_http_encode(struct sw_buf *out, const char *text, size_t length, const c
     }
 }
 
+/* A number of digits alone; false: there is none, or a larger one than we can hold. */
+static bool take_size(const char **at, int64_t *out)
+{
+    const char *begin = *at;
+    int64_t value = 0;
+
+    for (; isdigit((unsigned char)**at); ++*at)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, **at - '0', &value))
+            return false;
+    *out = value;
+    return *at > begin;
+}
+
+bool sw_http_content_range(const char *text, int64_t *first, int64_t *last, int64_t *whole)
+{
+    const char *at = text;
+
+    if (strncasecmp(at, "bytes", 5) != 0 || (at[5] != ' ' && at[5] != '\t'))
+        return false;
+    at += 5 + strspn(at + 5, " \t");
+    if (!take_size(&at, first) || *at++ != '-' || !take_size(&at, last) || *at++ != '/')
+        return false;
+    if (*at == '*') {
+        *whole = -1;
+        at++;
+    } else if (!take_size(&at, whole)) {
+        return false;
+    }
+    return !at[strspn(at, " \t")] && *first <= *last && (*whole < 0 || *last < *whole);
+}
+
 static int nibble(char c)
 {
     if (c >= '0' && c <= '9')

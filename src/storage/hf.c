@@ -214,6 +214,8 @@ static enum sw_step listed(struct sw_op *op, const struct sw_http_reply *reply,
         sw_fail(err, SW_E_REFUSED, "%s: the next page of the listing is not on the hub", what);
         return SW_STEP_FAILED;
     }
+    if (sw_op_turn_page(op, next, what, err) < 0)
+        return SW_STEP_FAILED;
     op->turns = 0;
     return ask_hub(op, HF_ASK, "GET", sw_take(next), request);
 }

@@ -104,11 +104,9 @@ static enum sw_step follow(struct sw_op *op, const struct sw_http_reply *reply,
 static int64_t whole_size(const struct sw_http_reply *reply)
 {
     sw_autofree char *range = sw_http_header(reply, "content-range");
-    const char *slash = range ? strrchr(range, '/') : NULL;
-    char *end;
-    int64_t size = slash ? strtoll(slash + 1, &end, 10) : -1;
+    int64_t first, last, size;
 
-    return slash && end != slash + 1 && size >= 0 ? size : -1;
+    return range && sw_http_content_range(range, &first, &last, &size) ? size : -1;
 }
 
 /* A signed URL is often good for GET alone: then the first byte is asked for instead. */

@@ -337,8 +337,14 @@ static enum sw_step paged(struct sw_op *op, const struct sw_http_reply *reply,
 
     if (enough < 0)
         return SW_STEP_FAILED;
-    if (!enough && more && page < NGC_PAGES_MAX)
-        return ask_page(op, page + 1, request);
+    if (!enough && more && page >= NGC_PAGES_MAX) {
+        sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end", what);
+        return SW_STEP_FAILED;
+    }
+    if (!enough && more)
+        return sw_op_turn_page(op, sw_buf_text(&reply->body), what, err) < 0
+                   ? SW_STEP_FAILED
+                   : ask_page(op, page + 1, request);
     if (op->kind == SW_OP_LIST || enough)
         return SW_STEP_DONE;
     sw_fail(err, SW_E_NOT_FOUND, "%s: there is no such file", what);

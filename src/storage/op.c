@@ -79,6 +79,27 @@ enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, in
     return sw_retry_status(reply->status) ? SW_STEP_LATER : SW_STEP_FAILED;
 }
 
+enum { PAGES_MOST = 10 * 1000 * 1000 };
+
+/* After Brent: each page is compared with the last one whose number is a power of two, so any circle
+ * is noticed before it was gone round three times. */
+enum sw_step sw_op_turn_page(struct sw_op *op, const char *token, const char *what,
+                             struct sw_error *err)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (const char *at = token; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    if ((op->pages && hash == op->page_seen) || op->pages >= PAGES_MOST) {
+        sw_fail(err, SW_E_REFUSED, "%s: the server's listing does not end: a page comes again", what);
+        return SW_STEP_FAILED;
+    }
+    op->pages++;
+    if ((op->pages & (op->pages - 1)) == 0)
+        op->page_seen = hash;
+    return SW_STEP_SEND;
+}
+
 uint32_t sw_op_chance(void)
 {
     static uint64_t state;

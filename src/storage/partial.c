@@ -201,7 +201,7 @@ int partial_open(struct partial *partial, const char *path, const char *version,
     partial->path = sw_strdup(path);
     partial->size = size;
     partial->unit = unit;
-    partial->unit_count = size > unit ? (size_t)((size + unit - 1) / unit) : 1;
+    partial->unit_count = size > unit ? (size_t)((size - 1) / unit + 1) : 1;
     if (partial->unit_count > UNITS_MAX)
         return sw_fail(err, SW_E_REFUSED, "'%s' would be too large", path);
     partial->have = sw_alloc(partial->unit_count / 8 + 1);

@@ -263,6 +263,7 @@ static enum sw_step next_page(struct sw_op *op, const struct sw_http_reply *repl
                               struct sw_error *err)
 {
     char *token = NULL;
+    sw_autofree char *what = NULL;
     int result = s3_xml_list(sw_buf_text(&reply->body), reply->body.length, op->found,
                              op->found_context, &token, err);
 
@@ -270,7 +271,8 @@ static enum sw_step next_page(struct sw_op *op, const struct sw_http_reply *repl
     op->note = token;
     if (result < 0)
         return SW_STEP_FAILED;
-    return token ? SW_STEP_SEND : SW_STEP_DONE;
+    what = token ? name_of(op) : NULL;
+    return token ? sw_op_turn_page(op, token, what, err) : SW_STEP_DONE;
 }
 
 static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,

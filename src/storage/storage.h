@@ -108,6 +108,8 @@ struct sw_op {
     int step;
     char *note;                    /* owned: a page token, a redirect */
     int turns;                     /* how often region, clock or token were corrected */
+    uint32_t pages;                /* of a listing, so far */
+    uint64_t page_seen;            /* one of them, to notice that they come round again */
 };
 #define SW_OP_INIT(k) { .kind = (k), .length = -1, .retry_after_ms = -1, .object = { .size = -1 } }
 
@@ -188,6 +190,11 @@ void sw_storage_close(struct sw_root *root);
  * the thing in the message. */
 enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
                          struct sw_op *op, struct sw_error *err);
+
+/* Another page of a listing is told by `token` (or is its whole text): SEND, or FAILED when the server
+ * leads us in a circle or never comes to an end. */
+enum sw_step sw_op_turn_page(struct sw_op *op, const char *token, const char *what,
+                             struct sw_error *err);
 
 /* Run one operation to its end, pauses and retries included. CHANGED is SW_E_CONFLICT. `sink`
  * and `body` as in http.h, may be NULL. */

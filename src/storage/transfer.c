@@ -114,16 +114,23 @@ void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
     pool_run(item->copy->mover->pool, &item->job);
 }
 
+/* Sizes are a server's word: a sum of absurd ones stays at the largest number there is. */
+static void add_to(int64_t *sum, int64_t bytes)
+{
+    if (__builtin_add_overflow(*sum, bytes, sum))
+        *sum = INT64_MAX;
+}
+
 void item_count(struct item *item, int64_t bytes)
 {
-    item->counted += bytes;
-    item->copy->progress.bytes_done += bytes;
+    add_to(&item->counted, bytes);
+    add_to(&item->copy->progress.bytes_done, bytes);
 }
 
 void item_resize(struct item *item, int64_t size)
 {
     size = size > 0 ? size : 0;
-    item->copy->progress.bytes_total += size - item->announced;
+    add_to(&item->copy->progress.bytes_total, size - item->announced);
     item->announced = size;
 }
 
@@ -178,7 +185,7 @@ void item_over(struct item *item, enum sw_moved_how how)
 
     if (how == SW_MOVED_COPIED) {
         copy->report.files++;
-        copy->report.bytes += item->object.size > 0 ? item->object.size : 0;
+        add_to(&copy->report.bytes, item->object.size > 0 ? item->object.size : 0);
     } else if (how == SW_MOVED_SAME) {
         copy->report.same++;
         item_count(item, -item->counted);
@@ -290,7 +297,8 @@ static void tell_progress(struct copy *copy, int64_t now_ms, bool last)
     progress->requests = copy->load;
     progress->bytes_per_second = rate_per_second(&copy->rate, now_ms, progress->bytes_done);
     progress->left_ms = progress->bytes_per_second > 0 && !copy->listing
-                            ? left * 1000 / progress->bytes_per_second
+                            ? (left < INT64_MAX / 1000 ? left : INT64_MAX / 1000) * 1000 /
+                                  progress->bytes_per_second
                             : -1;
     if (copy->rules->progress(copy->rules->context, progress) && !copy->stop && !last) {
         struct sw_error canceled = { 0 };

@@ -149,11 +149,23 @@ static int refuse_bytes(struct errand *errand, enum sw_code code, const char *wh
     return -1;
 }
 
+/* A 206 is believed when it says that it is the range we asked for. */
+static bool is_range(const struct sw_op *op, const struct sw_http_reply *reply)
+{
+    sw_autofree char *said = sw_http_header(reply, "content-range");
+    int64_t first, last, whole;
+
+    return said && sw_http_content_range(said, &first, &last, &whole) && first == op->offset &&
+           (op->length < 0 || last - first + 1 == op->length);
+}
+
 /* Is this the piece we asked for? */
 static int check_piece(struct errand *errand, const struct sw_http_reply *reply)
 {
     bool ranged = errand->op.offset > 0 || errand->op.length >= 0;
 
+    if (reply->status == 206 && !(ranged && is_range(&errand->op, reply)))
+        return refuse_bytes(errand, SW_E_UNREACHABLE, "the server sends another range than asked");
     if (ranged && reply->status != 206 &&
         !(reply->status == 200 && errand->op.offset == 0 && reply->length == errand->op.length)) {
         errand->no_ranges = true;

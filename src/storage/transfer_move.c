@@ -137,7 +137,7 @@ static void move_start(struct item *item)
         item->unit = COPY_UNIT;
         while (item->object.size / item->unit >= copy->to.storage->part_most)
             item->unit *= 2;
-        item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
+        item->unit_count = (size_t)((item->object.size - 1) / item->unit + 1);
         item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
         errand->op.mtime_ms = item->object.mtime_ms;
     } else {

@@ -342,7 +342,7 @@ void put_parts(struct item *item)
     item_drop_etags(item);                   /* of an upload that was given up */
     upload_record_close(&item->record);
     item->unit = part_size(item->object.size, item->copy->to.storage->part_most);
-    item->unit_count = (size_t)((item->object.size + item->unit - 1) / item->unit);
+    item->unit_count = (size_t)((item->object.size - 1) / item->unit + 1);
     item->unit_next = item->units_over = 0;
     item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
     item_job(item, POOL_USUAL, record_work, recorded);

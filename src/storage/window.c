@@ -67,10 +67,12 @@ void rate_add(struct rate *rate, int64_t now_ms, int64_t bytes)
 int64_t rate_per_second(const struct rate *rate, int64_t now_ms, int64_t bytes)
 {
     int oldest = rate->count < RATE_SAMPLES ? 0 : rate->next;
-    int64_t passed;
+    int64_t passed, came;
 
     if (!rate->count)
         return 0;
     passed = now_ms - rate->samples[oldest].at_ms;
-    return passed > 0 ? (bytes - rate->samples[oldest].bytes) * 1000 / passed : 0;
+    came = bytes - rate->samples[oldest].bytes;
+    came = came < INT64_MAX / 1000 ? came : INT64_MAX / 1000;
+    return passed > 0 ? came * 1000 / passed : 0;
 }

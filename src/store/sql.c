@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -55,11 +56,25 @@ static const struct complaint {
     { SQLITE_LOCKED,   "another process has kept it locked for too long", HINT_LOCKED },
 };
 
+/* `ulimit -f`: the disk has room, but our files may not use it. */
+static bool files_are_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 static const struct complaint *find_complaint(int code, int system_errno)
 {
+    static const struct complaint limited = {
+        SQLITE_FULL, "the disk is full, or the file would be larger than `ulimit -f` allows",
+        "raise the limit or free some space, then try again; nothing that was stored is lost" };
+
     if (code == SQLITE_IOERR &&
         (system_errno == ENOSPC || system_errno == EDQUOT || system_errno == EFBIG))
         code = SQLITE_FULL;
+    if (code == SQLITE_FULL && files_are_limited())
+        return &limited;
     for (size_t i = 0; i < SW_COUNT(complaints); i++)
         if (complaints[i].code == code)
             return &complaints[i];

@@ -172,7 +172,7 @@ static char *uri_of(const char *path, const char *parameters)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
-    sw_buf_add(&out, "file:");
+    sw_buf_add(&out, *path == '/' ? "file://" : "file:");       /* else "//x" would name a host */
     for (const char *at = path; *at; at++)
         if (strchr("%?#", *at))
             sw_buf_addf(&out, "%%%02X", (unsigned char)*at);

@@ -119,8 +119,10 @@ static int pair_out_of_the_way(int ends[2], bool is_socket)
     }
     if (ends[0] >= 0 && ends[1] >= 0)
         return 0;
-    close(ends[0]);
-    close(ends[1]);
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            close(ends[i]);
+    errno = EMFILE;              /* also when no descriptor may be as large as 16 */
     return -1;
 }
 

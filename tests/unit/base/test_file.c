@@ -2,12 +2,15 @@
 /*
  * test_file.c - files and folders; everything happens below a folder of its own in /tmp.
  */
+#include <fcntl.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmocka.h>
@@ -118,6 +121,36 @@ static void a_walk_meets_folders_before_what_is_in_them(void **state)
     assert_int_equal(sw_walk(*state, stop_at_once, NULL, NULL), 7);
 }
 
+/* A job may nest folders deeper than any path is long. */
+static void a_tree_of_any_depth_is_removed_with_few_descriptors(void **state)
+{
+    enum { DEEP = 1200, FEW = 32 };
+    sw_autofree char *root = sw_path_join(*state, "deep");
+    struct rlimit before, few = { FEW, FEW };
+    int at;
+
+    assert_int_equal(mkdir(root, 0700), 0);
+    at = open(root, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < DEEP; i++) {
+        int below;
+
+        assert_int_equal(mkdirat(at, "d", 0700), 0);
+        assert_int_equal(mkdirat(at, "beside", 0), 0);       /* not even its owner may look */
+        below = openat(at, "d", O_RDONLY | O_DIRECTORY);
+        assert_true(below >= 0);
+        close(openat(below, "file", O_WRONLY | O_CREAT, 0600));
+        close(at);
+        at = below;
+    }
+    close(at);
+    getrlimit(RLIMIT_NOFILE, &before);
+    few.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &few);
+    assert_int_equal(sw_remove_tree(root, NULL), 0);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_false(sw_file_exists(root));
+}
+
 static void a_tree_is_copied_with_its_links_and_counted(void **state)
 {
     sw_autofree char *from = sw_path_join(*state, "from");
@@ -139,6 +172,26 @@ static void a_tree_is_copied_with_its_links_and_counted(void **state)
     assert_string_equal(target, "a");
     assert_int_equal(files, 3);
     assert_int_equal(bytes, 8);
+}
+
+static void the_home_of_who_has_no_variable_is_the_password_entrys(void **state)
+{
+    sw_autofree char *was = sw_strdup(getenv("HOME")), *home = NULL, *below = NULL, *root = NULL;
+    const struct passwd *entry = getpwuid(getuid());
+
+    (void)state;
+    unsetenv("HOME");
+    home = sw_home();
+    below = sw_path_home(".local/state");
+    if (entry && entry->pw_dir && *entry->pw_dir)
+        assert_string_equal(home, entry->pw_dir);
+    else
+        assert_null(home);
+    assert_int_not_equal(strncmp(below, "//", 2), 0);
+    setenv("HOME", "/", 1);
+    root = sw_path_home(".local/state");
+    assert_string_equal(root, "/.local/state");
+    setenv("HOME", was ? was : "/", 1);
 }
 
 static void paths_are_joined_and_made_absolute_as_text(void **state)
@@ -192,8 +245,11 @@ int main(void)
             remove_folder),
         cmocka_unit_test_setup_teardown(a_walk_meets_folders_before_what_is_in_them, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(a_tree_of_any_depth_is_removed_with_few_descriptors,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_tree_is_copied_with_its_links_and_counted, make_folder,
                                         remove_folder),
+        cmocka_unit_test(the_home_of_who_has_no_variable_is_the_password_entrys),
         cmocka_unit_test(paths_are_joined_and_made_absolute_as_text),
     };
 

@@ -46,6 +46,10 @@ static void only_certificates_are_picked(void **state)
         { ONE TWO, 2, ONE TWO },
         { "# words\n" ONE A_KEY "more" TWO A_KEY, 2, ONE TWO },
         { A_KEY, 0, "" },
+        { "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+          "-----BEGIN CERTIFICATE-----\nBBBB\n-----END CERTIFICATE-----", 2, ONE TWO },
+        { "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"      /* five dashes for both */
+          "BEGIN CERTIFICATE-----\nBBBB\n-----END CERTIFICATE-----", 1, ONE },
         { "", 0, "" },
         { "-----BEGIN CERTIFICATE-----\nAAAA\n", 0, "" },
         { "-----BEGIN CERTIFICATE-----\n" A_KEY ONE, 1, ONE },      /* cut off before a key */

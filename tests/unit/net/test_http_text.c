@@ -32,6 +32,31 @@ static void dates_of_both_kinds_are_read(void **state)
         assert_int_equal(sw_http_date(cases[i].text), cases[i].at_ms);
 }
 
+static void a_range_is_read_exactly_or_not_at_all(void **state)
+{
+    static const struct { const char *text; bool good; int64_t first, last, whole; } rows[] = {
+        { "bytes 0-9/100", true, 0, 9, 100 },
+        { "Bytes  5-5/*", true, 5, 5, -1 },
+        { "bytes 0-9223372036854775806/9223372036854775807", true, 0, INT64_MAX - 1, INT64_MAX },
+        { "bytes 0-9/9223372036854775808", false, 0, 0, 0 },
+        { "bytes 9-0/100", false, 0, 0, 0 },   { "bytes 0-100/100", false, 0, 0, 0 },
+        { "bytes */100", false, 0, 0, 0 },     { "bytes 0-9", false, 0, 0, 0 },
+        { "bytes -9/100", false, 0, 0, 0 },    { "bytes=0-9/100", false, 0, 0, 0 },
+        { "bytes 0-9/100, 20-29/100", false, 0, 0, 0 }, { "", false, 0, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        int64_t first = 0, last = 0, whole = 0;
+
+        if (sw_http_content_range(rows[i].text, &first, &last, &whole) != rows[i].good)
+            fail_msg("'%s'", rows[i].text);
+        if (rows[i].good && (first != rows[i].first || last != rows[i].last || whole != rows[i].whole))
+            fail_msg("'%s': %lld %lld %lld", rows[i].text, (long long)first, (long long)last,
+                     (long long)whole);
+    }
+}
+
 static void locations_are_resolved_against_the_url(void **state)
 {
     static const char *const cases[][3] = {
@@ -100,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dates_of_both_kinds_are_read),
+        cmocka_unit_test(a_range_is_read_exactly_or_not_at_all),
         cmocka_unit_test(locations_are_resolved_against_the_url),
         cmocka_unit_test(another_port_or_scheme_is_another_host),
         cmocka_unit_test(any_bytes_survive_being_encoded),

@@ -180,6 +180,26 @@ static void a_next_page_on_another_host_is_refused(void **state)
     }
 }
 
+static void pages_that_lead_in_a_circle_end_the_listing(void **state)
+{
+    static const char *const links[] = {
+        "Link: </api/models/org/name/tree/x?cursor=1>; rel=\"next\"\n",
+        "Link: </api/models/org/name/tree/x?cursor=2>; rel=\"next\"\n",
+    };
+    sw_auto(talk) struct talk talk = { 0 };
+    enum sw_step step = SW_STEP_SEND;
+    int pages = 0;
+
+    (void)state;
+    talk_settings = "";
+    open_pinned(&talk, "hf_model://org/name");
+    talk_ask(&talk, SW_OP_LIST, "");
+    for (; step == SW_STEP_SEND && pages < 20; pages++)
+        step = talk_hear(&talk, 200, links[pages % 2], first_page);
+    assert_int_equal(step, SW_STEP_FAILED);
+    assert_int_equal(talk.err.code, SW_E_REFUSED);
+}
+
 static void an_interrupted_listing_goes_on_with_its_page(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
@@ -517,6 +537,7 @@ int main(void)
         cmocka_unit_test(one_level_has_its_folders),
         cmocka_unit_test(a_mirror_that_links_to_the_hub_is_asked_itself),
         cmocka_unit_test(a_next_page_on_another_host_is_refused),
+        cmocka_unit_test(pages_that_lead_in_a_circle_end_the_listing),
         cmocka_unit_test(an_interrupted_listing_goes_on_with_its_page),
         cmocka_unit_test(a_listing_cannot_name_files_outside_of_the_folder_asked_for),
         cmocka_unit_test(nothing_is_below_what_is_not_there),

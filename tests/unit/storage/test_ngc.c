@@ -314,6 +314,22 @@ static void files_are_listed_page_by_page_with_digests(void **state)
                         "sub/w.pt 6 " HELLO "\nsub/x 1 -\nsub/y 1 -\nz 0 -\n");
 }
 
+static void a_page_that_comes_again_ends_the_listing(void **state)
+{
+    static const char endless_page[] =
+        "{\"modelFiles\":[{\"path\":\"x\",\"sizeInBytes\":1}],\"paginationInfo\":{\"totalPages\":9}}";
+    sw_auto(talk) struct talk talk = { 0 };
+
+    (void)state;
+    talk_settings = NEW_KEY;
+    open_ready(&talk, "ngc://nv/net:1.0");
+    talk_ask(&talk, SW_OP_LIST, "");
+    assert_int_equal(talk_hear(&talk, 200, "", endless_page), SW_STEP_SEND);
+    assert_int_equal(talk_hear(&talk, 200, "", endless_page), SW_STEP_FAILED);
+    assert_int_equal(talk.err.code, SW_E_REFUSED);
+    assert_says(talk, "does not end");
+}
+
 static void a_folder_is_told_once(void **state)
 {
     sw_auto(talk) struct talk talk = { 0 };
@@ -428,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_version_that_is_not_complete_is_not_used),
         cmocka_unit_test(terms_that_nobody_accepted_are_told_with_the_place_to_do_it),
         cmocka_unit_test(files_are_listed_page_by_page_with_digests),
+        cmocka_unit_test(a_page_that_comes_again_ends_the_listing),
         cmocka_unit_test(a_folder_is_told_once),
         cmocka_unit_test(a_file_is_found_on_any_page),
         cmocka_unit_test(links_are_shared_and_asked_again_when_they_expire),

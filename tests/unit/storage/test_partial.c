@@ -56,6 +56,18 @@ static size_t names_beside(const struct place *place)
     return count - 2;
 }
 
+/* For the sanitizers: the count of units must not overflow on its way to the refusal. */
+static void a_size_that_no_file_has_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct partial partial = PARTIAL_INIT;
+    struct sw_error err = { 0 };
+
+    assert_int_equal(partial_open(&partial, place->path, "v", INT64_MAX, 1 << 25, &err), -1);
+    assert_int_equal(err.code, SW_E_REFUSED);
+    partial_done(&partial, false);
+}
+
 static void a_file_has_its_name_only_when_it_is_whole(void **state)
 {
     struct place *place = *state;
@@ -122,6 +134,8 @@ static void a_small_file_is_written_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_size_that_no_file_has_is_refused, make_place,
+                                        remove_place),
         cmocka_unit_test_setup_teardown(a_file_has_its_name_only_when_it_is_whole, make_place,
                                         remove_place),
         cmocka_unit_test_setup_teardown(the_same_version_goes_on_and_another_begins_again,

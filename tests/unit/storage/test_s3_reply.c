@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -78,6 +79,39 @@ static bool sends(const struct talk *talk, const char *beginning)
         if (strncmp(talk->request.headers[i], beginning, strlen(beginning)) == 0)
             return true;
     return false;
+}
+
+static int found_nothing(void *context, struct sw_object *object)
+{
+    (void)context, (void)object;
+    return 0;
+}
+
+/* Tokens as a hostile server may send them: always the same one, or a few in turn. */
+static void a_listing_whose_token_comes_again_ends_with_an_error(void **state)
+{
+    static const char *const tokens[] = { "a", "b", "c" };
+
+    (void)state;
+    for (int turn = 1; turn <= 3; turn++) {
+        struct talk talk;
+        enum sw_step step = SW_STEP_SEND;
+
+        begin(&talk, with_keys, "s3://bucket-1/p/", SW_OP_LIST);
+        talk.op.found = found_nothing;
+        for (int page = 0; step == SW_STEP_SEND && page < 50; page++) {
+            char body[256];
+
+            snprintf(body, sizeof body, "<ListBucketResult><IsTruncated>true</IsTruncated>"
+                     "<NextContinuationToken>%s</NextContinuationToken></ListBucketResult>",
+                     tokens[page % turn]);
+            step = answer(&talk, 200, "", body);
+        }
+        assert_int_equal(step, SW_STEP_FAILED);
+        assert_int_equal(talk.err.code, SW_E_REFUSED);
+        assert_non_null(strstr(talk.err.message, "does not end"));
+        end(&talk);
+    }
 }
 
 static void aws_is_addressed_by_host_and_others_by_path(void **state)
@@ -316,6 +350,7 @@ static void an_etag_is_a_digest_unless_the_object_is_encrypted_with_a_key(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_listing_whose_token_comes_again_ends_with_an_error),
         cmocka_unit_test(aws_is_addressed_by_host_and_others_by_path),
         cmocka_unit_test(requests_are_signed_and_hold_no_secret),
         cmocka_unit_test(a_body_is_signed_or_checked),

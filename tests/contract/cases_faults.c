@@ -77,6 +77,15 @@ static void a_submit_that_reaches_nobody_says_so_and_can_be_repeated(void **stat
     sw_request_free(made);
 }
 
+/* A platform may find out by itself that it was started; one that cannot leaves it open, never refused. */
+static void expect_open_or_found(struct stay *here, const struct sw_request *made, char id[SW_ID_SIZE])
+{
+    struct sw_error err = { 0 };
+
+    if (sw_submit(here->session, made, id, &err) < 0)
+        assert_int_equal(err.code, SW_E_UNREACHABLE);
+}
+
 static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
 {
     struct stay *here = *state;
@@ -86,8 +95,7 @@ static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
 
     connect_with(here, "lose-answer");
     set_id(made, "answer-lost");
-    assert_int_equal(sw_submit(here->session, made, id, &err), -1);
-    assert_int_equal(err.code, SW_E_UNREACHABLE);
+    expect_open_or_found(here, made, id);
     no_more_faults(state);
     expect_state(here, id, SW_RUNNING);
     expect_ok(sw_submit(here->session, made, id, &err), &err, "the second submit");
@@ -112,12 +120,11 @@ static void a_lost_answer_and_a_list_without_the_job_do_not_lose_it(void **state
 {
     struct stay *here = *state;
     struct sw_request *made = request(here, SLEEPS, 60000);
-    struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
 
     connect_with(here, "lose-answer, not-found-then-found");
     set_id(made, "twice-unlucky");
-    assert_int_equal(sw_submit(here->session, made, id, &err), -1);
+    expect_open_or_found(here, made, id);
     sw_request_free(made);
     state_of(here, id);                        /* the first look is told: no such job */
     wait_until(here, id, SW_RUNNING);

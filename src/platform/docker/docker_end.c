@@ -84,7 +84,25 @@ static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
     return over > 0 ? 0 : -1;
 }
 
-/* One that was never started is taken away: then nobody can start it any more. */
+/* It will not be there to tell: another look finds this in its place. */
+static void leave_record(struct docker_api *api, const json_t *container)
+{
+    const char *folder = docker_api_is_local(api) ? docker_bound_ends(container) : NULL;
+    int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
+    int rank = docker_label_number(container, LABEL_RANK, 0);
+    sw_autofree char *path = folder ? sw_format("%s/" DOCKER_END_NAME, folder, attempt, rank) : NULL;
+    sw_auto(json) json_t *report = sw_json_object(
+        SW_INT("version", 1), SW_STR("job_id", docker_label(container, LABEL_ID)),
+        SW_INT("rank", rank), SW_STR("phase", "over"), SW_INT("exit_code", 130),
+        SW_BOOL("canceled", true));
+    sw_autofree char *text = sw_json_dump(report);
+
+    if (path)
+        sw_file_write(path, text, strlen(text), 0644, NULL);
+}
+
+/* One that was never started is taken away: then nobody can start it any more. 1: it was; 0: it is over;
+ * -1 + err. */
 static int end_one(struct docker_api *api, const json_t *container, int64_t grace_ms,
                    struct sw_error *err)
 {
@@ -94,8 +112,10 @@ static int end_one(struct docker_api *api, const json_t *container, int64_t grac
     if (!id || docker_is_over(state))
         return 0;
     if (sw_text_same(state, "created")) {
-        if (docker_delete(api, id, false, &why) == 0)
-            return 0;
+        if (docker_delete(api, id, false, &why) == 0) {
+            leave_record(api, container);
+            return 1;
+        }
         if (why.code != SW_E_CONFLICT) {
             if (err)
                 *err = why;
@@ -117,45 +137,57 @@ static bool has_begun(const char *state)
     return !sw_text_same(state, "created") && !docker_is_over(state);
 }
 
-/* How many there were to end; -1 + err. */
-static int end_all(struct docker_api *api, const struct sw_jobref *job, struct sw_error *err)
+struct ended {
+    int alive;                       /* that there were to end */
+    int begun;                       /* that ever were started */
+};
+
+static int end_all(struct docker_api *api, const struct sw_jobref *job, struct ended *ended,
+                   struct sw_error *err)
 {
     sw_auto(json) json_t *list = docker_list(api, job->id, err);
     int64_t grace_ms = sw_json_int(job->plan, "grace_ms", 10000);
-    int alive = 0;
     size_t i;
     json_t *container;
 
     if (!list)
         return -1;
+    ended->alive = 0;
     /* All ranks hear it at once; then each is waited for. */
     json_array_foreach(list, i, container)
         if (json_array_size(list) > 1 && is_of(container, job->attempt) &&
             has_begun(sw_json_str(container, "State")))
             send_signal(api, sw_json_str(container, "Id"), "QUIT", NULL);
     json_array_foreach(list, i, container) {
+        int taken;
+
         if (!is_of(container, job->attempt))
             continue;
-        alive += !docker_is_over(sw_json_str(container, "State"));
-        if (end_one(api, container, grace_ms, err) < 0)
+        ended->alive += !docker_is_over(sw_json_str(container, "State"));
+        taken = end_one(api, container, grace_ms, err);
+        if (taken < 0)
             return -1;
+        ended->begun += !taken;
     }
-    return alive;
+    return 0;
 }
 
 int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    int alive = 1;
+    struct ended ended = { .alive = 1 };
+    int before = 0, result = 0;
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
     /* Again until none is left: one that waited for GPUs may have got them just now. */
-    for (int pass = 0; pass < PASSES_MOST && alive > 0; pass++)
-        alive = end_all(lent.api, job, err);
-    if (alive == 0)
-        return 0;
-    if (alive > 0)
+    for (int pass = 0; pass < PASSES_MOST && ended.alive > 0 && result == 0; pass++) {
+        result = end_all(lent.api, job, &ended, err);
+        before += ended.alive;
+    }
+    if (result == 0 && ended.alive == 0)
+        return before > 0 && ended.begun == 0;
+    if (result == 0)
         sw_fail(err, SW_E_UNREACHABLE, "its containers do not end");
     return sw_wrap(err, "cannot cancel '%s'", job->id);
 }

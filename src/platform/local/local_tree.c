@@ -93,7 +93,9 @@ static bool is_a_supervisor(pid_t pid)
     char path[64], name[32];
 
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);      /* its exe is closed to its own user, too */
-    return read_small(path, name, sizeof name) && strcmp(name, LOCAL_SUPERVISOR_NAME "\n") == 0;
+    /* Until it has given itself that name, its program's begins the same way. */
+    return read_small(path, name, sizeof name) &&
+           strncmp(name, LOCAL_SUPERVISOR_NAME, strlen(LOCAL_SUPERVISOR_NAME)) == 0;
 }
 
 static bool has(const struct local_processes *all, pid_t pid)

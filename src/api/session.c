@@ -209,12 +209,24 @@ static json_t *place_options(struct sw_session *session, const struct sw_platfor
     return sw_spec_place_options(&input, platform->name, err);
 }
 
-/* With the folder's own options (of a job that is planned there), or those of the profile. */
+/* What a job's options say about the connection counts, and nothing else does. */
+static void take_connection(json_t *options, const struct sw_platform *platform,
+                            const json_t *of_job)
+{
+    for (const struct sw_option *row = platform->options; row && row->name; row++) {
+        if (row->scope != SW_CONNECTION)
+            continue;
+        json_object_del(options, row->name);
+        if (json_object_get(of_job, row->name))
+            json_object_set(options, row->name, json_object_get(of_job, row->name));
+    }
+}
+
 static struct sw_link *find_or_open(struct sw_session *session, const struct sw_platform *platform,
                                     const char *profile, struct api_folder *folder,
                                     const json_t *of_job, struct sw_error *err)
 {
-    sw_auto(json) json_t *options = of_job ? json_deep_copy(of_job) : NULL;
+    sw_auto(json) json_t *options = NULL;
     struct sw_place_config config = { .state_dir = session->state_dir, .warn = api_warn,
                                       .warn_context = session, .progress = pass_progress_on,
                                       .progress_context = session,
@@ -228,10 +240,11 @@ static struct sw_link *find_or_open(struct sw_session *session, const struct sw_
             return session->links[i].link;
     if (load_once(session, err) < 0)
         return NULL;
-    if (!options)
-        options = place_options(session, platform, profile, err);
+    options = place_options(session, platform, of_job ? session->profile : profile, err);
     if (!options)
         return NULL;
+    if (of_job)
+        take_connection(options, platform, of_job);
     config.options = options;
     link = platform->open(&config, err);
     if (!link)

@@ -93,6 +93,8 @@ static struct sw_link *link_of_profile(struct sw_session *session,
     return options ? open_one(session, platform, options, NULL, key, 0, err) : NULL;
 }
 
+/* What the job says about the connection counts; everything else comes from the user's own files, so that
+ * jobs of one place share a link. */
 static struct sw_link *link_of_options(struct sw_session *session,
                                        const struct sw_platform *platform, const json_t *options,
                                        struct api_folder *folder, struct sw_error *err)
@@ -101,8 +103,16 @@ static struct sw_link *link_of_options(struct sw_session *session,
     sw_autofree char *text = json_dumps(mine, JSON_SORT_KEYS | JSON_COMPACT);
     sw_autofree char *key = sw_format("folder %p options %s", (void *)folder, text ? text : "");
     struct connection *known = find(session, platform, key, 0);
+    const struct sw_place wanted = { .options = mine, .complete = true };
+    sw_auto(json) json_t *today = NULL, *whole = NULL;
 
-    return known ? known->link : open_one(session, platform, options, folder, key, 0, err);
+    if (known)
+        return known->link;
+    today = options_of_today(session, platform, session->profile, err);
+    if (!today)
+        return NULL;
+    whole = sw_place_open_options(&wanted, platform->options, today);
+    return open_one(session, platform, whole, folder, key, 0, err);
 }
 
 /* What the row says about the connection counts; a profile that cannot be read any more takes nothing from
@@ -144,8 +154,7 @@ struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_plat
     struct sw_link *link;
 
     pthread_mutex_lock(&session->lock);
-    link = api_load_once(session, err) < 0
-               ? NULL : link_of_options(session, platform, options, folder, err);
+    link = link_of_options(session, platform, options, folder, err);
     pthread_mutex_unlock(&session->lock);
     return link;
 }

@@ -155,8 +155,6 @@ static void folder_free(struct api_folder *folder)
     sw_profiles_free(folder->profiles);
     json_decref(folder->rules);
     sw_environment_free(folder->values);
-    json_decref(folder->refused);
-    pthread_mutex_destroy(&folder->lock);
     free(folder);
 }
 SW_DEFINE_AUTO(folder, struct api_folder *, folder_free)
@@ -201,9 +199,7 @@ struct api_folder *api_folder(struct sw_session *session, const struct sw_reques
     size_t length = 0;
 
     folder->session = session;
-    folder->refused = json_object();
     folder->values = sw_environment_new();
-    pthread_mutex_init(&folder->lock, NULL);
     if (!api_profiles(session, err))              /* the user's own .env is there from now on */
         return NULL;
     if (read)
@@ -228,20 +224,36 @@ struct api_folder *api_folder(struct sw_session *session, const struct sw_reques
 
 /* ---- values ------------------------------------------------------------------------------------- */
 
-const char *api_folder_env(void *context, const char *name)
+static const char *look_up(struct api_folder *folder, const char *name, bool *refused)
 {
-    struct api_folder *folder = context;
     const char *own = getenv(name);
     const char *value = sw_text_empty(own) ? sw_environment_find(folder->values, name) : own;
     size_t count;
     const struct sw_spec_platform *platforms = api_spec_platforms(&count);
 
-    if (!sw_text_empty(own) || !value)
-        return value ? value : sw_environment_find(folder->session->values, name);
-    if (folder->dotenv.trusted || !sw_spec_variable_needs_trust(platforms, count, name))
-        return value;
-    pthread_mutex_lock(&folder->lock);
-    json_object_set_new(folder->refused, name, json_true());
-    pthread_mutex_unlock(&folder->lock);
-    return NULL;
+    *refused = false;
+    if (!sw_text_empty(own))
+        return own;
+    if (!value)
+        return sw_environment_find(folder->session->values, name);
+    *refused = !folder->dotenv.trusted && sw_spec_variable_needs_trust(platforms, count, name);
+    return *refused ? NULL : value;
+}
+
+const char *api_folder_env(void *folder, const char *name)
+{
+    bool refused;
+
+    return look_up(folder, name, &refused);
+}
+
+const char *api_asking_env(void *context, const char *name)
+{
+    struct api_asking *asking = context;
+    bool refused;
+    const char *value = look_up(asking->folder, name, &refused);
+
+    if (refused)
+        json_object_set_new(asking->refused, name, json_true());
+    return value;
 }

@@ -8,8 +8,6 @@
 #ifndef SW_API_FOLDER_H
 #define SW_API_FOLDER_H
 
-#include <pthread.h>
-
 #include "base/digest.h"
 #include "base/environment.h"
 #include "spec/spec.h"
@@ -32,9 +30,7 @@ struct api_folder {
     struct sw_profiles *profiles;  /* env.toml and the user's own */
     json_t *rules;
     struct sw_environment *values; /* of .env */
-    pthread_mutex_t lock;          /* guards: */
-    json_t *refused;               /* object: names that were asked for and need trust */
-};
+};                                 /* never changed: links of several threads may hold it */
 
 /* The folder's files as they are now; the session's, until it ends. `read` false: a folder without
  * files, for verbs that do not look at any. */
@@ -43,8 +39,14 @@ struct api_folder *api_folder(struct sw_session *session, const struct sw_reques
 void api_folders_free(struct sw_session *session);
 
 /* A sw_env_fn over a struct api_folder: the process's environment, then the folder's .env, then the
- * user's own. A name that needs trust and does not have it is remembered in `refused`. */
+ * user's own. A name that needs trust and does not have it is NULL. */
 const char *api_folder_env(void *folder, const char *name);
+/* The same while a plan is made: such names are remembered. */
+struct api_asking {
+    struct api_folder *folder;
+    json_t *refused;               /* object of names */
+};
+const char *api_asking_env(void *asking, const char *name);
 
 /* trust.c: did the user trust this content of that file? */
 bool api_is_trusted(const char *state_dir, const char *path, const char *sha256);

@@ -171,40 +171,33 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
 
 /* ---- trust -------------------------------------------------------------------------------------- */
 
-static void ask_all(struct api_folder *folder, const json_t *names)
+static void ask_all(struct api_asking *asking, const json_t *names)
 {
     size_t i;
     json_t *name;
 
     json_array_foreach(names, i, name)
-        api_folder_env(folder, json_string_value(name));
+        api_asking_env(asking, json_string_value(name));
 }
 
 /* Every name that the job or its platform will ask for, so that what needs trust is known before anything
  * is opened. */
-static void ask_for_values(const struct api_plan *made)
+static void ask_for_values(const struct api_plan *made, struct api_asking *asking)
 {
     const struct sw_credential *each = made->platform->credentials;
-
-    ask_all(made->folder, made->plan->secrets);
-    ask_all(made->folder, made->plan->credentials);
-    for (; each && each->name; each++)
-        api_folder_env(made->folder, each->name);
-    for (const char *const *name = made->platform->variables; name && *name; name++)
-        api_folder_env(made->folder, *name);
-}
-
-static void note_refused(const struct api_plan *made)
-{
-    struct api_folder *folder = made->folder;
-    const char *name;
+    const char *refused;
     json_t *yes;
 
-    pthread_mutex_lock(&folder->lock);
-    json_object_foreach(folder->refused, name, yes)
+    ask_all(asking, made->plan->secrets);
+    ask_all(asking, made->plan->credentials);
+    for (; each && each->name; each++)
+        api_asking_env(asking, each->name);
+    for (const char *const *name = made->platform->variables; name && *name; name++)
+        api_asking_env(asking, *name);
+    json_object_foreach(asking->refused, refused, yes)
         json_array_append_new(made->spec->untrusted, sw_json_object(
-            SW_STR("from", "dotenv"), SW_STR("key", name), SW_STR("where", folder->dotenv.path)));
-    pthread_mutex_unlock(&folder->lock);
+            SW_STR("from", "dotenv"), SW_STR("key", refused),
+            SW_STR("where", made->folder->dotenv.path)));
 }
 
 /* "cannot take docker.host ...", and the command that helps, with the path of every file. */
@@ -283,9 +276,11 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
 {
     sw_auto(sw_document) struct sw_document *flags = flags_of(request);
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
+    sw_auto(json) json_t *refused = json_object();
+    struct api_asking asking = { .refused = refused };
     struct sw_spec_input input = {
         .job = request->job, .flags = flags, .profile = session->profile,
-        .env = api_folder_env, .default_platform = "local",
+        .env = api_asking_env, .default_platform = "local",
         .job_untrusted = request->found_path &&
                          !api_is_trusted(session->state_dir, request->found_path,
                                          request->found_sha256),
@@ -295,7 +290,8 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     if (!out->folder)
         return -1;
     input.profiles = out->folder->profiles;
-    input.env_context = out->folder;
+    asking.folder = out->folder;
+    input.env_context = &asking;
     input.platforms = api_spec_platforms(&input.platform_count);
     out->spec = sw_spec_resolve(&input, err);
     if (!out->spec)
@@ -307,8 +303,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
         return -1;
     remember_folder(out->folder, out->plan);
     sw_attempt_mark(out->plan, session->store);
-    ask_for_values(out);
-    note_refused(out);
+    ask_for_values(out, &asking);
     return 0;
 }
 

@@ -73,6 +73,7 @@ static void slurm_close(struct sw_link *link)
     pthread_mutex_destroy(&link->lock);
     json_decref(link->options);
     free(link->state_dir);
+    free(link->safe_base);
     free(link->allowed_in);
     free(link->met);
     free(link);
@@ -152,10 +153,11 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 {
     const char *base = slurm_base(link, job->details, err);
 
-    if (!base)
+    const char *prefix = slurm_prefix(link, job->details);
+
+    if (!base || slurm_word_check("job_name_prefix", prefix, err) < 0)
         return -1;
-    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id,
-                     slurm_submitted_as(job));
+    slurm_names_init(names, base, prefix, job->id, slurm_submitted_as(job));
     return 0;
 }
 

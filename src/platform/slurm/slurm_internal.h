@@ -66,6 +66,9 @@ void slurm_door_read(struct slurm_door *door, const json_t *options);
 /* The list of texts under `key` with commas between; NULL: none. Owned. */
 char *slurm_joined(const json_t *options, const char *key);
 
+/* Who may read what a job leaves, as a umask: `shared`. Borrowed. */
+const char *slurm_umask(const json_t *options);
+
 /* ---- slurm_names.c: where things are ---------------------------------------------------------- */
 
 struct slurm_names {               /* one attempt of one job; all owned */
@@ -86,6 +89,9 @@ static inline void slurm_names_auto(struct slurm_names *names) { slurm_names_don
 char *slurm_comment(const char *id, int attempt);                       /* owned */
 /* Absolute, not "/", nothing that would need care in a shell or in Slurm's patterns. */
 int slurm_base_check(const char *base, struct sw_error *err);
+int slurm_path_check(const char *option, const char *path, struct sw_error *err);
+/* What becomes part of a name or of a command: a word without anything that a shell or Slurm reads otherwise. */
+int slurm_word_check(const char *option, const char *word, struct sw_error *err);
 
 /* ---- slurm_shape.c ---------------------------------------------------------------------------- */
 
@@ -267,6 +273,7 @@ struct sw_link {
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *safe_base;               /* a base folder that no other may write to */
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
@@ -322,7 +329,7 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
  * arithmetic expression only then, since shells evaluate what it holds. */
 #define SLURM_WHOLE "whole() { case $1 in '' | *[!0-9]*) return 1 ;; esac; }\n"
 
-#define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
+#define SLURM_ENVIRONMENT "umask 077\nexport LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
 int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,

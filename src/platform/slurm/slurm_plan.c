@@ -72,7 +72,8 @@ int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
 {
     struct slurm_shape shape;
 
-    if (!slurm_base(link, plan->options, err) || slurm_shape_of(plan, &shape, err) < 0 ||
+    if (!slurm_base(link, plan->options, err) ||
+        slurm_word_check("job_name_prefix", slurm_prefix(link, plan->options), err) < 0 || slurm_shape_of(plan, &shape, err) < 0 ||
         check_sources(plan, err) < 0 || check_known_queues(plan, &shape, err) < 0 ||
         check_container(plan, err) < 0)
         return -1;

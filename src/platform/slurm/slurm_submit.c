@@ -26,18 +26,40 @@
 /* ---- the script -------------------------------------------------------------------------------- */
 
 static const char begin_text[] =
-    "own_umask=$u\n"
     "read -r here </proc/sys/kernel/hostname || here=$(uname -n)\n"
     "umask 077\n"
     "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
-    "take() { head -c \"$1\" >\"$2.$$\" && [ \"$(wc -c <\"$2.$$\")\" -eq \"$1\" ] || "
-    "{ rm -f \"$2.$$\"; fail 'cut|the connection ended early'; }; mv \"$2.$$\" \"$2\"; }\n"
-    "[ -d \"$base\" ] || (umask 022; mkdir -p \"$base\") || fail \"base|$base cannot be made\"\n"
+    "take() { part=$2.$here.$$\n"
+    "    head -c \"$1\" >\"$part\" && [ \"$(wc -c <\"$part\")\" -eq \"$1\" ] && chmod \"$3\" \"$part\" || "
+    "{ rm -f \"$part\"; fail 'cut|the connection ended early'; }\n"
+    "    mv \"$part\" \"$2\"; }\n"
+    "[ -d \"$base\" ] || (umask \"$own_umask\"; mkdir -p \"$base\") || fail \"base|$base cannot be made\"\n"
     "[ -w \"$base\" ] || fail \"base|$base cannot be written\"\n"
     "[ -d \"$base/runner\" ] || mkdir -p \"$base/specs\" \"$base/env\" \"$base/meta\" "
     "\"$base/entrypoints\" \"$base/sbatch\" \"$base/runner\" || fail \"base|$base\"\n"
-    "[ -d \"$base/slurm-logs\" ] || (umask 022; mkdir -p \"$base/slurm-logs\" \"$base/results\") || "
+    "[ -d \"$base/slurm-logs\" ] || (umask \"$own_umask\"; mkdir -p \"$base/slurm-logs\" \"$base/results\") || "
     "fail \"base|$base\"\n";
+
+/* With `shared`, what leads to the job's own folders may be entered. */
+static const char open_text[] =
+    "case $own_umask in 027) right=g+rx ;; *) right=go+rx ;; esac\n"
+    "mkdir -p \"$base/work\" && chmod \"$right\" \"$base\" \"$base/results\" \"$base/slurm-logs\" \"$base/work\" || "
+    "fail \"base|$base cannot be opened to others\"\n";
+
+/* What runs as us lies there: no other may be able to put something else in its place. In a folder where each may remove
+ * only his own (sticky) ours are safe once they are made. A group of one's own, named as the user, is no other. */
+static const char safe_text[] =
+    "me=$(id -u)\n"
+    "rows=$(cd \"$base\" && stat -L -c '%u %a %G %U %n' . runner entrypoints sbatch meta env specs) || fail \"base|$base\"\n"
+    "while read -r uid mode group user folder; do\n"
+    "    others=${mode#\"${mode%?}\"} mode=${mode%?} sticky=0\n"
+    "    group_may=${mode#\"${mode%?}\"}\n"
+    "    [ \"$folder\" != . ] || case $mode in [0-7][0-7][0-7]) sticky=${mode%??} ;; esac\n"
+    "    case $uid$folder in \"$me$folder\" | 0.) ;; *) fail \"theirs|$base/${folder#.} belongs to $user\" ;; esac\n"
+    "    [ \"$group\" != \"$user\" ] || group_may=0\n"
+    "    case $sticky in 1 | 3 | 5 | 7) continue ;; esac\n"
+    "    case $others$group_may in *[2367]*) fail \"theirs|others may write to $base/${folder#.}\" ;; esac\n"
+    "done <<ROWS\n$rows\nROWS\n";
 
 static const char find_text[] =
     "unsure() { exit 75; }\n"
@@ -273,6 +295,25 @@ static bool is_allowed(struct sw_link *link, const char *partition, int64_t minu
     return allowed;
 }
 
+/* Asked once per connection, too. */
+static bool is_safe(struct sw_link *link, const char *base)
+{
+    bool safe;
+
+    pthread_mutex_lock(&link->lock);
+    safe = sw_text_same(link->safe_base, base);
+    pthread_mutex_unlock(&link->lock);
+    return safe;
+}
+
+static void remember_safe(struct sw_link *link, const char *base)
+{
+    pthread_mutex_lock(&link->lock);
+    free(link->safe_base);
+    link->safe_base = sw_strdup(base);
+    pthread_mutex_unlock(&link->lock);
+}
+
 static void remember_limit(struct sw_link *link, const struct slurm_job *job)
 {
     char *partition = slurm_joined(job->plan->options, "partition");
@@ -296,6 +337,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
 
     sw_buf_add(out, SLURM_ENVIRONMENT);
+    slurm_set(out, "own_umask", slurm_umask(job->plan->options));
     slurm_set(out, "base", names->base);
     slurm_set(out, "state", names->state);
     slurm_set(out, "logs", names->logs);
@@ -311,6 +353,10 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
                 (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, SLURM_WHOLE);
     sw_buf_add(out, begin_text);
+    if (strcmp(slurm_umask(job->plan->options), "077") != 0)
+        sw_buf_add(out, open_text);
+    if (!is_safe(link, names->base))
+        sw_buf_add(out, safe_text);
     slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
@@ -352,6 +398,9 @@ static const struct refusal {
       "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
+    { "theirs", SW_E_REFUSED, "the job's folder is not yours alone: ",
+      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or take their right "
+      "to write (chmod go-w)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "account", SW_E_REFUSED, "Slurm refused the job: ",
       "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
@@ -425,6 +474,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
         fill_receipt(receipt, link, job, number);
         remember_limit(link, job);
+        remember_safe(link, job->names->base);
         return 0;
     }
     return explain(&reply, err);

@@ -445,7 +445,7 @@ static void list_calm(struct list *list, const struct sw_jobref *job, int64_t nu
         { SW_PENDING, "PENDING|", ".1/attempts\n" }, { SW_RUNNING, "RUNNING|", ".1/attempts.d/2\n" },
     };
 
-    if (number <= 0 || job->attempt != 1 || slurm_is_array(job) || strcmp(list->base, list->first_base) != 0)
+    if (number <= 0 || job->attempt != 1 || slurm_word_check("job_name_prefix", name, NULL) < 0 || slurm_is_array(job) || strcmp(list->base, list->first_base) != 0)
         return;
     for (size_t i = 0; i < SW_COUNT(kinds); i++)
         if (job->state == kinds[i].state)

@@ -5,11 +5,12 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 DESTDIR      ?=
 FUZZ_SECONDS ?= 60
+SOAK_ROUNDS  ?= 10
 MESON_TEST    = meson test -C $(BUILD) --print-errorlogs --no-rebuild
 # Two copies of make in one checkout take turns at the compiler.
 LOCKED        = mkdir -p .cache && flock .cache/build.lock
 
-.PHONY: help configure build demo check test bench bench-storage bench-slurm fuzz static dist install deb
+.PHONY: help configure build demo check test bench bench-storage bench-slurm fuzz soak static dist install deb
 .PHONY: clean setup
 .DEFAULT_GOAL = build
 
@@ -52,6 +53,11 @@ bench-slurm: build ## measure submit and refresh on a real Slurm beside nvidia-t
 fuzz:            ## run each fuzz target for FUZZ_SECONDS (default 60)
 	@scripts/setup test
 	@scripts/fuzz $(FUZZ_SECONDS)
+
+soak: build      ## many jobs under random faults, SOAK_ROUNDS (default 10) seeds of each kind
+	@scripts/setup test
+	@static/compile runner
+	@scripts/soak $(BUILD) $(SOAK_ROUNDS)
 
 static:          ## the released form: one static file for x86_64 and for aarch64, in build-static/
 	@scripts/setup static

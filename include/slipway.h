@@ -285,10 +285,14 @@ SW_API int sw_report(struct sw_session *session, const char *id, const char *pat
 /* Forget a finished job and remove its files. */
 SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,
                      struct sw_error *err);
+/* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for good. What
+ * runs there goes on, and what was made there stays. */
+SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error *err);
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
 
-/* Copy a job's results into a local folder. JSON: {"files","bytes","to"}. */
+/* Copy a job's results into a local folder. JSON: {"files","bytes","to"}, and what was left out as
+ * sw_copy() tells it. Links stay links; one that leads out of the results is left out. */
 SW_API char *sw_get_results(struct sw_session *session, const char *id, const char *to,
                             struct sw_error *err);
 
@@ -318,13 +322,16 @@ struct sw_copy_options {
     const char *const *exclude;      /* win over include */
     size_t exclude_count;
     int jobs;                 /* requests at once at most; 0: found by measuring */
+    bool follow_links;        /* of a local folder: also those that lead out of it */
 };
 
 /* These three need no store: `session` may be NULL.
  *
  * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
  * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
- * "same","removed","failed","elapsed_ms","to"}, with dry_run also "would": [{"what","name","size"}]. */
+ * "same","removed","failed","elapsed_ms","to","left_out","left_out_names"}, with dry_run also "would":
+ * [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets and devices are
+ * left out: how many, and the first hundred with the reason. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
                      const struct sw_copy_options *options, sw_copy_progress_fn *progress,
                      void *context, struct sw_error *err);

@@ -57,7 +57,8 @@ int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err)
         return 0;
     if (sw_store_cancel_intent(session->store, id, err) < 0)
         return -1;
-    stopped = job.platform->cancel(job.link, &job.ref, err);
+    stopped = api_job_verify(session, &job, err) == 0 ? job.platform->cancel(job.link, &job.ref, err)
+                                                      : -1;
     if (stopped < 0)
         return sw_wrap(err, "job '%s' is not canceled yet", id);
     return stopped == 1 ? record_cancel(session, &job, err) : record_end(session, &job, err);
@@ -120,7 +121,8 @@ static int remove_job(struct sw_session *session, const char *id, bool keep_resu
         sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }
-    if (job.platform->cleanup(job.link, &job.ref, keep_results, err) < 0)
+    if (api_job_verify(session, &job, err) != 0 ||
+        job.platform->cleanup(job.link, &job.ref, keep_results, err) < 0)
         return sw_wrap(err, "cannot remove job '%s'", id);
     return sw_store_remove(session->store, id, err);
 }
@@ -129,6 +131,11 @@ int sw_remove(struct sw_session *session, const char *id, bool keep_results, str
 {
     return api_refresh(session, &id, 1, NULL, err) < 0 ? -1
                                                        : remove_job(session, id, keep_results, err);
+}
+
+int sw_forget(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    return sw_store_forget(session->store, id, err);
 }
 
 static int append_id(void *context, const struct sw_job *row)
@@ -159,7 +166,8 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
     sw_auto(api_job) struct api_job job = { 0 };
     char *copied;
 
-    if (!where || api_job_open(session, id, &job, err) < 0)
+    if (!where || api_job_open(session, id, &job, err) < 0 ||
+        (job.platform->bring && api_job_verify(session, &job, err) != 0))
         return NULL;
     copied = job.platform->bring ? api_text(job.platform->bring(job.link, &job.ref, to, err))
                                  : sw_copy(session, where, to, &options, NULL, NULL, err);
@@ -170,12 +178,12 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
 
 /* Write the row of a job that exists already: it goes through the same phases as our own. */
 static int record_adopted(struct sw_session *session, const struct sw_platform *platform,
-                          const char *id, json_t *plan, const struct sw_receipt *receipt,
-                          struct sw_error *err)
+                          const char *id, int64_t place, json_t *plan,
+                          const struct sw_receipt *receipt, struct sw_error *err)
 {
     struct sw_job row = {
         .name = (char *)(sw_json_str(plan, "name") ? sw_json_str(plan, "name") : id),
-        .platform = (char *)platform->name, .profile = session->profile, .plan = plan,
+        .platform = (char *)platform->name, .profile = session->profile, .place = place, .plan = plan,
         .labels = json_object_get(plan, "labels"), .keep_ms = sw_json_int(plan, "keep_ms", 0),
     };
 
@@ -196,6 +204,7 @@ int sw_adopt(struct sw_session *session, const char *platform_name, const char *
     sw_auto(sw_job) struct sw_job known = { 0 };
     json_t *plan = NULL;
     struct sw_link *link;
+    int64_t place = 0;
     int result;
 
     if (!platform || sw_id_check(id, err) < 0)
@@ -206,9 +215,10 @@ int sw_adopt(struct sw_session *session, const char *platform_name, const char *
         return sw_fail(err, SW_E_UNSUPPORTED, "adopting jobs is not available on %s",
                        platform->name);
     link = api_link(session, platform, session->profile, err);
-    if (!link || platform->adopt(link, id, &plan, &receipt, err) < 0)
+    if (!link || api_settle_place(session, platform, link, &place, err) < 0 ||
+        platform->adopt(link, id, &plan, &receipt, err) < 0)
         return -1;
-    result = record_adopted(session, platform, id, plan, &receipt, err);
+    result = record_adopted(session, platform, id, place, plan, &receipt, err);
     json_decref(plan);
     json_decref(receipt.details);
     free(receipt.results_dir);

@@ -17,9 +17,10 @@
 #include "spec/spec.h"
 #include "store/store.h"
 
-struct open_link {
+struct connection {                /* connection.c */
     const struct sw_platform *platform;
-    char *profile;
+    char *key;                     /* "profile NAME", "options {...}"; NULL: opened for a row */
+    int64_t place;                 /* that of the rows it serves; 0: not settled */
     struct sw_link *link;
 };
 
@@ -39,8 +40,8 @@ struct sw_session {
     pthread_mutex_t lock;          /* guards what follows */
     struct sw_profiles *profiles;  /* read when first needed */
     json_t *rules;                 /* the user's own, read with the profiles */
-    struct open_link *links;
-    size_t link_count;
+    struct connection *connections;
+    size_t connection_count;
 };
 
 struct sw_request {
@@ -54,13 +55,15 @@ struct sw_request {
 /* session.c */
 char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
-struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
-                         const char *profile, struct sw_error *err);
+int api_progress(void *session, const char *what, const struct sw_copy_progress *progress);
+int api_load_once(struct sw_session *session, struct sw_error *err);    /* with the lock held */
 /* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
 bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
                  const struct sw_error *why);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
+/* The value of a variable that a job or its data ask for; for sw_attempt_secrets(). */
+const char *api_lookup(void *session, const char *name);
 const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
  * are due. */
@@ -80,6 +83,28 @@ int api_await(struct sw_session *session, int64_t ms);
 /* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
 const struct sw_spec_platform *api_spec_platforms(size_t *count);
 
+/* connection.c: links are opened once and stay the session's. */
+
+/* For verbs without a job: where profile, environment and defaults lead now. */
+struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+                         const char *profile, struct sw_error *err);
+/* For a job that is to be sent: where its own options lead. */
+struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
+                                const json_t *options, struct sw_error *err);
+/* For a job that was sent: where its row says it is. place 0: a row that does not say. */
+struct sw_link *api_link_of_place(void *session, const struct sw_platform *platform,
+                                  const char *profile, int64_t place, struct sw_error *err);
+/* Does that place still answer as the one that the jobs were sent to? 0; SW_ANOTHER_PLACE with
+ * SW_E_UNREACHABLE and the words "it runs on ..."; -1: it could not be asked. */
+int api_verify_place(void *session, const struct sw_platform *platform, const char *profile,
+                     int64_t place, struct sw_error *err);
+/* The place that this open link leads to, with its identity, written down. */
+int api_settle_place(struct sw_session *session, const struct sw_platform *platform,
+                     struct sw_link *link, int64_t *place, struct sw_error *err);
+/* Its address for people; owned; NULL: this machine. Asks no question. */
+char *api_address(const struct sw_platform *platform, struct sw_link *link);
+void api_connections_close(struct sw_session *session);
+
 /* A job, its platform, the open link and the reference to it: what most verbs begin with. */
 struct api_job {
     struct sw_job row;
@@ -92,6 +117,11 @@ struct api_job {
 int api_replicas(const struct sw_job *row);
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err);
+/* As api_verify_place(), for the place of this job. */
+int api_job_verify(struct sw_session *session, const struct api_job *job, struct sw_error *err);
+/* Both: for verbs that change something there, or believe that something is not there. */
+int api_job_reach(struct sw_session *session, const char *id, struct api_job *out,
+                  struct sw_error *err);
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* job_json.c: adds the job as JSON; both documents may be NULL. */

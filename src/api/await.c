@@ -21,8 +21,8 @@ static nfds_t find_bells(struct sw_session *session, struct pollfd *bells, size_
 
     *mute = 0;
     pthread_mutex_lock(&session->lock);
-    for (size_t i = 0; i < session->link_count; i++) {
-        const struct open_link *open = &session->links[i];
+    for (size_t i = 0; i < session->connection_count; i++) {
+        const struct connection *open = &session->connections[i];
         int bell = open->link && open->platform->notice && count < BELLS_MOST
                        ? open->platform->notice(open->link) : -1;
 

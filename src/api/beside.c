@@ -20,32 +20,58 @@ static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
     return sw_store_avoid(session->store, row->id, avoid, err);
 }
 
+/* All that the next attempt needs is there: what cannot be submitted is refused before the row
+ * changes. */
+static int check_next(struct sw_session *session, const struct api_job *job, struct sw_error *err)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = sw_attempt_plan(&job->row, err);
+    sw_auto(sw_secrets) struct sw_secrets *secrets =
+        plan ? sw_attempt_secrets(plan, api_lookup, session, err) : NULL;
+
+    if (!secrets)
+        return -1;
+    return job->platform->preflight ? job->platform->preflight(job->link, plan, err) : 0;
+}
+
+/* The platform itself said no: then nothing was submitted, whatever the row went through. */
+static int was_refused(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+
+    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
+        return -1;
+    if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "refused"))
+        return 0;
+    sw_fail(err, SW_E_REFUSED, "%s", row.message ? row.message : "the platform refused it");
+    return row.suggestion ? sw_hint(err, "%s", row.suggestion) : -1;
+}
+
 /* The row becomes "submitting" without an owner; the refresh claims it and sends it, like every
  * retry. Dying in between leaves it to the next one who looks. */
 int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
              struct sw_error *err)
 {
-    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(api_job) struct api_job job = { 0 };
     sw_auto(json) json_t *unreachable = json_array();
 
-    if (api_refresh(session, &id, 1, NULL, err) < 0 ||
-        sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
         return -1;
-    if (row.phase != SW_PHASE_OVER) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(row.state));
+    if (job.row.phase != SW_PHASE_OVER) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
         return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);
     }
-    if (avoid_node && avoid_its_node(session, &row, err) < 0)
+    if (check_next(session, &job, err) < 0)
         return -1;
-    if (sw_store_next_attempt(session->store, id, row.attempt, "tried again by hand", attempt,
+    if (avoid_node && avoid_its_node(session, &job.row, err) < 0)
+        return -1;
+    if (sw_store_next_attempt(session->store, id, job.row.attempt, "tried again by hand", attempt,
                               err) < 0)
         return -1;
     if (api_refresh(session, &id, 1, unreachable, err) < 0)
         return -1;
     if (json_array_size(unreachable) > 0)
-        api_warn(session, "the platform did not answer; the attempt is sent when it does and "
-                          "somebody looks");
-    return 0;
+        api_warn(session, "the platform did not answer; the attempt is sent as soon as it does");
+    return was_refused(session, id, err);
 }
 
 int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
@@ -56,7 +82,7 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
 
     if (argc < 1)
         return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_reach(session, id, &job, err) < 0)
         return -1;
     if (!job.platform->exec)
         return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "

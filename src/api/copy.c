@@ -7,15 +7,18 @@
 #include "api/api_internal.h"
 #include "api/copy.h"
 #include "base/clock.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "storage/transfer.h"
 
 #define WOULD_MOST 100000          /* lines of a dry run that are kept */
+#define LEFT_OUT_MOST 100          /* names of what was left out; the count tells of the rest */
 
 struct copying {
     sw_copy_progress_fn *progress;
     void *context;
     json_t *would;                 /* NULL: it is done, not told */
+    json_t *left_out;
 };
 
 static int on_progress(void *context, const struct sw_copy_progress *progress)
@@ -34,12 +37,21 @@ static int on_moved(void *context, enum sw_moved_how how, const char *relative,
     };
     const struct copying *copying = context;
 
-    (void)why;
-    if (copying->would && how != SW_MOVED_SAME && json_array_size(copying->would) < WOULD_MOST)
+    if (how == SW_MOVED_LEFT_OUT && json_array_size(copying->left_out) < LEFT_OUT_MOST)
+        json_array_append_new(copying->left_out, sw_json_text(why->message));
+    else if (how != SW_MOVED_LEFT_OUT && how != SW_MOVED_SAME && copying->would &&
+             json_array_size(copying->would) < WOULD_MOST)
         json_array_append_new(copying->would,
                               sw_json_object(SW_STR("what", words[how]), SW_STR("name", relative),
                                              SW_INT("size", object->size)));
     return 0;
+}
+
+/* Callers built before it was there do not have the field. */
+static bool copy_follows(const struct sw_copy_options *options)
+{
+    return options->size >= offsetof(struct sw_copy_options, follow_links) + sizeof(bool) &&
+           options->follow_links;
 }
 
 char *sw_copy(struct sw_session *session, const char *from, const char *to,
@@ -49,9 +61,10 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
     struct copying copying = { .progress = progress, .context = context };
+    sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
     sw_auto(sw_mover) struct sw_mover *mover = NULL;
-    sw_auto(json) json_t *would = NULL;
+    sw_auto(json) json_t *would = NULL, *left_out = json_array();
     struct sw_copy_rules rules;
 
     state_dir = state_dir ? state_dir : api_state_dir();
@@ -61,8 +74,10 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
         .remove_extra = options->remove_extra, .dry_run = options->dry_run,
         .include = options->include, .include_count = options->include_count,
         .exclude = options->exclude, .exclude_count = options->exclude_count,
+        .follow_links = copy_follows(options),
         .progress = on_progress, .moved = on_moved, .context = &copying,
     };
+    copying.left_out = left_out;
     if (options->dry_run)
         copying.would = would = json_array();
     mover = sw_mover_open(&(struct sw_mover_options){ .jobs = options->jobs, .state_dir = state_dir },
@@ -72,7 +87,8 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     return api_text(sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
-        SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from), SW_STR("to", to),
+        SW_INT("elapsed_ms", report.elapsed_ms), SW_STR("from", from_shown), SW_STR("to", to_shown),
+        SW_INT("left_out", report.left_out), SW_SUB("left_out_names", sw_take(left_out)),
         SW_SUB("would", sw_take(would))));
 }
 
@@ -125,6 +141,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
     sw_auto(json) json_t *objects = json_array();
     sw_auto(sw_object) struct sw_object self = { .size = -1 };
+    sw_autofree char *shown = sw_uri_shown(uri);
 
     (void)session;
     if (!mover || sw_mover_stat(mover, uri, &self, err) < 0)
@@ -135,12 +152,12 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
     }
     if (self.kind == SW_OBJECT_FILE) {
         free(self.name);
-        self.name = sw_strdup(sw_uri_last(uri));
+        self.name = sw_uri_name(uri);
         append_object(objects, &self);
     } else if (sw_mover_list(mover, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
-    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", uri),
+    return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
                                    SW_SUB("objects", sw_take(objects))));
 }
 
@@ -149,11 +166,12 @@ char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error 
     static const char *const kinds[] = { "none", "file", "folder" };
     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
+    sw_autofree char *shown = sw_uri_shown(uri);
 
     (void)session;
     if (!mover || sw_mover_stat(mover, uri, &found, err) < 0)
         return NULL;
-    return api_text(sw_json_object(SW_STR("uri", uri), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
+    return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
                                    SW_STR("kind", kinds[found.kind]),
                                    found.size < 0 ? SW_NULL("size") : SW_INT("size", found.size),
                                    SW_STR_OPT("etag", found.etag)));

@@ -59,6 +59,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_STR("reason", job->reason ? job->reason : ""),
         SW_PUT_STR("message", job->message ? job->message : ""),
         SW_PUT_STR("backend_type", job->platform),
+        SW_PUT_STR("place", job->address),
         SW_PUT_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
         job->details ? SW_PUT_SUB("backend_details", job->details)
                      : SW_PUT_WORD("backend_details", "{}"),

@@ -364,7 +364,8 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
                          .context = context, .piece = piece };
     int nodes, result;
 
-    if (api_job_open(session, id, &job, err) < 0)
+    if (api_job_open(session, id, &job, err) < 0 ||
+        (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE))
         return -1;
     nodes = api_replicas(&job.row);
     if (options->replica >= nodes)

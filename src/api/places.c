@@ -235,7 +235,7 @@ char *sw_inventory(struct sw_session *session, const char *platform, struct sw_e
         sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", platform);
         return NULL;
     }
-    link = api_link(session, found, NULL, err);
+    link = api_link(session, found, session->profile, err);
     inventory = link ? found->inventory(link, err) : NULL;
     return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", platform),
                                                SW_SUB("inventory", inventory)))

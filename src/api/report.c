@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/secret.h"
+#include "base/shown.h"
 #include "base/text.h"
 
 extern char **environ;
@@ -86,6 +87,11 @@ static int add_text(struct report *report, const char *name, const char *text, s
 
     sw_redactor_feed(report->redactor, text, length, &clean);
     sw_redactor_flush(report->redactor, &clean);
+    sw_buf_add(&clean, "");
+    for (size_t i = 0; i < clean.length; i++)
+        clean.data[i] = clean.data[i] ? clean.data[i] : ' ';
+    sw_uris_hide(clean.data);
+    clean.length = strlen(clean.data);
     return sw_file_write(path, sw_buf_text(&clean), clean.length, 0600, err);
 }
 

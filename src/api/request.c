@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "plan/bundle.h"
 
 struct sw_request *sw_request_new(void)
 {
@@ -122,6 +123,24 @@ static void pass_warnings_on(struct sw_session *session, const struct sw_spec *s
         api_warn(session, json_string_value(text));
 }
 
+/* What of the code stays here, before anything is sent. A tree that cannot be read fails when it is
+ * packed. */
+static void say_code(struct sw_session *session, const struct api_plan *made)
+{
+    sw_autofree char *what = NULL;
+    sw_auto(json) json_t *notes = NULL;
+    json_t *text;
+    size_t i;
+
+    if (!made->plan->code ||
+        sw_bundle_look(made->plan->code, made->plan->base_dir, &what, &notes, NULL) < 0)
+        return;
+    json_array_foreach(notes, i, text) {
+        json_array_append(made->spec->warnings, text);
+        api_warn(session, json_string_value(text));
+    }
+}
+
 int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err)
 {
@@ -153,12 +172,14 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
                              request->base_dir ? request->base_dir : here, err);
     if (!out->plan)
         return -1;
+    say_code(session, out);
     if (json_array_size(api_rules(session)) > 0)
         out->plan->rules = json_deep_copy(api_rules(session));
+    sw_attempt_mark(out->plan, session->store);
     out->platform = sw_platform_need(out->spec->platform, err);
     if (!out->platform)
         return -1;
-    out->link = api_link(session, out->platform, session->profile, err);
+    out->link = api_link_of_job(session, out->platform, out->spec->options, err);
     return out->link ? 0 : -1;
 }
 

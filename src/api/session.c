@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "diagnose/diagnose.h"
@@ -75,11 +76,7 @@ static void let_go(void *context)
 
     if (atomic_fetch_sub(&session->references, 1) > 1)
         return;
-    for (size_t i = 0; i < session->link_count; i++) {
-        session->links[i].platform->close(session->links[i].link);
-        free(session->links[i].profile);
-    }
-    free(session->links);
+    api_connections_close(session);
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
@@ -107,22 +104,23 @@ void sw_close(struct sw_session *session)
 void api_warn(void *context, const char *text)
 {
     struct sw_session *session = context;
+    sw_autofree char *shown = sw_uri_shown(text);
 
     pthread_mutex_lock(&session->warn_lock);
     if (session->warn)
-        session->warn(session->warn_context, text);
+        session->warn(session->warn_context, shown);
     pthread_mutex_unlock(&session->warn_lock);
 }
 
-static int pass_progress_on(void *context, const char *what,
-                            const struct sw_copy_progress *progress)
+int api_progress(void *context, const char *what, const struct sw_copy_progress *progress)
 {
     struct sw_session *session = context;
+    sw_autofree char *shown = sw_uri_shown(what);
     int stop = 0;
 
     pthread_mutex_lock(&session->warn_lock);
     if (session->progress)
-        stop = session->progress(session->progress_context, what, progress);
+        stop = session->progress(session->progress_context, shown, progress);
     pthread_mutex_unlock(&session->warn_lock);
     return stop;
 }
@@ -151,7 +149,7 @@ bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
            sw_store_count(session->store, &filter, &count, NULL) == 0 && count == 0;
 }
 
-static int load_once(struct sw_session *session, struct sw_error *err)
+int api_load_once(struct sw_session *session, struct sw_error *err)
 {
     const char *home = getenv("HOME");
     sw_autofree char *here = sw_path_join(session->project_dir, ".env");
@@ -180,63 +178,9 @@ const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_err
     int result;
 
     pthread_mutex_lock(&session->lock);
-    result = load_once(session, err);
+    result = api_load_once(session, err);
     pthread_mutex_unlock(&session->lock);
     return result == 0 ? session->profiles : NULL;
-}
-
-/* A platform's own options outside any job: profile, environment, defaults. */
-static json_t *place_options(struct sw_session *session, const struct sw_platform *platform,
-                             const char *profile, struct sw_error *err)
-{
-    size_t count;
-    const struct sw_spec_platform *platforms = api_spec_platforms(&count);
-    const struct sw_spec_input input = {
-        .profiles = session->profiles, .profile = profile, .platforms = platforms,
-        .platform_count = count, .getenv = (const char *(*)(const char *))getenv,
-    };
-
-    return sw_spec_place_options(&input, platform->name, err);
-}
-
-static struct sw_link *find_or_open(struct sw_session *session, const struct sw_platform *platform,
-                                    const char *profile, struct sw_error *err)
-{
-    sw_auto(json) json_t *options = NULL;
-    struct sw_place_config config = { .state_dir = session->state_dir, .warn = api_warn,
-                                      .warn_context = session, .progress = pass_progress_on,
-                                      .progress_context = session };
-    struct sw_link *link;
-
-    for (size_t i = 0; i < session->link_count; i++)
-        if (session->links[i].platform == platform &&
-            sw_text_same(session->links[i].profile, profile))
-            return session->links[i].link;
-    if (load_once(session, err) < 0)
-        return NULL;
-    options = place_options(session, platform, profile, err);
-    if (!options)
-        return NULL;
-    config.options = options;
-    link = platform->open(&config, err);
-    if (!link)
-        return NULL;
-    session->links = sw_realloc_array(session->links, session->link_count + 1,
-                                      sizeof *session->links);
-    session->links[session->link_count++] =
-        (struct open_link){ platform, sw_strdup(profile), link };
-    return link;
-}
-
-struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
-                         const char *profile, struct sw_error *err)
-{
-    struct sw_link *link;
-
-    pthread_mutex_lock(&session->lock);
-    link = find_or_open(session, platform, profile, err);
-    pthread_mutex_unlock(&session->lock);
-    return link;
 }
 
 const json_t *api_rules(void *context)
@@ -250,10 +194,10 @@ const json_t *api_rules(void *context)
     return rules;
 }
 
-static struct sw_link *link_for_refresh(void *context, const struct sw_platform *platform,
-                                        const char *profile, struct sw_error *err)
+const char *api_lookup(void *context, const char *name)
 {
-    return api_link(context, platform, profile, err);
+    (void)context;
+    return getenv(name);
 }
 
 void api_run_hooks(struct sw_session *session)
@@ -269,8 +213,10 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
                        struct sw_error *err)
 {
     const struct sw_harbour harbour = {
-        .store = session->store, .link = link_for_refresh, .context = session,
+        .store = session->store, .link = api_link_of_place, .verify = api_verify_place,
+        .context = session,
         .crew = session->crew, .hold = hold, .release = let_go, .rules = api_rules,
+        .lookup = api_lookup, .warn = api_warn,
     };
 
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0)
@@ -290,24 +236,6 @@ int api_refresh(struct sw_session *session, const char *const *ids, size_t count
 int api_replicas(const struct sw_job *row)
 {
     return (int)sw_json_int(row->details, "replicas", sw_json_int(row->plan, "nodes", 1));
-}
-
-int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
-                 struct sw_error *err)
-{
-    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &out->row, err) < 0)
-        return -1;
-    out->platform = sw_platform_need(out->row.platform, err);
-    if (!out->platform)
-        return -1;
-    out->link = api_link(session, out->platform, out->row.profile, err);
-    if (!out->link)
-        return -1;
-    out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
-                                   .attempt = out->row.attempt, .state = out->row.state,
-                                   .details = out->row.details, .plan = out->row.plan,
-                                   .over = out->row.phase == SW_PHASE_OVER };
-    return 0;
 }
 
 char *api_text(json_t *document)

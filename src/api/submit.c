@@ -71,12 +71,14 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                   struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
+    sw_autofree char *address = NULL;
     json_t *sends;
 
     if (api_plan_make(session, request, &made, err) < 0)
         return NULL;
     if (look_ahead(&made, err) < 0)
         return NULL;
+    address = api_address(made.platform, made.link);
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)
         return NULL;
@@ -84,6 +86,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
+        SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
@@ -126,98 +129,41 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
         SW_SUB("checks", checks)));
 }
 
-static struct sw_secrets *gather_secrets(const struct sw_plan *plan, struct sw_error *err)
+/* The row, with its owner; the lock on its id must be ours before. */
+static int remember(struct sw_session *session, const struct sw_plan *plan, int64_t place,
+                    int owners, struct sw_error *err)
 {
-    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
-    size_t i;
-    json_t *name;
-
-    json_array_foreach(plan->secrets, i, name)
-        if (sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
-            return NULL;
-    /* For the runner alone, and only those that are there: data may need none. */
-    json_array_foreach(plan->credentials, i, name)
-        if (!sw_text_empty(getenv(json_string_value(name))) &&
-            sw_secrets_add_env(secrets, json_string_value(name), err) < 0)
-            return NULL;
-    return sw_take(secrets);
-}
-
-static int remember(struct sw_session *session, const struct sw_plan *plan, struct sw_error *err)
-{
-    struct sw_proc self;
-    sw_auto(json) json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
+    sw_auto(json) json_t *owner = sw_owner_json();
     sw_auto(json) json_t *stored = sw_plan_to_json(plan);
     struct sw_job row = { .name = plan->name, .platform = plan->platform,
-                          .profile = session->profile, .plan = stored, .labels = plan->labels,
-                          .keep_ms = plan->keep_ms, .owner = owner };
+                          .profile = session->profile, .place = place, .plan = stored,
+                          .labels = plan->labels, .keep_ms = plan->keep_ms, .owner = owner };
 
+    if (!sw_owner_take(owners, plan->job_id))
+        return sw_fail(err, SW_E_CONFLICT, "job '%s' is being submitted at this moment",
+                       plan->job_id);
     memcpy(row.id, plan->job_id, sizeof row.id);
-    return sw_store_add(session->store, &row, err);
-}
-
-static void let_go(struct sw_session *session, const char *id)
-{
-    struct sw_proc self;
-    sw_auto(json) json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
-    bool won;
-
-    if (owner)
-        sw_store_claim(session->store, id, owner, NULL, &won, NULL);
-}
-
-static void record_refusal(struct sw_session *session, const char *id, const struct sw_error *why)
-{
-    struct sw_sighting seen = {
-        .job = { .id = id, .attempt = 1 }, .presence = SW_PRESENT, .state = SW_ERROR,
-        .reason = "refused", .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
-        .ended_ms = sw_now_ms(),
-    };
-    sw_auto(json) json_t *verdict = sw_json_object(
-        SW_STR("err_class", "ERR_PROGRAM"), SW_STR("cause", "user"),
-        SW_STR("suggestion", why->hint[0] ? why->hint : "the platform refused the job"));
-    bool changed;
-
-    snprintf(seen.message, sizeof seen.message, "%.255s", why->message);
-    sw_store_saw(session->store, &seen, verdict, sw_now_ms(), &changed, NULL);
-}
-
-/* The platform may have it or not. Until a refresh finds out, the row says just that. */
-static void record_doubt(struct sw_session *session, const struct sw_plan *plan,
-                         const struct sw_error *why)
-{
-    struct sw_sighting seen = {
-        .job = { .id = plan->job_id, .attempt = 1 }, .presence = SW_PRESENT, .state = SW_PENDING,
-        .reason = "unconfirmed", .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
-    };
-    bool changed;
-
-    snprintf(seen.message, sizeof seen.message, "sent, not confirmed yet: %.200s", why->message);
-    sw_store_saw(session->store, &seen, NULL, sw_now_ms(), &changed, NULL);
-    let_go(session, plan->job_id);
+    if (sw_store_add(session->store, &row, err) == 0)
+        return 0;
+    sw_owner_release(owners, plan->job_id);
+    return -1;
 }
 
 static int send_it(struct sw_session *session, const struct api_plan *made,
                    const struct sw_secrets *secrets, struct sw_error *err)
 {
-    struct sw_receipt receipt = { 0 };
     struct sw_error why = { 0 };
-    int result = made->platform->submit(made->link, made->plan, 1, secrets, &receipt, &why);
 
-    if (result == 0) {
-        result = sw_store_submitted(session->store, made->plan->job_id, receipt.remote_id,
-                                    receipt.details, receipt.results_dir, err);
-    } else {
-        if (why.code == SW_E_UNREACHABLE)
-            record_doubt(session, made->plan, &why);
-        else
-            record_refusal(session, made->plan->job_id, &why);
-        if (err)
-            *err = why;
-    }
-    json_decref(receipt.details);
-    free(receipt.results_dir);
-    return result;
+    if (sw_attempt_submit(&(struct sw_attempt){
+            .store = session->store, .platform = made->platform, .link = made->link,
+            .plan = made->plan, .number = 1, .secrets = secrets, .warn = api_warn,
+            .warn_context = session }, &why, err) < 0)
+        return -1;
+    if (why.code == SW_OK)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 /* The id is taken. *again: its submit was interrupted before anything was made, or its row is gone
@@ -237,6 +183,7 @@ static int find_first(struct sw_session *session, const char *id, bool *again,
         sw_store_remove(session->store, id, &why);
     }
     /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
+    sw_sleep_ms(1);
     *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
     if (!*again && err)
         *err = why;
@@ -248,17 +195,21 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    sw_autofd int owners = sw_owner_open(session->store);
     struct sw_error why = { 0 };
+    int64_t place = 0;
 
     id[0] = '\0';
     if (api_plan_make(session, request, &made, err) < 0)
         return -1;
     if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
         return -1;
-    secrets = gather_secrets(made.plan, err);
+    secrets = sw_attempt_secrets(made.plan, api_lookup, session, err);
     if (!secrets)
         return -1;
-    while (remember(session, made.plan, &why) < 0) {
+    if (api_settle_place(session, made.platform, made.link, &place, err) < 0)
+        return -1;
+    while (remember(session, made.plan, place, owners, &why) < 0) {
         bool again;
 
         if (why.code != SW_E_CONFLICT || !request->id[0]) {

@@ -24,7 +24,7 @@ struct sw_document {
     char *name;
 };
 
-int sw_source_fail(const struct sw_source *source, struct sw_place place, const char *fmt, ...)
+int sw_source_fail(const struct sw_source *source, struct sw_position place, const char *fmt, ...)
 {
     char why[1024];
     va_list args;
@@ -38,13 +38,13 @@ int sw_source_fail(const struct sw_source *source, struct sw_place place, const 
                    why);
 }
 
-struct sw_place sw_source_place(const struct sw_source *source, size_t offset)
+struct sw_position sw_source_place(const struct sw_source *source, size_t offset)
 {
-    struct sw_place place = { 1, 1 };
+    struct sw_position place = { 1, 1 };
 
     for (size_t i = 0; i < offset && i < source->length; i++) {
         if (source->text[i] == '\n')
-            place = (struct sw_place){ place.line + 1, 1 };
+            place = (struct sw_position){ place.line + 1, 1 };
         else
             place.column += ((unsigned char)source->text[i] & 0xc0) != 0x80;
     }
@@ -144,7 +144,7 @@ const char *sw_document_name(const struct sw_document *document)
     return document->name;
 }
 
-struct sw_place sw_document_place(const struct sw_document *document, const char *path)
+struct sw_position sw_document_place(const struct sw_document *document, const char *path)
 {
     return sw_places_find(document->places, path);
 }

@@ -25,9 +25,9 @@ sw_where sw_where_index(sw_where parent, size_t index);
 struct sw_places;
 struct sw_places *sw_places_new(void);
 void sw_places_free(struct sw_places *places);
-void sw_places_add(struct sw_places *places, sw_where where, struct sw_place place);
-struct sw_place sw_places_get(const struct sw_places *places, sw_where where);   /* 0:0 unknown */
-struct sw_place sw_places_find(const struct sw_places *places, const char *path);
+void sw_places_add(struct sw_places *places, sw_where where, struct sw_position place);
+struct sw_position sw_places_get(const struct sw_places *places, sw_where where);   /* 0:0 unknown */
+struct sw_position sw_places_find(const struct sw_places *places, const char *path);
 
 /* ---- reading --------------------------------------------------------------------------- */
 
@@ -42,10 +42,10 @@ struct sw_source {
 /* Size, encoding, no NUL; steps over a byte order mark. */
 int sw_source_check(struct sw_source *source);
 /* SW_E_SPEC "name:line:column: why"; returns -1. */
-int sw_source_fail(const struct sw_source *source, struct sw_place place, const char *fmt, ...)
+int sw_source_fail(const struct sw_source *source, struct sw_position place, const char *fmt, ...)
     SW_PRINTF(3, 4);
 /* Line and column of a byte of the text; columns count characters. */
-struct sw_place sw_source_place(const struct sw_source *source, size_t offset);
+struct sw_position sw_source_place(const struct sw_source *source, size_t offset);
 
 json_t *sw_yaml_read(const struct sw_source *source);
 json_t *sw_json_read(const struct sw_source *source);

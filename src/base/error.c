@@ -2,8 +2,9 @@
 /*
  * error.c - filling in struct sw_error, and what each kind of error is called outside.
  *
- * Reporting cannot itself fail: texts that are too long are cut, visibly. The exit statuses
- * follow sysexits(3), so that a script can tell our faults from the job's own code.
+ * Reporting cannot itself fail: texts that are too long are cut, visibly. URIs lose what no reader may
+ * see (shown.h). The exit statuses follow sysexits(3), so that a script can tell our faults from the
+ * job's own code.
  */
 #include "base/error.h"
 
@@ -11,6 +12,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/shown.h"
 
 static void cut_visibly(char *text, size_t size, int wanted)
 {
@@ -30,6 +33,7 @@ int sw_fail(struct sw_error *err, enum sw_code code, const char *fmt, ...)
     cut_visibly(err->message, sizeof err->message,
                 vsnprintf(err->message, sizeof err->message, fmt, args));
     va_end(args);
+    sw_uris_hide(err->message);
     return -1;
 }
 
@@ -46,8 +50,9 @@ int sw_fail_errno(struct sw_error *err, enum sw_code code, const char *fmt, ...)
     va_start(args, fmt);
     used = vsnprintf(err->message, sizeof err->message, fmt, args);
     va_end(args);
-    if (used >= 0 && used < (int)sizeof err->message)
+    if (saved && used >= 0 && used < (int)sizeof err->message)     /* 0 would read "Success" */
         snprintf(err->message + used, sizeof err->message - (size_t)used, ": %s", strerror(saved));
+    sw_uris_hide(err->message);
     if (saved == ENOSPC || saved == EDQUOT)
         sw_hint(err, "the disk is full: free some space, then try again; nothing was lost");
     else if (saved == EROFS)
@@ -72,6 +77,7 @@ int sw_wrap(struct sw_error *err, const char *fmt, ...)
         cut_visibly(err->message + used, sizeof err->message - (size_t)used,
                     snprintf(err->message + used, sizeof err->message - (size_t)used, ": %s",
                              inner));
+    sw_uris_hide(err->message);
     return -1;
 }
 
@@ -84,6 +90,7 @@ int sw_hint(struct sw_error *err, const char *fmt, ...)
     va_start(args, fmt);
     cut_visibly(err->hint, sizeof err->hint, vsnprintf(err->hint, sizeof err->hint, fmt, args));
     va_end(args);
+    sw_uris_hide(err->hint);
     return -1;
 }
 

@@ -13,7 +13,7 @@
 struct scanner {
     const struct sw_source *source;
     size_t at;
-    struct sw_place place;
+    struct sw_position place;
     size_t nodes;
 };
 
@@ -28,7 +28,7 @@ static void advance(struct scanner *s)
 
     s->at++;
     if (c == '\n')
-        s->place = (struct sw_place){ s->place.line + 1, 1 };
+        s->place = (struct sw_position){ s->place.line + 1, 1 };
     else
         s->place.column += (c & 0xc0) != 0x80;
 }
@@ -69,7 +69,7 @@ static int scan_value(struct scanner *s, sw_where where, int depth);
 
 static int scan_member(struct scanner *s, sw_where parent, int depth)
 {
-    struct sw_place place = s->place;
+    struct sw_position place = s->place;
     size_t from = s->at;
     sw_where where;
 

@@ -12,7 +12,7 @@
 
 struct slot {
     sw_where where;               /* 0: free */
-    struct sw_place place;
+    struct sw_position place;
 };
 
 struct sw_places {
@@ -86,7 +86,7 @@ static void grow(struct sw_places *places)
 }
 
 /* The first place stays: where a TOML table is reopened, people look for its beginning. */
-void sw_places_add(struct sw_places *places, sw_where where, struct sw_place place)
+void sw_places_add(struct sw_places *places, sw_where where, struct sw_position place)
 {
     struct slot *slot;
 
@@ -101,10 +101,10 @@ void sw_places_add(struct sw_places *places, sw_where where, struct sw_place pla
     places->count++;
 }
 
-struct sw_place sw_places_get(const struct sw_places *places, sw_where where)
+struct sw_position sw_places_get(const struct sw_places *places, sw_where where)
 {
     if (!places || places->room == 0)
-        return (struct sw_place){ 0, 0 };
+        return (struct sw_position){ 0, 0 };
     return slot_of(places, where)->place;         /* a free slot is all zero */
 }
 
@@ -183,13 +183,13 @@ static const char *next_step(const char *at, sw_where *where)
     return *at == '.' ? at + 1 : at;
 }
 
-struct sw_place sw_places_find(const struct sw_places *places, const char *path)
+struct sw_position sw_places_find(const struct sw_places *places, const char *path)
 {
     sw_where where = SW_WHERE_ROOT;
-    struct sw_place nearest = sw_places_get(places, where);
+    struct sw_position nearest = sw_places_get(places, where);
 
     while (*path) {
-        struct sw_place here;
+        struct sw_position here;
         const char *rest = next_step(path, &where);
 
         if (rest == path)

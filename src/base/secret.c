@@ -54,16 +54,20 @@ static void add(struct sw_secrets *secrets, const char *name, size_t name_length
     secrets->count++;
 }
 
-int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err)
+int sw_secrets_add(struct sw_secrets *secrets, const char *name, const char *value,
+                   struct sw_error *err)
 {
-    const char *value = getenv(name);
-
     if (!value || !*value) {
         sw_fail(err, SW_E_CREDENTIAL, "the job needs the secret %s, and it is not set", name);
         return sw_hint(err, "export %s, or put it into ~/.config/tao/.env (mode 0600)", name);
     }
     add(secrets, name, strlen(name), value);
     return 0;
+}
+
+int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err)
+{
+    return sw_secrets_add(secrets, name, getenv(name), err);
 }
 
 size_t sw_secrets_count(const struct sw_secrets *secrets)

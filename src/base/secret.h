@@ -19,7 +19,10 @@ struct sw_secrets *sw_secrets_new(void);
 void sw_secrets_free(struct sw_secrets *secrets);
 SW_DEFINE_AUTO(sw_secrets, struct sw_secrets *, sw_secrets_free)
 
-/* Take the value of environment variable `name`: -1 SW_E_CREDENTIAL when it is not set. */
+/* Take `value`, which was found under `name`: -1 SW_E_CREDENTIAL when it is NULL or empty. */
+int sw_secrets_add(struct sw_secrets *secrets, const char *name, const char *value,
+                   struct sw_error *err);
+/* The same with the value of environment variable `name`. */
 int sw_secrets_add_env(struct sw_secrets *secrets, const char *name, struct sw_error *err);
 size_t sw_secrets_count(const struct sw_secrets *secrets);
 const char *sw_secrets_name(const struct sw_secrets *secrets, size_t index);  /* borrowed */

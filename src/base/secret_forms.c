@@ -76,7 +76,8 @@ static void add_url(struct forms *forms, const char *digits, const char *plain)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-/* The character that begins at `at` and how many bytes it takes; a byte that is no UTF-8 stands for itself. */
+/* The character that begins at `at` and how many bytes it takes; a byte that is no UTF-8 stands for
+ * itself. */
 static uint32_t character(const char *at, size_t *length)
 {
     unsigned char first = (unsigned char)*at;

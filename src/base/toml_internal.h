@@ -31,7 +31,7 @@ struct toml {
     const struct sw_source *source;
     bool tagged;                 /* every value as {"type", "value"}, for toml-test */
     size_t at;
-    struct sw_place place;       /* of the byte at `at` */
+    struct sw_position place;       /* of the byte at `at` */
     size_t nodes;
     struct toml_mark *marks;     /* open addressing by pointer */
     size_t marks_room, marks_count;
@@ -40,7 +40,7 @@ struct toml {
 struct toml_part {
     char *text;
     size_t length;
-    struct sw_place place;
+    struct sw_position place;
 };
 
 /* A key as written: one part, or several with dots between. */
@@ -57,7 +57,7 @@ void toml_skip(struct toml *t, size_t bytes);
 void toml_skip_space(struct toml *t);                   /* blanks and tabs */
 int toml_skip_lines(struct toml *t);                    /* also line ends and comments */
 bool toml_at_line_end(const struct toml *t);
-int toml_fail(const struct toml *t, struct sw_place place, const char *fmt, ...) SW_PRINTF(3, 4);
+int toml_fail(const struct toml *t, struct sw_position place, const char *fmt, ...) SW_PRINTF(3, 4);
 
 /* ---- the parts --------------------------------------------------------------------------- */
 

@@ -36,13 +36,13 @@ void toml_skip(struct toml *t, size_t bytes)
 {
     for (; bytes > 0; bytes--, t->at++) {
         if (toml_peek(t) == '\n')
-            t->place = (struct sw_place){ t->place.line + 1, 1 };
+            t->place = (struct sw_position){ t->place.line + 1, 1 };
         else
             t->place.column += (toml_peek(t) & 0xc0) != 0x80;
     }
 }
 
-int toml_fail(const struct toml *t, struct sw_place place, const char *fmt, ...)
+int toml_fail(const struct toml *t, struct sw_position place, const char *fmt, ...)
 {
     char why[512];
     va_list args;
@@ -172,7 +172,7 @@ static bool is_bare(int c)
 static int read_part(struct toml *t, struct toml_key *key)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
-    struct sw_place place = t->place;
+    struct sw_position place = t->place;
 
     if (key->count == SW_COUNT(key->parts))
         return toml_fail(t, place, "nested deeper than %d levels", SW_DOCUMENT_DEPTH);
@@ -220,7 +220,7 @@ static json_t *member(const struct spot *spot, const struct toml_part *part)
 
 static int fail_again(const struct toml *t, const struct toml_part *part, sw_where where)
 {
-    struct sw_place first = sw_places_get(t->source->places, where);
+    struct sw_position first = sw_places_get(t->source->places, where);
 
     if (first.line == 0)
         return toml_fail(t, part->place, "'%s' is given twice", part->text);

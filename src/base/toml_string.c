@@ -12,7 +12,7 @@
 struct quoting {
     int quote;                 /* '"' knows escapes, '\'' does not */
     bool many_lines;
-    struct sw_place start;
+    struct sw_position start;
 };
 
 static void add_utf8(struct sw_buf *out, uint32_t point)
@@ -37,7 +37,7 @@ static void add_utf8(struct sw_buf *out, uint32_t point)
 static int read_code_point(struct toml *t, int digits, struct sw_buf *out)
 {
     static const char hex[] = "0123456789abcdef";
-    struct sw_place place = t->place;
+    struct sw_position place = t->place;
     uint32_t point = 0;
 
     toml_skip(t, 2);

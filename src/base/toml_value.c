@@ -97,7 +97,7 @@ static int integer_base(const char *word, struct sw_buf *out)
 }
 
 static json_t *integer_leaf(const struct toml *t, const char *cleaned, int base,
-                            struct sw_place place)
+                            struct sw_position place)
 {
     char text[32];
     intmax_t number;
@@ -131,7 +131,7 @@ static bool clean_real(const char *word, struct sw_buf *out)
     return *word == '\0';
 }
 
-static json_t *real_leaf(const struct toml *t, const char *cleaned, struct sw_place place)
+static json_t *real_leaf(const struct toml *t, const char *cleaned, struct sw_position place)
 {
     double number = 0;
 
@@ -148,7 +148,7 @@ static bool is_infinite_or_nan(const char *word)
     return strcmp(word, "inf") == 0 || strcmp(word, "nan") == 0;
 }
 
-static json_t *special_leaf(const struct toml *t, const char *word, struct sw_place place)
+static json_t *special_leaf(const struct toml *t, const char *word, struct sw_position place)
 {
     if (t->tagged)
         return leaf(t, "float", NULL, word, strlen(word));
@@ -177,7 +177,7 @@ static void take_word(struct toml *t, struct sw_buf *word)
 static json_t *read_word(struct toml *t)
 {
     sw_auto(sw_buf) struct sw_buf buffer = SW_BUF_INIT, integer = SW_BUF_INIT, real = SW_BUF_INIT;
-    struct sw_place place = t->place;
+    struct sw_position place = t->place;
     const char *word, *type;
     char date[48];
     int base;
@@ -208,7 +208,7 @@ static json_t *read_word(struct toml *t)
 static json_t *read_array(struct toml *t, sw_where where, int depth)
 {
     sw_auto(json) json_t *array = json_array();
-    struct sw_place start = t->place;
+    struct sw_position start = t->place;
 
     toml_skip(t, 1);
     for (size_t i = 0;; i++) {

@@ -28,9 +28,9 @@ static inline void yaml_event_auto(yaml_event_t *event)
     yaml_event_delete(event);
 }
 
-static struct sw_place place_of(yaml_mark_t mark)
+static struct sw_position place_of(yaml_mark_t mark)
 {
-    return (struct sw_place){ (int)mark.line + 1, (int)mark.column + 1 };
+    return (struct sw_position){ (int)mark.line + 1, (int)mark.column + 1 };
 }
 
 static json_t *refuse(const struct reader *r, yaml_mark_t mark, const char *why)
@@ -53,7 +53,7 @@ static bool is_tab_at(const struct sw_source *source, size_t character)
 static int fail_syntax(const struct reader *r)
 {
     const yaml_parser_t *p = &r->parser;
-    struct sw_place place = place_of(p->problem_mark);
+    struct sw_position place = place_of(p->problem_mark);
 
     if (p->error == YAML_READER_ERROR)
         return sw_source_fail(r->source, sw_source_place(r->source, p->problem_offset), "%s",
@@ -235,7 +235,7 @@ static int check_key(const struct reader *r, const yaml_event_t *key, const json
         return sw_source_fail(r->source, place_of(key->start_mark),
                               "a key may not hold a NUL character");
     if (json_object_get(map, text)) {
-        struct sw_place first = sw_places_get(r->source->places, where);
+        struct sw_position first = sw_places_get(r->source->places, where);
 
         return sw_source_fail(r->source, place_of(key->start_mark),
                               "the key '%s' is given twice, first in line %d", text, first.line);
@@ -360,7 +360,7 @@ static json_t *read_document(struct reader *r)
     if (skip(r, YAML_STREAM_START_EVENT, "not a YAML stream") < 0 || next(r, &start) < 0)
         return NULL;
     if (start.type == YAML_STREAM_END_EVENT) {
-        sw_places_add(r->source->places, SW_WHERE_ROOT, (struct sw_place){ 1, 1 });
+        sw_places_add(r->source->places, SW_WHERE_ROOT, (struct sw_position){ 1, 1 });
         return json_null();
     }
     if (next(r, &root) < 0)

@@ -46,7 +46,7 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, str
         return 0;
     if (json_is_integer(json_object_get(found, "size")))
         sw_size_format(sw_json_int(found, "size", 0), size);
-    printf("%s\t%s%s%s\n", uri, sw_json_str(found, "kind"), *size ? "\t" : "", size);
+    printf("%s\t%s%s%s\n", sw_json_str(found, "uri"), sw_json_str(found, "kind"), *size ? "\t" : "", size);
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -25,6 +26,7 @@ static char *harmless(const char *fmt, va_list args)
 
     if (vasprintf(&made, fmt, args) < 0)
         return sw_strdup("");
+    sw_uris_hide(made);
     clean = sw_text_printable(made, strlen(made));
     free(made);
     return clean;

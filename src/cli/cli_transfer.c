@@ -88,6 +88,18 @@ int cli_transfer_named(const struct cli *cli, const char *what,
     return draw(cli, &line);
 }
 
+void cli_say_left_out(const struct cli *cli, const json_t *report)
+{
+    const json_t *names = json_object_get(report, "left_out_names"), *name;
+    int64_t more = sw_json_int(report, "left_out", 0) - (int64_t)json_array_size(names);
+    size_t i;
+
+    json_array_foreach(names, i, name)
+        cli_warn(cli, "%s", json_string_value(name));
+    if (more > 0)
+        cli_warn(cli, "%lld more are left out", (long long)more);
+}
+
 void cli_transfer_end(const struct cli *cli)
 {
     if (cli->screen.err_terminal && !cli->quiet)

@@ -11,6 +11,8 @@
 int cli_transfer(void *context, const struct sw_copy_progress *progress);
 /* Take the bar away again. */
 void cli_transfer_end(const struct cli *cli);
+/* A warning for each name that a copy left out. */
+void cli_say_left_out(const struct cli *cli, const json_t *report);
 
 /* The same for what travels before a job starts: `what` is "pulling NAME", its parts are layers. */
 int cli_transfer_named(const struct cli *cli, const char *what,

@@ -11,7 +11,7 @@
 #include "cli/cli_transfer.h"
 
 struct cp_options {
-    bool recursive, dry_run, remove_extra, force, checksum;
+    bool recursive, dry_run, remove_extra, force, checksum, follow;
     int64_t jobs;
 };
 
@@ -29,6 +29,8 @@ static const struct cli_flag cp_flags[] = {
       offsetof(struct cp_options, force) },
     { "checksum", 0, NULL, "compare contents, not times, wherever a digest is known",
       cli_apply_bool, offsetof(struct cp_options, checksum) },
+    { "follow", 'L', NULL, "copy what links lead to, also out of a local FROM", cli_apply_bool,
+      offsetof(struct cp_options, follow) },
     { "jobs", 'j', "N", "requests at once at most (default: found by measuring, up to 64)",
       cli_apply_int64, offsetof(struct cp_options, jobs) },
     { 0 }
@@ -94,6 +96,7 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
             cli->exit_status = 130;
         return sw_wrap(err, "cannot copy '%s' to '%s'", from, to);
     }
+    cli_say_left_out(cli, report);
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, report, err);
     if (options->dry_run)
@@ -110,6 +113,7 @@ static int cp_run(struct cli *cli, const void *given, const struct cli_args *arg
     struct sw_copy_options options = {
         .size = sizeof options, .recursive = flags->recursive, .dry_run = flags->dry_run,
         .remove_extra = flags->remove_extra, .force = flags->force, .checksum = flags->checksum,
+        .follow_links = flags->follow,
         .jobs = (int)(flags->jobs < 0 ? 0 : flags->jobs > 1000 ? 1000 : flags->jobs),
     };
     sw_autofree const char **include = values_of(args, "include", &options.include_count);

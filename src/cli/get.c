@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_transfer.h"
 
 static int get_run(struct cli *cli, const void *options, const struct cli_args *args,
                    struct sw_error *err)
@@ -21,6 +22,7 @@ static int get_run(struct cli *cli, const void *options, const struct cli_args *
     copied = cli_document(sw_get_results(cli->session, id, to, err), err);
     if (!copied)
         return sw_wrap(err, "cannot copy the results of '%s' to '%s'", id, to);
+    cli_say_left_out(cli, copied);
     sw_size_format(sw_json_int(copied, "bytes", 0), size);
     cli_say_job(cli, id, "%lld files copied, %s", (long long)sw_json_int(copied, "files", 0),
                 size);

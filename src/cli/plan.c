@@ -76,6 +76,8 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
         return cli_document_print(cli, plan, err);
     say_warnings(cli, plan);
     add_values(&out, cli, json_object_get(plan, "values"));
+    if (sw_json_str(plan, "place"))
+        sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));
     cli_print(sw_buf_text(&out));
     cli_say(cli, "nothing was sent; 'slipway run' with the same arguments would");

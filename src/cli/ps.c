@@ -3,6 +3,7 @@
  * ps.c - `slipway ps`: all jobs, newest first, each with the age of what is known about it.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/table.h"
 #include "cli/cli.h"
@@ -31,16 +32,34 @@ static const struct cli_flag ps_flags[] = {
     { 0 }
 };
 
-static const struct sw_column columns[] = {
-    { "ID", .least = 14 },
-    { "STATUS" },
-    { "PLATFORM", .drop = 2 },
-    { "AGE", .right = true, .drop = 1 },
-    { "SEEN", .right = true, .drop = 4 },
-    { "MESSAGE", .least = 8, .drop = 3 },
+#define BEFORE_PLACE { "ID", .least = 14 }, { "STATUS" }, { "PLATFORM", .drop = 2 }
+#define AFTER_PLACE                                                              \
+    { "AGE", .right = true, .drop = 1 }, { "SEEN", .right = true, .drop = 4 },   \
+    { "MESSAGE", .least = 8, .drop = 3 }
+
+static const struct sw_column columns[] = { BEFORE_PLACE, AFTER_PLACE };
+static const struct sw_column columns_with_place[] = {
+    BEFORE_PLACE, { "PLACE", .least = 12, .drop = 5 }, AFTER_PLACE
 };
 
-static void add_job(struct sw_table *table, const json_t *job)
+/* One engine and one cluster are known by their platform; of two places, one wants to know which. */
+static bool has_places(const json_t *jobs)
+{
+    const char *first = NULL;
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(jobs, i, job) {
+        const char *place = sw_json_str(job, "place");
+
+        if (place && first && strcmp(place, first) != 0)
+            return true;
+        first = place ? place : first;
+    }
+    return false;
+}
+
+static void add_job(struct sw_table *table, const json_t *job, bool with_place)
 {
     enum sw_state state = cli_job_state(job);
     char age[24], seen[24];
@@ -50,6 +69,8 @@ static void add_job(struct sw_table *table, const json_t *job)
     sw_table_cell(table, sw_json_str(job, "id"), NULL);
     sw_table_cell(table, sw_state_name(state), cli_state_style(state));
     sw_table_cell(table, sw_json_str(job, "backend_type"), NULL);
+    if (with_place)
+        sw_table_cell(table, sw_json_str(job, "place"), NULL);
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, sw_state_is_final(state) ? "" : seen, "2");
     sw_table_cell(table, sw_json_str(job, "message"), NULL);
@@ -57,9 +78,12 @@ static void add_job(struct sw_table *table, const json_t *job)
 
 static void print_table(const struct cli *cli, const json_t *document)
 {
-    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const json_t *jobs = json_object_get(document, "jobs"), *job;
+    bool places = has_places(jobs);
+    sw_auto(sw_table) struct sw_table *table =
+        places ? sw_table_new(columns_with_place, SW_COUNT(columns_with_place))
+               : sw_table_new(columns, SW_COUNT(columns));
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     int64_t total = sw_json_int(document, "total", 0), shown = (int64_t)json_array_size(jobs);
     size_t i;
 
@@ -68,7 +92,7 @@ static void print_table(const struct cli *cli, const json_t *document)
         return;
     }
     json_array_foreach(jobs, i, job)
-        add_job(table, job);
+        add_job(table, job, places);
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
     cli_print(sw_buf_text(&out));
     if (total > shown && cli->screen.err_terminal)
@@ -123,7 +147,8 @@ const struct command command_ps = {
     .description =
         "You get one line per job, the newest 20 first. All platforms are asked once, together; "
         "SEEN says how old the answer about a running job is. A platform that does not answer "
-        "is named on stderr and its jobs stay in the list as they were last seen.",
+        "is named on stderr and its jobs stay in the list as they were last seen. Where the jobs are in "
+        "more than one place (two engines, two clusters), PLACE says which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 struct rm_options {
-    bool keep_results, expired, yes;
+    bool keep_results, expired, forget, yes;
     const char *label;
 };
 
@@ -14,6 +14,8 @@ static const struct cli_flag rm_flags[] = {
       offsetof(struct rm_options, keep_results) },
     { "expired", 0, NULL, "all jobs whose keep time has passed", cli_apply_bool,
       offsetof(struct rm_options, expired) },
+    { "forget", 0, NULL, "only the record here, whatever its state; the platform is not asked",
+      cli_apply_bool, offsetof(struct rm_options, forget) },
     { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
       offsetof(struct rm_options, yes) },
     { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
@@ -43,6 +45,12 @@ static int remove_one(struct cli *cli, const char *id, const void *context, stru
 {
     const struct rm_options *options = context;
 
+    if (options->forget) {
+        if (sw_forget(cli->session, id, err) < 0)
+            return sw_wrap(err, "cannot forget '%s'", id);
+        cli_say_job(cli, id, "forgotten; what runs or lies there stays");
+        return 0;
+    }
     if (sw_remove(cli->session, id, options->keep_results, err) < 0)
         return sw_wrap(err, "cannot remove '%s'", id);
     cli_say_job(cli, id, "removed%s", options->keep_results ? ", results kept" : "");
@@ -63,8 +71,9 @@ static int rm_run(struct cli *cli, const void *given, const struct cli_args *arg
     ids = cli_select(cli, args, options->label, err);
     if (!ids)
         return -1;
-    question = sw_format("remove %zu jobs%s?", json_array_size(ids),
-                         options->keep_results ? "" : " and their results");
+    question = sw_format("%s %zu jobs%s?", options->forget ? "forget" : "remove",
+                         json_array_size(ids),
+                         options->keep_results || options->forget ? "" : " and their results");
     if (json_array_size(ids) > 1 && !options->yes && !cli_confirm(cli, question)) {
         cli_say(cli, "nothing was removed");
         return 0;
@@ -79,7 +88,8 @@ const struct command command_rm = {
     .description =
         "You get the room back: the job's record, log and results are removed. Copy what you "
         "need first ('slipway get'), or use --keep-results. A job that is not over is not "
-        "removed: cancel it first.",
+        "removed: cancel it first. Where its engine or cluster is gone for good, --forget removes the "
+        "record alone.",
     .example = "slipway rm last\nslipway rm --expired",
     .flags = rm_flags,
     .options_size = sizeof(struct rm_options),

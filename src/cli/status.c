@@ -205,6 +205,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "advice", sw_json_str(job, "suggestion"));
     add_line(out, "name", sw_json_str(job, "name"));
     add_line(out, "platform", sw_json_str(job, "backend_type"));
+    add_line(out, "place", sw_json_str(job, "place"));
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);

@@ -28,9 +28,15 @@ enum sw_type {
     SW_FREE,         /* any document (config) */
 };
 
+enum sw_scope {
+    SW_JOB = 0,      /* what this job wants there */
+    SW_CONNECTION,   /* which engine or cluster, and how to reach it: kept with the job's row */
+};
+
 struct sw_option {
     const char *name;
     enum sw_type type;
+    enum sw_scope scope;
     const char *initial;                 /* default, as a user would write it; NULL: none */
     const char *env;                     /* environment variable that gives it; NULL: none */
     const char *flag;                    /* command line flag without dashes; NULL: same as name */

@@ -118,6 +118,9 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
     diag_log_add(&log, evidence->message);
     if (diag_judge_user(user_rules, &log, &of_user, lines))
         return of_user;
+    ruling = diag_judge_error(evidence);
+    if (ruling)
+        return *ruling;
     ruling = judge_log(&log, evidence->facts, lines);
     if (ruling)
         return *ruling;

@@ -30,7 +30,8 @@
  *   credential_refused a store or registry refused our credential; text: its name, no value
  *   gpus_requested     how many GPUs the job asked for; 0 changes what "no GPU found" means
  *   peak_memory_bytes, peak_gpu_memory_bytes    only shown, with a verdict about memory
- *   runner             what the runner reported (core/report.h); what it moved is shown
+ *   runner             what the runner reported (core/report.h); what it moved is shown, its `error` decides
+ *                      when inputs or outputs failed
  *
  * Everything here is pure: no I/O, no clock. Safe to call from several threads.
  */

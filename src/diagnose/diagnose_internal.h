@@ -96,6 +96,9 @@ bool diag_line_is_program_xid(const struct diag_line *line);
 /* ---- rules.c: causes and symptoms a platform states -------------------------------------- */
 
 const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence);
+/* The runner's own failure at its data, by the code of its error. NULL: there was none, or the code does not
+ * tell. */
+const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence);
 const struct diag_ruling *diag_judge_symptom(const struct sw_evidence *evidence);
 int diag_signal_of(const struct sw_evidence *evidence);     /* 128+N counts as N; 0: none */
 

@@ -4,7 +4,8 @@
  *
  * A reason that names a cause (memory, preempted) is believed at once. One that only says where
  * it happened (inputs, image-error), a signal or an exit code is a symptom: facts and log are
- * asked before it, because "exit 1" is how everything ends.
+ * asked before it, because "exit 1" is how everything ends. Where the runner's own error has a code, that
+ * decides before the log: the log is the program's.
  *
  * Pure: no I/O.
  */
@@ -49,6 +50,11 @@ static const struct reason_rule {
       "the network between the nodes failed: run it again" } },
     { "not-started", { "reason-not-started", DIAG_INFRA, "unknown",
       "nothing was started: run it again" } },
+    { "removed", { "reason-removed", DIAG_PROGRAM, "unknown",
+      "its container was taken away on the engine, and nobody knows how far it came: look at its "
+      "results, then run it again" } },
+    { "stopped", { "reason-stopped", DIAG_PROGRAM, "unknown",
+      "it was stopped from outside, and nobody knows by whom: run it again if it was not meant" } },
     { "guard", { "reason-guard", DIAG_PROGRAM, "user",
       "it was stopped because it stood still, as 'guard:' asks: look where the log ends" } },
     { "refused", { "reason-refused", DIAG_PROGRAM, "user",
@@ -69,6 +75,44 @@ static const struct reason_rule vague_reasons[] = {
       "the files are still where it wrote them" } },
     { "start", { "reason-start", DIAG_PROGRAM, "user",
       "the command could not be started: check the command and the working directory" } },
+};
+
+/* What the runner met when it moved data, by the code of its error (core/report.h): a server that does not
+ * answer is the network's failure, one that says no is the user's to mend. */
+static const struct error_rule {
+    enum sw_code error;
+    struct diag_ruling inputs, outputs;
+} errors[] = {
+    { SW_E_UNREACHABLE,
+      { "inputs-unreachable", DIAG_INFRA, "network",
+        "the server of an input did not answer: check its address and that the job's machine may reach it, "
+        "then run it again" },
+      { "outputs-unreachable", DIAG_INFRA, "network",
+        "the program ran, but the server for its results did not answer: check the address under "
+        "'outputs:' and that the job's machine may reach it" } },
+    { SW_E_TIMEOUT,
+      { "inputs-timeout", DIAG_INFRA, "network",
+        "the server of an input took too long: run it again" },
+      { "outputs-timeout", DIAG_INFRA, "network",
+        "the program ran, but the server for its results took too long: run it again" } },
+    { SW_E_CREDENTIAL,
+      { "inputs-credential", DIAG_PROGRAM, "user",
+        "an input needs a credential that is missing or refused: check that it is set and may read this "
+        "address" },
+      { "outputs-credential", DIAG_PROGRAM, "storage",
+        "the program ran, but its results need a credential that is missing or refused: check that it is "
+        "set and may write there; the files are still where it wrote them" } },
+    { SW_E_NOT_FOUND,
+      { "inputs-missing", DIAG_PROGRAM, "user", "an input does not exist: check its address" },
+      { "outputs-missing", DIAG_PROGRAM, "storage",
+        "the program ran, but there is no such place for its results: check the address under 'outputs:'; "
+        "the files are still where it wrote them" } },
+    { SW_E_REFUSED,
+      { "inputs-refused", DIAG_PROGRAM, "user",
+        "the server of an input refused it: check its address, and that your credential may read it" },
+      { "outputs-refused", DIAG_PROGRAM, "storage",
+        "the program ran, but the server refused its results: check the address under 'outputs:' and that "
+        "your credential may write there; the files are still where it wrote them" } },
 };
 
 static const struct {
@@ -132,6 +176,21 @@ static const struct diag_ruling *by_reason(const struct reason_rule *rules, size
 const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence)
 {
     return by_reason(causes, SW_COUNT(causes), evidence->reason);
+}
+
+const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence)
+{
+    const char *error = sw_json_str(json_object_get(evidence->facts, "runner"), "error");
+    bool outputs = strcmp(evidence->reason, "outputs") == 0;
+
+    if (!error || (!outputs && strcmp(evidence->reason, "prepare") != 0 &&
+                   strcmp(evidence->reason, "inputs") != 0))
+        return NULL;
+    for (size_t i = 0; i < SW_COUNT(errors); i++) {
+        if (strcmp(sw_code_name(errors[i].error), error) == 0)
+            return outputs ? &errors[i].outputs : &errors[i].inputs;
+    }
+    return NULL;
 }
 
 int diag_signal_of(const struct sw_evidence *evidence)

@@ -97,6 +97,7 @@ static struct errand *under_way(struct sw_crew *crew, const struct question *que
 {
     for (struct errand *errand = crew->out; errand; errand = errand->next)
         if (errand->question.platform == question->platform &&
+            errand->question.place == question->place &&
             sw_text_same(errand->question.profile, question->profile))
             return errand;
     return NULL;

@@ -3,11 +3,12 @@
  * look.c - ask one platform about its jobs, and what the answers mean for the store.
  *
  * Four answers need thought:
- *   - "no such job" once may be a lie (a cache, a restarting server). The first time only the
- *     reason becomes "missing"; if it is still so some seconds later, the job is lost.
+ *   - "no such job" counts only at the place that the job was sent to, and once may be a lie (a
+ *     cache, a restarting server). The first time only the reason becomes "missing"; if it is still
+ *     so some seconds later, the job is lost.
  *   - A row still "submitting" whose submitter is alive is left alone. If the submitter is dead,
  *     one refresher claims the row and asks the platform: found -> adopted, absent -> nothing was
- *     started, and the row says so. A later attempt is sent instead (resend.c).
+ *     started, and the row says so. A later attempt is sent instead (attempt.c).
  *   - A failure that is to be retried never becomes a final state. What is left of it is canceled
  *     first: a node that was given up may still be at work, and two attempts at once would write
  *     to the same results.
@@ -15,6 +16,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -28,7 +30,6 @@ enum {
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CANCEL_AGAIN_MS = 30000,           /* how old an unconfirmed cancel must be to be repeated */
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
-    FOREIGN_SUBMIT_MS = 5 * 60 * 1000, /* a submitter we cannot see (other machine, reboot) */
     AVOID_MOST = 32,                   /* nodes to keep away from */
 };
 
@@ -40,10 +41,12 @@ struct view {                          /* one row, what was seen of it, and what
 };
 
 struct slice {
+    const struct sw_harbour *harbour;
     const struct question *question;
     struct sw_store *store;
     struct sw_link *link;
     const json_t *rules;               /* the user's own, for explaining failures */
+    int owners;                        /* holds the locks of the rows we claimed; -1: none */
     struct view *views;
     struct sw_sighting *seen;          /* beside the views: poll wants them in a row */
     size_t count;
@@ -61,6 +64,8 @@ static void slice_auto(struct slice *slice)
     }
     free(slice->views);
     free(slice->seen);
+    if (slice->owners >= 0)
+        close(slice->owners);
 }
 
 struct sw_jobref monitor_ref(const struct sw_job *job)
@@ -72,17 +77,6 @@ struct sw_jobref monitor_ref(const struct sw_job *job)
 
 /* ---- which rows are ours to look at ----------------------------------------------------------- */
 
-static bool submitter_may_live(const struct sw_job *job)
-{
-    struct sw_proc owner;
-
-    if (!job->owner || sw_proc_from_json(job->owner, &owner) < 0)
-        return false;
-    if (sw_proc_same_boot(&owner))
-        return sw_proc_alive(&owner);
-    return sw_now_ms() - job->updated_ms < FOREIGN_SUBMIT_MS;
-}
-
 /* A clock that was set back since then would make it wait for ever: then it is time now. */
 static bool waits_for_its_time(const struct sw_job *job, int64_t now_ms)
 {
@@ -90,20 +84,24 @@ static bool waits_for_its_time(const struct sw_job *job, int64_t now_ms)
 }
 
 /* A submitting one only after its submitter died, and a retry only when its time has come. */
-static bool ours_to_look_at(struct sw_store *store, const struct sw_job *job, int64_t now_ms)
+static bool ours_to_look_at(struct slice *slice, const struct sw_job *job)
 {
     sw_auto(json) json_t *me = NULL;
-    struct sw_proc self;
     bool won = false;
 
     if (job->phase != SW_PHASE_SUBMITTING)
         return job->phase == SW_PHASE_ACTIVE;
-    if (waits_for_its_time(job, now_ms) && !job->canceling)
+    if ((waits_for_its_time(job, slice->now_ms) && !job->canceling) ||
+        sw_owner_lives(slice->store, job, slice->now_ms))
         return false;
-    if (submitter_may_live(job) || sw_proc_self(&self) < 0)
+    if (slice->owners < 0)
+        slice->owners = sw_owner_open(slice->store);
+    me = sw_owner_json();
+    if (!me || !sw_owner_take(slice->owners, job->id))
         return false;
-    me = sw_proc_json(&self);
-    return sw_store_claim(store, job->id, job->owner, me, &won, NULL) == 0 && won;
+    if (sw_store_claim(slice->store, job->id, job->owner, me, &won, NULL) < 0 || !won)
+        sw_owner_release(slice->owners, job->id);
+    return won;
 }
 
 static int load(struct slice *slice, size_t from, struct sw_error *err)
@@ -118,7 +116,7 @@ static int load(struct slice *slice, size_t from, struct sw_error *err)
     slice->views = sw_alloc((found + 1) * sizeof *slice->views);
     slice->seen = sw_alloc((found + 1) * sizeof *slice->seen);
     for (size_t i = 0; i < found; i++) {
-        if (!ours_to_look_at(slice->store, &jobs[i], slice->now_ms)) {
+        if (!ours_to_look_at(slice, &jobs[i])) {
             sw_job_done(&jobs[i]);
             continue;
         }
@@ -138,7 +136,7 @@ static void release_claims(const struct slice *slice)
     for (size_t i = 0; i < slice->count; i++)
         if (slice->views[i].job.phase == SW_PHASE_SUBMITTING &&
             slice->seen[i].presence == SW_UNSEEN)
-            monitor_let_go(slice->store, slice->views[i].job.id);
+            sw_store_let_go(slice->store, slice->views[i].job.id);
 }
 
 /* ---- what an answer means --------------------------------------------------------------------- */
@@ -379,6 +377,33 @@ static void settle(const struct slice *slice, const struct sw_sighting *seen)
         platform->settle(slice->link, &seen->job, NULL);
 }
 
+/* The next attempt. The row is claimed by us, and the platform certainly has nothing of it. */
+static int send_next(const struct slice *slice, const char *id, struct sw_error *err)
+{
+    const struct sw_harbour *harbour = slice->harbour;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_error why = { 0 };
+
+    if (sw_store_get(slice->store, id, SW_COLUMNS_ALL, &job, err) < 0)
+        return -1;
+    if (job.canceling) {                            /* meanwhile: the next look ends it */
+        sw_store_let_go(slice->store, id);
+        return 0;
+    }
+    plan = sw_attempt_plan(&job, &why);
+    if (!plan)
+        return sw_attempt_refuse(slice->store, id, job.attempt, "no-plan", &why, err);
+    secrets = sw_attempt_secrets(plan, harbour->lookup, harbour->context, &why);
+    if (!secrets)
+        return sw_attempt_refuse(slice->store, id, job.attempt, "credential", &why, err);
+    return sw_attempt_submit(&(struct sw_attempt){
+        .store = slice->store, .platform = slice->question->platform, .link = slice->link,
+        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = harbour->warn,
+        .warn_context = harbour->context }, &why, err);
+}
+
 /* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
 static int follow_up(const struct slice *slice, struct sw_error *err)
 {
@@ -388,8 +413,7 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
         struct view *view = &slice->views[i];
         const struct sw_sighting *seen = &slice->seen[i];
 
-        if (view->send && monitor_send_again(slice->store, platform, slice->link, view->job.id,
-                                             err) < 0)
+        if (view->send && send_next(slice, view->job.id, err) < 0)
             return -1;
         if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
@@ -407,13 +431,34 @@ static void note_unreachable(json_t *unreachable, const char *platform, const st
                                                           SW_STR("message", why->message)));
 }
 
+/* "No such job" counts only where the jobs were sent to. */
+static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
+                          json_t *unreachable)
+{
+    const struct question *question = slice->question;
+    struct sw_error why = { 0 };
+    size_t absent = 0;
+
+    for (size_t i = 0; i < slice->count; i++)
+        absent += slice->seen[i].presence == SW_ABSENT;
+    if (absent == 0 || !harbour->verify ||
+        harbour->verify(harbour->context, question->platform, question->profile, question->place,
+                        &why) == 0)
+        return;
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->seen[i].presence == SW_ABSENT)
+            slice->seen[i].presence = SW_UNSEEN;
+    note_unreachable(unreachable, question->platform->name, &why);
+}
+
 /* 1: the platform did not answer, and asking for the rest of its jobs would not help. */
 static int look_at_slice(const struct sw_harbour *harbour, const struct question *question,
                          struct sw_link *link, size_t from, json_t *unreachable,
                          struct sw_error *err)
 {
     __attribute__((cleanup(slice_auto))) struct slice slice = {
-        .question = question, .store = harbour->store, .link = link, .now_ms = sw_now_ms(),
+        .harbour = harbour, .question = question, .store = harbour->store, .link = link,
+        .now_ms = sw_now_ms(), .owners = -1,
         .rules = harbour->rules ? harbour->rules(harbour->context) : NULL,
     };
     struct sw_error why = { 0 };
@@ -426,6 +471,8 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     polled = question->platform->poll(link, slice.seen, slice.count, &why);
     for (size_t i = 0; polled < 0 && i < slice.count; i++)
         slice.seen[i].presence = SW_UNSEEN;
+    if (polled == 0)
+        doubt_absence(harbour, &slice, unreachable);
     release_claims(&slice);
     if (polled < 0) {
         note_unreachable(unreachable, question->platform->name, &why);
@@ -443,7 +490,7 @@ int monitor_look(const struct sw_harbour *harbour, const struct question *questi
 {
     struct sw_error why = { 0 };
     struct sw_link *link = harbour->link(harbour->context, question->platform, question->profile,
-                                         &why);
+                                         question->place, &why);
     int result = 0;
 
     if (!link) {

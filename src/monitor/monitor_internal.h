@@ -8,9 +8,10 @@
 
 #include "monitor/refresh.h"
 
-struct question {                    /* the jobs of one platform and profile, by name */
+struct question {                    /* the jobs of one place, by name */
     const struct sw_platform *platform;
     char *profile;                   /* NULL: the platform's own name */
+    int64_t place;                   /* 0: rows of an older version; those of one profile belong together */
     char (*ids)[SW_ID_SIZE];
     size_t count;
     bool progress;
@@ -29,11 +30,6 @@ struct sw_jobref monitor_ref(const struct sw_job *job);
 /* A sighting of our own making. */
 void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                  const char *message);
-
-/* resend.c: the row is claimed by us, and the platform certainly has nothing of this attempt. */
-int monitor_send_again(struct sw_store *store, const struct sw_platform *platform,
-                       struct sw_link *link, const char *id, struct sw_error *err);
-void monitor_let_go(struct sw_store *store, const char *id);
 
 /* progress.c: read on in the log of a running job, and remember how far it is. */
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,

@@ -29,18 +29,18 @@ static void gathering_auto(struct gathering *all)
 }
 
 static struct question *question_for(struct gathering *all, const struct sw_platform *platform,
-                                     const char *profile)
+                                     const char *profile, int64_t place)
 {
     struct question *question;
 
     for (size_t i = 0; i < all->count; i++)
-        if (all->questions[i].platform == platform &&
-            sw_text_same(all->questions[i].profile, profile))
+        if (all->questions[i].platform == platform && all->questions[i].place == place &&
+            (place || sw_text_same(all->questions[i].profile, profile)))
             return &all->questions[i];
     all->questions = sw_realloc_array(all->questions, all->count + 1, sizeof *all->questions);
     question = &all->questions[all->count++];
     *question = (struct question){ .platform = platform, .profile = sw_strdup(profile),
-                                   .progress = all->progress };
+                                   .place = place, .progress = all->progress };
     return question;
 }
 
@@ -51,7 +51,7 @@ static int add_job(void *context, const struct sw_job *job)
 
     if (!platform || job->phase == SW_PHASE_OVER)    /* another version's platform: leave it be */
         return 0;
-    question = question_for(context, platform, job->profile);
+    question = question_for(context, platform, job->profile, job->place);
     if ((question->count & (question->count - 1)) == 0)       /* grow at powers of two */
         question->ids = sw_realloc_array(question->ids, question->count ? question->count * 2 : 1,
                                          sizeof *question->ids);

@@ -5,8 +5,7 @@
 #ifndef SW_MONITOR_REFRESH_H
 #define SW_MONITOR_REFRESH_H
 
-#include "platform/platform.h"
-#include "store/store.h"
+#include "monitor/attempt.h"
 
 struct sw_crew;      /* those who are asking at this moment; may outlive the call that sent them */
 
@@ -16,9 +15,13 @@ void sw_crew_free(struct sw_crew *crew);      /* only when nobody of it is out *
 /* What refreshing needs from its caller. */
 struct sw_harbour {
     struct sw_store *store;
-    /* The open connection for a platform and profile (kept by the caller), or NULL + err. */
+    /* The open connection to the place of these rows (kept by the caller), or NULL + err. */
     struct sw_link *(*link)(void *context, const struct sw_platform *platform,
-                            const char *profile, struct sw_error *err);
+                            const char *profile, int64_t place, struct sw_error *err);
+    /* Does the place answer as it did when they were sent there? 0: yes, or it cannot tell; else + err. May
+     * be NULL. */
+    int (*verify)(void *context, const struct sw_platform *platform, const char *profile,
+                  int64_t place, struct sw_error *err);
     void *context;
     struct sw_crew *crew;
     /* Called around each question that may go on after sw_refresh() returned: between the two,
@@ -26,7 +29,11 @@ struct sw_harbour {
     void (*hold)(void *context);
     void (*release)(void *context);
     const json_t *(*rules)(void *context);    /* the user's own rules; asked after link() */
+    sw_lookup_fn *lookup;                     /* values for later attempts; NULL: the environment */
+    void (*warn)(void *context, const char *text);        /* may be NULL */
 };
+
+enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or cluster answers */
 
 #define SW_REFRESH_PATIENT (-1)      /* deadline: as long as it takes */
 

@@ -40,10 +40,12 @@ static size_t take_header(char *line, size_t one, size_t length, void *context)
 
     if (text >= 5 && strncasecmp(line, "HTTP/", 5) == 0) {
         begin_reply(reply, line, text);
+        flight->headers_ended = false;
         return text;
     }
     while (text && (line[text - 1] == '\n' || line[text - 1] == '\r'))
         text--;
+    flight->headers_ended |= text == 0;
     if (!text || memchr(line, '\0', text))
         return length;
     if (reply->headers.length + text > HTTP_HEADERS_MAX) {
@@ -259,7 +261,7 @@ static const struct {
     { CURLE_UNSUPPORTED_PROTOCOL,    SW_E_UNSUPPORTED, false },
 };
 
-/* "https://host:1/..." -> "host:1", so that no query with a signature gets into a message. */
+/* "https://me:pw@host:1/..." -> "host:1", so that no password and no signature gets into a message. */
 static void host_of(const char *url, char *out, size_t room)
 {
     const char *begin = strstr(url, "://");
@@ -267,6 +269,8 @@ static void host_of(const char *url, char *out, size_t room)
 
     begin = begin ? begin + 3 : url;
     length = strcspn(begin, "/?#");
+    for (const char *at; (at = memchr(begin, '@', length)); begin = at + 1)
+        length -= (size_t)(at + 1 - begin);
     snprintf(out, room, "%.*s", (int)(length < room ? length : room - 1), begin);
 }
 
@@ -284,6 +288,8 @@ static const char *own_words(const struct flight *flight, CURLcode result, const
         return flight->http->ca_file ? "the certificates to believe cannot be read"
                                      : "there are no certificates here to judge its own by";
     }
+    if (result == CURLE_PARTIAL_FILE && !flight->error[0])
+        return "the answer was cut off";
     if (result == CURLE_GOT_NOTHING && !sw_text_starts(flight->request.url, "https:"))
         *hint = "a server that hangs up at once may want https:// in its address";
     if (result == CURLE_SSL_CONNECT_ERROR)
@@ -313,10 +319,24 @@ static void say_why(struct flight *flight, CURLcode result)
         snprintf(reply->why, sizeof reply->why, "%s: %s", host, own ? own : said);
 }
 
+/* libcurl takes a connection that ends inside the headers for a whole answer without a body, and does
+ * not count where the server announced a length and it was not asked to. */
+static bool is_cut(const struct flight *flight)
+{
+    const struct sw_http_reply *reply = &flight->reply;
+    bool has_body = strcmp(flight->request.method, "HEAD") != 0 && reply->status != 204 &&
+                    reply->status != 304;
+
+    return reply->status != 0 &&
+           (!flight->headers_ended || (has_body && reply->received < reply->length));
+}
+
 void flight_judge(struct flight *flight, CURLcode result)
 {
     struct sw_http_reply *reply = &flight->reply;
 
+    if (result == CURLE_OK && is_cut(flight))
+        result = CURLE_PARTIAL_FILE;
     if (result == CURLE_OK)
         return;
     reply->failure = SW_E_UNREACHABLE;

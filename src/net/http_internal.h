@@ -22,6 +22,7 @@ struct flight {
     int64_t sent;                      /* bytes of the body handed to libcurl */
     sw_http_finished *finished;
     void *context;
+    bool headers_ended;                /* the empty line behind them came */
     bool refused_by_sink, too_large, read_failed;
     char error[CURL_ERROR_SIZE];
 };

@@ -9,7 +9,8 @@
  *     transport.c        how it reaches the job's place, per platform      (pure)
  *     transport_shell.c  the shell text that puts it together there        (pure)
  *
- * Deterministic: names sorted, owner, group and times fixed, modes reduced to "may be run or not".
+ * Deterministic: names sorted, owner, group and times fixed, modes reduced to "may be run or not" and
+ * "for its owner alone or not".
  * So the content's hash is its name, and what was sent once need not be sent again.
  */
 #ifndef SW_PLAN_BUNDLE_H
@@ -43,6 +44,7 @@ struct sw_bundle_file {
     char *path;              /* relative, '/' between */
     int64_t size;
     bool executable;
+    bool is_private;         /* readable by its owner alone */
     char *target;            /* of a link; NULL: a file */
 };
 
@@ -51,6 +53,9 @@ struct sw_bundle_list {
     size_t count;
     int64_t bytes;
     size_t ignored;          /* left out by .gitignore, rules or lists */
+    json_t *notes;           /* array of texts for people: what was left out that one might miss
+                                (credentials, links that lead out, pipes), the first hundred; and
+                                credentials that were asked for by name. NULL: none */
 };
 void sw_bundle_list_done(struct sw_bundle_list *list);
 static inline void sw_bundle_list_auto(struct sw_bundle_list *l) { sw_bundle_list_done(l); }
@@ -81,6 +86,9 @@ int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct s
                    struct sw_error *err);
 /* What the block `code:` of a job names, packed; *what in words (NULL: not wanted), owned. */
 int sw_bundle_code(const json_t *code, const char *base_dir, struct sw_bundle *out, char **what,
+                   struct sw_error *err);
+/* The same without packing: *what in words and *notes as above (NULL: none), both owned. */
+int sw_bundle_look(const json_t *code, const char *base_dir, char **what, json_t **notes,
                    struct sw_error *err);
 /* gzip without a time stamp: the same bytes for the same bytes. */
 void sw_gzip(const void *bytes, size_t length, struct sw_buf *out);

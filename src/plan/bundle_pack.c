@@ -126,7 +126,7 @@ static void add_pax(struct sw_buf *out, const struct sw_bundle_file *file)
 /* A file that grows or shrinks while it is read would spoil everything behind it. */
 static int add_content(struct sw_buf *out, const char *path, int64_t size, struct sw_error *err)
 {
-    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    sw_autofd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     int64_t got = 0;
 
     if (fd < 0)
@@ -146,6 +146,12 @@ static int add_content(struct sw_buf *out, const char *path, int64_t size, struc
     return 0;
 }
 
+/* What others could not read here they cannot read there. */
+static unsigned mode_of(const struct sw_bundle_file *file)
+{
+    return (file->executable ? 0755 : 0644) & (file->is_private ? 0700 : 0777);
+}
+
 int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct sw_bundle *out,
                    struct sw_error *err)
 {
@@ -158,7 +164,7 @@ int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct s
 
         add_pax(&tar, file);
         add_header(&tar, file->path, file->target ? '2' : '0', file->target ? file->target : "",
-                   (uint64_t)file->size, file->executable ? 0755 : 0644);
+                   (uint64_t)file->size, mode_of(file));
         if (!file->target && add_content(&tar, path, file->size, err) < 0)
             return sw_wrap(err, "cannot pack the code");
     }

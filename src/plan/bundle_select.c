@@ -2,9 +2,12 @@
 /*
  * bundle_select.c - which files of the user's tree travel with the job.
  *
- * Left out, in this order: version control, caches and environments by name; what .gitignore says;
- * configs/ (the job carries its own config); other recipe families; what `exclude` names; and, when
- * there is an `include`, everything it does not name. Folders that are left out are not looked into.
+ * Left out, in this order: version control, caches and environments by name; files that usually hold
+ * credentials; what .gitignore says; configs/ (the job carries its own config); other recipe families;
+ * what `exclude` names; and, when there is an `include`, everything it does not name. Folders that are
+ * left out are not looked into. Credentials and links that lead out are told by name: the code would
+ * miss them there. A name that stands in `include` letter for letter beats the credentials' rule and
+ * .gitignore.
  */
 #include "plan/bundle.h"
 
@@ -19,9 +22,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/archive.h"
 #include "storage/uri.h"
 
-enum { IGNORE_FILE_MAX = 1024 * 1024, DEPTH_MAX = 64, FILES_MAX = 200000,
+enum { NOTES_MOST = 100, IGNORE_FILE_MAX = 1024 * 1024, DEPTH_MAX = 64, FILES_MAX = 200000,
        LARGE_BYTES = 10 * 1024 * 1024, LARGE_NAMED = 5 };
 #define USUAL_MOST_BYTES (INT64_C(256) * 1024 * 1024)
 
@@ -30,6 +34,16 @@ static const char *const never[] = {
     ".tox", ".nox", ".venv", "venv", "node_modules", ".ipynb_checkpoints", ".DS_Store", ".idea",
     ".vscode", ".cache", ".eggs", ".slipway",
 };
+
+/* What usually holds a credential; patterns over one name, folders end in '/'. */
+static const char *const secret[] = {
+    ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.kdbx",
+    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc", "_netrc", ".pgpass",
+    ".git-credentials", ".pypirc", ".npmrc", ".dockercfg", ".s3cfg", ".boto", "*.kubeconfig",
+    ".aws/", ".ssh/", ".kube/", ".gnupg/", ".docker/", ".azure/", ".gcloud/", ".ngc/",
+};
+/* ... but these are made to be shown. */
+static const char *const harmless[] = { "*.example", "*.sample", "*.template", "*.dist", "*.pub" };
 
 struct selecting {
     const struct sw_bundle_rules *rules;
@@ -46,6 +60,7 @@ void sw_bundle_list_done(struct sw_bundle_list *list)
         free(list->items[i].target);
     }
     free(list->items);
+    json_decref(list->notes);
     *list = (struct sw_bundle_list){ 0 };
 }
 
@@ -55,6 +70,53 @@ static bool is_never(const char *name)
         if (strcmp(name, never[i]) == 0)
             return true;
     return sw_text_ends(name, ".pyc") || sw_text_ends(name, ".egg-info");
+}
+
+static bool fits_one(const char *const *patterns, size_t count, const char *name, bool is_folder)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(patterns[i]);
+        bool of_folder = patterns[i][length - 1] == '/';
+        sw_autofree char *pattern = sw_strndup(patterns[i], length - of_folder);
+
+        if (of_folder == is_folder && sw_wildmatch(pattern, name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_secret(const char *name, bool is_folder)
+{
+    return fits_one(secret, SW_COUNT(secret), name, is_folder) &&
+           !fits_one(harmless, SW_COUNT(harmless), name, is_folder);
+}
+
+/* Does `include` name this file, or one in this folder, letter for letter? */
+static bool is_named(const json_t *include, const char *path, bool is_folder)
+{
+    size_t i, length = strlen(path);
+    json_t *one;
+
+    json_array_foreach((json_t *)include, i, one) {
+        const char *name = json_string_value(one);
+
+        if (sw_text_starts(name, "./"))
+            name += 2;
+        if (name && (is_folder ? strncmp(name, path, length) == 0 && name[length] == '/' && name[length + 1]
+                               : strcmp(name, path) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void note(struct selecting *s, const char *path, const char *what)
+{
+    s->list->notes = s->list->notes ? s->list->notes : json_array();
+    if (json_array_size(s->list->notes) < NOTES_MOST) {
+        sw_autofree char *text = sw_format("code: '%s' %s", path, what);
+
+        json_array_append_new(s->list->notes, sw_json_text(text));
+    }
 }
 
 static bool is_listed(const json_t *patterns, const char *path)
@@ -103,14 +165,30 @@ static bool is_other_recipe(const char *recipe, const char *path, bool is_folder
 static bool is_left_out(const struct selecting *s, const char *path, const char *name,
                         bool is_folder)
 {
-    if (s->rules->whole)
-        return false;
+    bool named = is_named(s->rules->include, path, is_folder);
+
     return is_never(name) || (is_folder && strcmp(name, "configs") == 0) ||
-           sw_ignore_matches(s->ignore, path, is_folder) ||
+           (!named && sw_ignore_matches(s->ignore, path, is_folder)) ||
            is_other_recipe(s->rules->recipe, path, is_folder) ||
            is_listed(s->rules->exclude, path) ||
            (!is_folder && json_array_size(s->rules->include) &&
             !is_listed(s->rules->include, path));
+}
+
+/* Credentials stay unless they are asked for by name. */
+static bool is_kept_back(struct selecting *s, const char *path, const char *name, bool is_folder)
+{
+    if (!is_secret(name, is_folder))
+        return false;
+    if (!is_named(s->rules->include, path, is_folder)) {
+        note(s, path, "is left out: it usually holds credentials ('secrets:' hands them over; "
+                      "code.include takes it when it names it)");
+        return true;
+    }
+    if (!is_folder)
+        note(s, path, "travels with the job although it usually holds credentials: code.include "
+                      "names it");
+    return false;
 }
 
 static int add(struct selecting *s, const char *path, const struct stat *info, char *target)
@@ -120,7 +198,8 @@ static int add(struct selecting *s, const char *path, const struct stat *info, c
     list->items = sw_realloc_array(list->items, list->count + 1, sizeof *list->items);
     list->items[list->count++] = (struct sw_bundle_file){
         .path = sw_strdup(path), .size = target ? 0 : info->st_size,
-        .executable = (info->st_mode & 0111) != 0, .target = target };
+        .executable = (info->st_mode & 0111) != 0, .is_private = (info->st_mode & 0077) == 0,
+        .target = target };
     list->bytes += target ? 0 : info->st_size;
     if (list->count > FILES_MAX)
         return sw_fail(s->err, SW_E_SPEC, "the code in '%s' has more than %d files", s->rules->root,
@@ -138,8 +217,9 @@ static int add_link(struct selecting *s, const char *path, const struct stat *in
         return sw_fail_errno(s->err, SW_E_IO, "cannot read the link '%s'", whole);
     target[n] = '\0';
     /* One that leads out of the tree would lead nowhere, there. */
-    if (*target == '/' && !s->rules->whole) {
+    if (!s->rules->whole && !sw_archive_link_stays_inside(path, target)) {
         s->list->ignored++;
+        note(s, path, "is left out: it is a link that leads out of the code");
         return 0;
     }
     return add(s, path, info, sw_strdup(target));
@@ -167,7 +247,8 @@ static int visit_entry(struct selecting *s, const char *path, const char *name, 
 
     if (lstat(whole, &info) < 0)
         return errno == ENOENT ? 0 : sw_fail_errno(s->err, SW_E_IO, "cannot look at '%s'", whole);
-    if (is_left_out(s, path, name, S_ISDIR(info.st_mode))) {
+    if (!s->rules->whole && (is_left_out(s, path, name, S_ISDIR(info.st_mode)) ||
+                             is_kept_back(s, path, name, S_ISDIR(info.st_mode)))) {
         s->list->ignored++;
         return 0;
     }
@@ -175,7 +256,11 @@ static int visit_entry(struct selecting *s, const char *path, const char *name, 
         return visit(s, path, depth + 1);
     if (S_ISLNK(info.st_mode))
         return add_link(s, path, &info);
-    return S_ISREG(info.st_mode) ? add(s, path, &info, NULL) : 0;
+    if (S_ISREG(info.st_mode))
+        return add(s, path, &info, NULL);
+    s->list->ignored++;
+    note(s, path, "is left out: it is neither file, folder nor link");
+    return 0;
 }
 
 static int visit(struct selecting *s, const char *folder, int depth)
@@ -250,6 +335,8 @@ char *sw_bundle_describe(const struct sw_bundle_list *list)
     qsort(order, list->count, sizeof *order, largest_first);
     sw_size_format(list->bytes, size);
     sw_buf_addf(&out, "%zu files, %s", list->count, size);
+    if (list->ignored)
+        sw_buf_addf(&out, ", %zu left out", list->ignored);
     for (size_t i = 0; i < list->count && i < LARGE_NAMED && order[i]->size >= LARGE_BYTES; i++) {
         sw_size_format(order[i]->size, size);
         sw_buf_addf(&out, "%s%s (%s)", i ? ", " : "; large: ", order[i]->path, size);

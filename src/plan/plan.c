@@ -58,6 +58,9 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->rules);
     json_decref(plan->options);
     json_decref(plan->sources);
+    free(plan->store_id);
+    free(plan->signature);
+    free(plan->results_dir);
     free(plan);
 }
 

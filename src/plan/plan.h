@@ -60,6 +60,13 @@ struct sw_plan {
     json_t *rules;             /* the user's own about failures, for a job that judges itself; NULL: none */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */
+
+    /* Marks of who submits it and of earlier attempts. Not stored, and no part of what makes two plans
+     * different; monitor/attempt.c sets them. */
+    char *store_id;            /* random id of the job store; NULL: none */
+    long owner_uid;            /* the user's number there */
+    char *signature;           /* of its JSON, by the user's key (core/signature.h); NULL: none */
+    char *results_dir;         /* where the attempts before left their results; NULL: none */
 };
 
 struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,

@@ -9,9 +9,11 @@
 #ifndef SW_PLATFORM_PLATFORM_H
 #define SW_PLATFORM_PLATFORM_H
 
+#include "base/buf.h"
 #include "base/secret.h"
 #include "core/evidence.h"
 #include "core/option.h"
+#include "core/place.h"
 #include "core/sighting.h"
 #include "plan/plan.h"
 
@@ -19,7 +21,7 @@ struct sw_link;      /* an open connection; each platform defines its own */
 
 struct sw_place_config {            /* what open() may know; all borrowed for the call */
     const char *state_dir;          /* our own folder on this machine */
-    const json_t *options;          /* the platform's block: profile + environment + defaults */
+    const json_t *options;          /* the platform's block: of a job, of its row, or of the profile */
     void (*warn)(void *context, const char *text);
     void *warn_context;
     /* How far something is that a job waits for (its image); non-zero: stop it. May be NULL. */
@@ -44,6 +46,13 @@ struct sw_platform {
     /* Connect. Cheap where possible: no question is asked before it is needed. */
     struct sw_link *(*open)(const struct sw_place_config *config, struct sw_error *err);
     void (*close)(struct sw_link *link);
+
+    /* Where this connection leads, without asking: fills in address and options of `out`, which lead open()
+     * here again whatever the environment says then. Optional: this machine, and the options as given. */
+    void (*place)(struct sw_link *link, struct sw_place *out);
+    /* Who answers there: an id of the engine or cluster that stays the same, then a space and words for
+     * people. An id that changes between two questions is none: then `identity` stays empty. Optional. */
+    int (*identify)(struct sw_link *link, struct sw_buf *identity, struct sw_error *err);
 
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
     json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);

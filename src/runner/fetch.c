@@ -138,7 +138,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
                           struct sw_error *err)
 {
     sw_auto(sw_object) struct sw_object object = { 0 };
-    sw_autofree char *to = NULL, *path = NULL;
+    sw_autofree char *to = NULL, *path = NULL, *name = sw_uri_name(wish->uri);
     bool is_folder;
 
     if (!runner_mover(runner, err) || sw_mover_stat(runner->mover, wish->uri, &object, err) < 0)
@@ -161,7 +161,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
         }
         runner_say("the shared cache is not used: %s", why.message);
     }
-    to = wish->into && !is_folder ? sw_path_join(wish->to, sw_uri_last(wish->uri))
+    to = wish->into && !is_folder ? sw_path_join(wish->to, name)
                                   : sw_strdup(wish->to);
     if (transfer(runner, wish, to, is_folder, err) < 0)
         return NULL;

@@ -95,7 +95,7 @@ static int usage(void)
             "                      [--secrets FILE | --take-secrets FILE | --secrets-fd NUMBER]\n"
             "                      [--cleanup FOLDER] PAYLOAD\n"
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
-            "                      [--on CAUSES] [--log FILE:FROM]...\n"
+            "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
             "       slipway-runner list FOLDER FILE\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/shown.h"
 #include "core/report.h"
 
 static struct sw_secrets *kept;           /* all there are */
@@ -36,6 +37,7 @@ void runner_say(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    sw_uris_hide(text);
     sw_buf_addf(&line, SW_RUNNER_SAYS "%s\n", text);
     if (redactor) {
         sw_redactor_feed(redactor, line.data, line.length, &clean);

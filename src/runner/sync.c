@@ -181,13 +181,28 @@ static void remove_manifest(struct runner *runner, const struct output *output)
 
 static volatile sig_atomic_t asked_to_end;
 
+enum { LEFT_OUT_MOST = 20 };
+
+/* Links that lead out of the output, pipes, sockets: the first ones by name. */
+static int say_left_out(void *context, enum sw_moved_how how, const char *relative,
+                        const struct sw_object *object, const struct sw_error *why)
+{
+    int *said = context;
+
+    (void)relative, (void)object;
+    if (how == SW_MOVED_LEFT_OUT && *said < LEFT_OUT_MOST && ++*said)
+        runner_say("output: %s", why->message);
+    return 0;
+}
+
 /* A file that vanished or was renamed between the look and the copy is no failure while the command
  * runs: the next round sees what became of it. */
 static int copy(struct runner *runner, const struct output *output, bool last,
                 int64_t deadline_ms, struct sw_error *err)
 {
+    int said = last ? 0 : LEFT_OUT_MOST;
     const struct sw_copy_rules rules = {
-        .recursive = output->is_folder, .exclude = output->exclude,
+        .moved = say_left_out, .context = &said, .recursive = output->is_folder, .exclude = output->exclude,
         .exclude_count = output->exclude_count, .settle_ms = last ? 0 : SETTLE_MS,
         .deadline_ms = deadline_ms };
     struct sw_copy_report report = { 0 };
@@ -197,6 +212,8 @@ static int copy(struct runner *runner, const struct output *output, bool last,
         runner_say("output %s: %lld files, %lld bytes brought to %s%s", output->path,
                    (long long)report.files, (long long)report.bytes, output->to,
                    last ? "" : " while it runs");
+    if (last && report.left_out > said)
+        runner_say("output: %lld more are left out", (long long)(report.left_out - said));
     return result;
 }
 

@@ -3,7 +3,7 @@
  * verdict.c - `slipway-runner verdict`: what a failure was, judged where it happened.
  *
  *     slipway-runner verdict --exit 1 [--reason WORD] [--gpus N] [--on CAUSES] [--rules FILE]
- *         [--log FILE:FROM]...
+ *         [--report FILE] [--log FILE:FROM]...
  *
  * Where a platform's own script has to decide whether to try again, no client may be running; the
  * rules are diagnose/'s own, so client and script cannot disagree (docs/decisions/0027). One line
@@ -20,6 +20,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "core/sighting.h"
 #include "diagnose/diagnose.h"
 
@@ -30,6 +31,7 @@ struct question {
     struct sw_buf log;
     json_t *on;                   /* NULL: as the rules say */
     json_t *rules;                /* the user's own; NULL: none */
+    json_t *report;               /* the runner's; NULL: none */
 };
 
 /* ---- what is asked ------------------------------------------------------------------------ */
@@ -79,6 +81,17 @@ static int take_rules(struct question *question, const char *value)
     return 0;
 }
 
+/* What the runner of the rank that failed has left. */
+static int take_report(struct question *question, const char *value)
+{
+    size_t length = 0;
+    sw_autofree char *text = sw_file_read(value, SW_REPORT_MAX, &length, NULL);
+
+    json_decref(question->report);
+    question->report = text ? sw_report_parse(text, length) : NULL;
+    return 0;
+}
+
 /* The end of a file, from the byte on where this attempt began to write. A log that is not there
  * has said nothing. */
 static int take_log(struct question *question, const char *value)
@@ -115,6 +128,7 @@ static const struct {
 } words[] = {
     { "--exit", take_exit }, { "--reason", take_reason }, { "--gpus", take_gpus },
     { "--on", take_on },     { "--log", take_log },       { "--rules", take_rules },
+    { "--report", take_report },
 };
 
 static int read_question(int argc, char **argv, struct question *question)
@@ -128,6 +142,17 @@ static int read_question(int argc, char **argv, struct question *question)
             return -1;
     }
     return 0;
+}
+
+/* A script that only saw an exit code: the report knows which phase of the runner failed. */
+static void add_report(struct question *question)
+{
+    const char *reason = sw_report_reason(question->report);
+
+    sw_report_facts(question->report, question->evidence.facts);
+    if (reason && question->evidence.exit_code == RUNNER_IO &&
+        sw_text_same(question->evidence.reason, "exit"))
+        take_reason(question, reason);
 }
 
 /* ---- which node failed first -------------------------------------------------------------- */
@@ -176,6 +201,7 @@ int runner_verdict(int argc, char **argv)
     int outcome = read_question(argc, argv, &question);
 
     if (outcome == 0) {
+        add_report(&question);
         question.evidence.log_tail = sw_strdup(sw_buf_text(&question.log));
         node = runner_failed_node(question.evidence.log_tail);
         verdict = sw_diagnose_with(&question.evidence, question.rules);
@@ -188,6 +214,7 @@ int runner_verdict(int argc, char **argv)
     sw_buf_done(&question.log);
     json_decref(question.on);
     json_decref(question.rules);
+    json_decref(question.report);
     sw_evidence_done(&question.evidence);
     return outcome < 0 ? RUNNER_USAGE : 0;
 }

@@ -34,7 +34,7 @@ static int check_sections(const struct sw_document *document, struct sw_error *e
         if (!json_is_object(value) && !(json_is_array(value) && strcmp(key, RULES) == 0)) {
             sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
             sw_autofree char *shown = spec_shown(key);
-            struct sw_place at;
+            struct sw_position at;
 
             sw_path_add_key(&path, key);
             at = sw_document_place(document, sw_buf_text(&path));

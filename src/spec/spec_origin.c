@@ -75,7 +75,7 @@ static char *flag_of_path(const char *path)
 
 char *spec_where(const struct spec_check *check)
 {
-    struct sw_place at;
+    struct sw_position at;
 
     if (check->origin == SPEC_FLAGS)
         return check->path.length ? flag_of_path(sw_buf_text(&check->path)) : sw_strdup("flags");
@@ -100,7 +100,7 @@ char *spec_subject(const struct spec_check *check, const char *path)
 char *spec_source(const struct spec_check *check)
 {
     sw_autofree char *flag = NULL;
-    struct sw_place at;
+    struct sw_position at;
 
     switch (check->origin) {
     case SPEC_FLAGS:

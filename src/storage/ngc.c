@@ -359,7 +359,7 @@ static enum sw_step say_terms(const struct ngc_root *root, const char *reason,
     add_part(&page, "?version=", root->version);
     address = sw_buf_steal(&page);
     sw_fail(err, SW_E_CREDENTIAL, "%s: its terms are not accepted%s", root->head.uri, reason);
-    sw_hint(err, "accept them at https://%s, then try again", address);
+    sw_hint(err, "accept them at %s, then try again", address);
     return SW_STEP_FAILED;
 }
 

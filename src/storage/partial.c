@@ -51,6 +51,20 @@ static int open_here(const char *path, int flags, struct sw_error *err)
     return fd;
 }
 
+int partial_link(int folder, const char *name, const char *target, struct sw_error *err)
+{
+    sw_autofree char *beside = hidden(name, ".link");
+
+    if (unlinkat(folder, beside, 0) < 0 && errno != ENOENT)
+        return sw_fail_errno(err, SW_E_IO, "cannot make the link '%s'", name);
+    if (symlinkat(target, folder, beside) < 0 || renameat(folder, beside, folder, name) < 0) {
+        sw_fail_errno(err, SW_E_IO, "cannot make the link '%s'", name);
+        unlinkat(folder, beside, 0);
+        return -1;
+    }
+    return 0;
+}
+
 /* ---- the lock ---------------------------------------------------------------------------------- */
 
 /* Locked, and still the file of that name: another copy may have renamed it just now. */

@@ -36,6 +36,8 @@ int partial_land(struct partial *partial, int64_t mtime_ms, bool flush, struct s
 /* Let go of it; `keep`: the pieces stay for the next time. */
 void partial_done(struct partial *partial, bool keep);
 
+/* A link in the folder `folder`, in place of what has its name. */
+int partial_link(int folder, const char *name, const char *target, struct sw_error *err);
 /* A small file at once: hidden name, content, time, rename. */
 int partial_write(const char *path, const void *bytes, size_t length, int64_t mtime_ms, bool flush,
                   struct sw_error *err);

@@ -80,6 +80,7 @@ void item_free(struct item *item)
     free(item->upload);
     item_drop_buffer(item);
     free(item->path);
+    free(item->target);
     free(item->from_key);
     free(item->key);
     free(item->name);
@@ -383,18 +384,11 @@ static void add_slash(char **base)
 /* What one file is called: the last part, of a URL without its query and percent signs. */
 void copy_name(struct copy *copy)
 {
-    const char *last = sw_uri_last(copy->from.base);
     bool web = copy->from.storage == &sw_storage_http || copy->from.storage == &sw_storage_https;
+    sw_autofree char *uri = sw_format("%s%s", web ? "http:///" : "", copy->from.base);
 
     free(copy->name);
-    if (web) {
-        last = copy->from.base + strcspn(copy->from.base, "?#");
-        while (last > copy->from.base && last[-1] != '/')
-            last--;
-        copy->name = sw_http_decode(last, strcspn(last, "?#"));
-    } else {
-        copy->name = sw_strdup(last);
-    }
+    copy->name = sw_uri_name(uri);
 }
 
 /* The file goes into the folder `to` under its own name. */
@@ -485,6 +479,8 @@ static void copy_done(struct copy *copy)
 {
     walker_stop(copy->walker);
     abort_uploads(copy);
+    if (copy->from_fd >= 0)
+        close(copy->from_fd);
     while (copy->all)
         item_free(copy->all);
     if (copy->spool)
@@ -523,7 +519,7 @@ int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
 {
     static const struct sw_copy_rules none;
     struct copy copy = {
-        .mover = mover, .rules = rules ? rules : &none, .buffers.size = SMALL_MAX,
+        .mover = mover, .rules = rules ? rules : &none, .from_fd = -1, .buffers.size = SMALL_MAX,
         .errors.size = sizeof(struct sw_error), .errand_room.size = sizeof(struct errand),
     };
     int jobs = mover->options.jobs > 0 ? mover->options.jobs : JOBS_USUAL;

@@ -27,8 +27,12 @@ struct sw_mover *sw_mover_open(const struct sw_mover_options *options, struct sw
 void sw_mover_close(struct sw_mover *mover);
 SW_DEFINE_AUTO(sw_mover, struct sw_mover *, sw_mover_close)
 
-/* One file that arrived, was found identical, was removed or failed. Non-zero stops the copy. */
-enum sw_moved_how { SW_MOVED_COPIED, SW_MOVED_SAME, SW_MOVED_REMOVED, SW_MOVED_FAILED };
+/* One file that arrived, was found identical, was removed, failed or was left out. Non-zero stops the
+ * copy. */
+enum sw_moved_how {
+    SW_MOVED_COPIED, SW_MOVED_SAME, SW_MOVED_REMOVED, SW_MOVED_FAILED,
+    SW_MOVED_LEFT_OUT,           /* a link that leads out of the tree, a pipe, ...: `why` tells */
+};
 typedef int sw_moved_fn(void *context, enum sw_moved_how how, const char *relative,
                         const struct sw_object *object, const struct sw_error *why);
 
@@ -39,6 +43,7 @@ struct sw_copy_rules {
     bool checksum;               /* read and compare contents wherever a digest is known */
     bool remove_extra;           /* remove from `to` what is not in `from` (and is not excluded) */
     bool dry_run;                /* tell with moved() what would happen; change nothing */
+    bool follow_links;           /* of a local tree: also those that lead out of it */
     bool flush;                  /* fsync what was written before it gets its name */
     const char *const *include;  /* patterns over relative names; none: all */
     size_t include_count;
@@ -57,10 +62,14 @@ struct sw_copy_report {
     int64_t files, bytes;        /* copied */
     int64_t same;                /* found identical and left alone */
     int64_t removed, failed;
+    int64_t left_out;            /* of a local tree: links that lead out, pipes, sockets, devices */
     int64_t elapsed_ms;
 };
 
-/* Goes on after a file that fails; the first failure is in *err at the end and the result is -1.
+/* Links of a local tree stay links when it is copied on this machine, and stand for the file they lead
+ * to when it goes elsewhere. One that leads out of the tree is never followed: docs/storage.md.
+ *
+ * Goes on after a file that fails; the first failure is in *err at the end and the result is -1.
  * Cancelled by progress(): SW_E_INTERRUPTED, uploads begun are aborted, partial files stay for the
  * next time. `rules` and `report` may be NULL. */
 int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,

@@ -10,6 +10,7 @@
  *     transfer_put.c    an item goes there
  *     transfer_parts.c  ... in parts
  *     transfer_move.c   an item stays on its side: server-side copies, local copies, removals
+ *     transfer_open.c   the local end of an item: opened below its root, links made
  *     transfer_same.c   is it identical already?
  *
  * Everything runs in the caller's thread but the work() of pool jobs, which may read the item they
@@ -17,6 +18,8 @@
  */
 #ifndef SW_STORAGE_TRANSFER_INTERNAL_H
 #define SW_STORAGE_TRANSFER_INTERNAL_H
+
+#include <sys/stat.h>
 
 #include "base/digest.h"
 #include "storage/op_internal.h"
@@ -116,6 +119,7 @@ struct item {
     char *name;                              /* relative */
     struct sw_object object;                 /* what the source says; by the job while it hashes */
     char *path;                              /* local end, if there is one */
+    char *target;                            /* it is a link to this; NULL: a file */
     char *from_key, *key;                    /* remote ends */
     struct pool_job job;
     void (*job_done)(struct pool_job *job);
@@ -195,6 +199,8 @@ struct copy {
     char *name;                              /* of that one file */
     bool from_was_bare;                      /* "s3://b/p": a prefix, but maybe an object */
     struct walker *walker;
+    enum walker_links links;
+    int from_fd;                             /* the folder of a local source; -1: none */
     struct errand *list, *held_list;         /* the listing; held while the queue is full */
     bool any_listed;
     bool listing, fresh;                     /* fresh: nothing can be at the destination yet */
@@ -246,6 +252,10 @@ void move_local(struct item *item);
 void move_relay(struct item *item);          /* here, then there */
 void move_relay_unit(struct item *item);
 void move_remove(struct item *item);
+
+/* transfer_open.c; for pool jobs. */
+int source_open(struct item *item, const char *path, struct stat *info, struct sw_error *err);
+enum item_found link_make(struct item *item);        /* in a local tree; says why in item->err */
 
 /* transfer_same.c; both may read files: for pool jobs. */
 enum item_found same_as_local(const char *path, const struct sw_object *object, bool checksum);

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,8 +75,9 @@ static void remember_name(struct copy *copy, const char *name)
     copy->names[copy->name_count++] = name_hash(name);
 }
 
-/* One name of the source: filtered, checked, queued. The object's texts are taken. */
-static void offer(struct copy *copy, const char *name, struct sw_object *object)
+/* One name of the source: filtered, checked, queued. The object's texts are taken, and so is the
+ * target of a link (NULL: it is none). */
+static void offer(struct copy *copy, const char *name, struct sw_object *object, char **target)
 {
     struct item *item;
     struct sw_error err = { 0 };
@@ -85,6 +87,7 @@ static void offer(struct copy *copy, const char *name, struct sw_object *object)
     item = make_item(copy, name);
     item->object = *object;
     *object = (struct sw_object){ .size = -1 };
+    item->target = target ? sw_take(*target) : NULL;
     remember_name(copy, name);
     copy_add(copy, item);
     if (copy->to.storage->local && sw_name_check(name, &err) < 0) {
@@ -102,7 +105,7 @@ static int list_found(void *context, struct sw_object *object)
         !object->name[base])
         return 0;
     copy->any_listed = true;
-    offer(copy, object->name + base, object);
+    offer(copy, object->name + base, object, NULL);
     return copy->stop;
 }
 
@@ -116,7 +119,7 @@ static void nothing_listed(struct copy *copy)
         copy->from.base[strlen(copy->from.base) - 1] = '\0';
         copy->single = true;
         copy_into(copy);
-        offer(copy, copy->name, &object);
+        offer(copy, copy->name, &object, NULL);
         return;
     }
     sw_fail(&none, SW_E_NOT_FOUND, "there is nothing below '%s/%s'",
@@ -137,6 +140,22 @@ static void listed(struct errand *errand, enum sw_step step, const struct sw_err
         nothing_listed(copy);
 }
 
+/* Told, and not counted as missing at the destination. */
+static void leave_out(struct copy *copy, const struct walked *found)
+{
+    const struct sw_copy_rules *rules = copy->rules;
+    const struct sw_object object = { .size = -1 };
+    struct sw_error why = { 0 };
+
+    if (!copy_wants(copy, found->name))
+        return;
+    remember_name(copy, found->name);
+    copy->report.left_out++;
+    sw_fail(&why, SW_E_REFUSED, "'%s' is left out: %s", found->name, found->left_out);
+    if (rules->moved && rules->moved(rules->context, SW_MOVED_LEFT_OUT, found->name, &object, &why))
+        copy->stop = true;
+}
+
 /* ---- the source ----------------------------------------------------------------------------- */
 
 static void poke(void *context)
@@ -154,10 +173,16 @@ static int begin_local(struct copy *copy, struct sw_error *err)
             return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot read '%s'", copy->from.base);
         object.size = info.st_size;
         object.mtime_ms = (int64_t)info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1000000;
-        offer(copy, copy->name, &object);
+        offer(copy, copy->name, &object, NULL);
         return 0;
     }
-    copy->walker = walker_start(copy->from.base, poke, copy->mover->pool);
+    copy->links = copy->rules->follow_links ? WALK_ANYWHERE
+                  : copy->to.storage->local ? WALK_KEEP : WALK_INSIDE;
+    copy->from_fd = open(copy->from.base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (copy->from_fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", copy->from.base);
+    copy->walker = walker_start(copy->from_fd, copy->from.base, copy->links, poke,
+                                copy->mover->pool);
     if (!copy->walker)
         return sw_fail(err, SW_E_INTERNAL, "no thread could be started");
     copy->listing = true;
@@ -169,7 +194,7 @@ static int begin_remote(struct copy *copy, struct sw_error *err)
     struct sw_object object = { .kind = SW_OBJECT_FILE, .size = -1 };
 
     if (copy->single) {
-        offer(copy, copy->name, &object);
+        offer(copy, copy->name, &object, NULL);
         return 0;
     }
     if (!(copy->from.storage->can & SW_CAN(SW_OP_LIST)))
@@ -190,7 +215,7 @@ static int begin_only(struct copy *copy)
     for (size_t i = 0; i < copy->rules->only_count; i++) {
         struct sw_object object = { .kind = SW_OBJECT_FILE, .size = -1 };
 
-        offer(copy, copy->rules->only[i], &object);
+        offer(copy, copy->rules->only[i], &object, NULL);
     }
     return 0;
 }
@@ -217,9 +242,12 @@ void list_pump(struct copy *copy)
         };
 
         next = found->next;
-        if (!copy->rules->settle_ms || sw_now_ms() - found->mtime_ms >= copy->rules->settle_ms)
-            offer(copy, found->name, &object);
-        free(found);
+        if (found->left_out)
+            leave_out(copy, found);
+        else if (!copy->rules->settle_ms ||
+                 sw_now_ms() - found->mtime_ms >= copy->rules->settle_ms)
+            offer(copy, found->name, &object, &found->target);
+        walked_free(found);
     }
     if (!over)
         return;

@@ -247,11 +247,11 @@ static int copy_bytes(int from, int to, struct sw_error *err)
 
 static int copy_file(struct item *item, const char *from)
 {
-    sw_autofd int fd = open(from, O_RDONLY | O_CLOEXEC);
     struct stat before, after;
+    sw_autofd int fd = source_open(item, from, &before, item->err);
 
-    if (fd < 0 || fstat(fd, &before) < 0)
-        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", from);
+    if (fd < 0)
+        return -1;
     if (partial_open(&item->partial, item->path, NULL, -1, GET_UNIT, item->err) < 0)
         return -1;
     if (copy_bytes(fd, item->partial.fd, item->err) < 0)
@@ -269,6 +269,7 @@ static void local_work(struct pool_job *job)
     struct item *item = item_of_job(job);
     const struct sw_copy_rules *rules = item->copy->rules;
     const char *from = item->from_key;
+    struct stat there;
 
     item->found = FOUND_FAILED;
     if (sw_text_ends(item->name, "/")) {
@@ -276,7 +277,11 @@ static void local_work(struct pool_job *job)
                                                                                      : FOUND_FAILED;
         return;
     }
-    if (!rules->force && !rules->checksum &&
+    if (item->target) {
+        item->found = rules->dry_run ? FOUND_NEW : link_make(item);
+        return;
+    }
+    if (!rules->force && !rules->checksum && !(lstat(item->path, &there) == 0 && S_ISLNK(there.st_mode)) &&
         same_as_local(item->path, &item->object, false) == FOUND_SAME) {
         item->found = FOUND_SAME;
         return;
@@ -293,7 +298,7 @@ static void local_done(struct pool_job *job)
     if (item->found == FOUND_FAILED) {
         item_fail(item, item->err);
     } else {
-        if (item->found == FOUND_NEW)
+        if (item->found == FOUND_NEW && !item->target)
             item_count(item, item->object.size);
         item_over(item, item->found == FOUND_SAME ? SW_MOVED_SAME : SW_MOVED_COPIED);
     }

@@ -125,11 +125,9 @@ static int open_file(struct item *item)
 {
     struct stat info;
 
-    item->fd = openat(AT_FDCWD, item->path, O_RDONLY | O_CLOEXEC);     /* partial.c tells why "at" */
-    if (item->fd < 0 || fstat(item->fd, &info) < 0)
-        return sw_fail_errno(item->err, SW_E_IO, "cannot read '%s'", item->path);
-    if (!S_ISREG(info.st_mode))
-        return sw_fail(item->err, SW_E_IO, "'%s' is not a file", item->path);
+    item->fd = source_open(item, item->path, &info, item->err);
+    if (item->fd < 0)
+        return -1;
     item->object.size = info.st_size;
     item->object.mtime_ms = ns(info.st_mtim) / 1000000;
     item->put_mtime_ns = ns(info.st_mtim);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "net/http.h"
 
 #define NAME_PART_MAX 255
 
@@ -131,6 +132,21 @@ const char *sw_uri_last(const char *text)
     const char *slash = strrchr(text, '/');
 
     return slash ? slash + 1 : text;
+}
+
+char *sw_uri_name(const char *text)
+{
+    bool web = sw_text_starts(text, "http://") || sw_text_starts(text, "https://");
+    const char *end = web ? text + strcspn(text, "?#") : text + strlen(text);
+    const char *name = end;
+    sw_autofree char *decoded = NULL;
+
+    while (name > text && name[-1] != '/')
+        name--;
+    decoded = web ? sw_http_decode(name, (size_t)(end - name)) : sw_strdup(name);
+    if (strchr(decoded, '/') || strcmp(decoded, ".") == 0 || strcmp(decoded, "..") == 0)
+        return sw_strndup(name, (size_t)(end - name));       /* "%2e%2e": no name of a file */
+    return sw_take(decoded);
 }
 
 /* ---- names ------------------------------------------------------------------------------------ */

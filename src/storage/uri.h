@@ -28,6 +28,8 @@ static inline void sw_uri_auto(struct sw_uri *uri) { sw_uri_done(uri); }
 char *sw_uri_text(const struct sw_uri *uri);                         /* owned; parses back */
 char *sw_uri_join(const char *uri, const char *relative);            /* owned; one '/' between */
 bool sw_uri_is_remote(const char *text);                             /* has "://" */
+char *sw_uri_name(const char *text);      /* what its file is called: of a URL without query and percent
+                                             signs; owned */
 const char *sw_uri_last(const char *text);                           /* last part; borrowed */
 
 /* May this name, from a listing or an archive, become a path below a folder? Refused: empty,

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * walker.c - see walker.h. Links to files stand for their content; links to folders are entered,
- * unless they lead back to a folder we are in. Dangling links, sockets and devices have no content
- * and are left out, and so are the hidden files of a copy under way.
+ * walker.c - see walker.h. The tree may belong to a job that still runs, so nothing it holds may lead
+ * us out: folders are entered without following links, and a link is followed only below the root
+ * (base/beneath.h). What is left out (links that lead out or nowhere, pipes, sockets, devices) is
+ * told with the reason. The hidden files of a copy under way are left out in silence.
  */
 #include "storage/walker.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/beneath.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "core/archive.h"
 #include "storage/partial.h"
 
 #define AHEAD_MAX 4096
@@ -28,28 +32,32 @@ struct walker {
     size_t count;
     bool over, stop, failed;
     struct sw_error err;
-    char *root;
+    int root;
+    char *root_name;
+    enum walker_links links;
     void (*poke)(void *context);
     void *context;
     struct { dev_t dev; ino_t ino; } above[DEPTH_MAX];
 };
 
-/* false: we were told to stop. */
-static bool give(struct walker *walker, const char *name, const struct stat *info)
+void walked_free(struct walked *walked)
 {
-    struct walked *found = sw_alloc(sizeof *found + strlen(name) + 1);
+    free(walked->target);
+    free(walked);
+}
+
+/* -1: we were told to stop. */
+static int give(struct walker *walker, struct walked *found)
+{
     bool first;
 
-    strcpy(found->name, name);
-    found->size = S_ISREG(info->st_mode) ? info->st_size : 0;
-    found->mtime_ms = (int64_t)info->st_mtim.tv_sec * 1000 + info->st_mtim.tv_nsec / 1000000;
     pthread_mutex_lock(&walker->lock);
     while (walker->count >= AHEAD_MAX && !walker->stop)
         pthread_cond_wait(&walker->room, &walker->lock);
     if (walker->stop) {
         pthread_mutex_unlock(&walker->lock);
-        free(found);
-        return false;
+        walked_free(found);
+        return -1;
     }
     first = walker->count == 0;
     *walker->end = found;
@@ -58,7 +66,32 @@ static bool give(struct walker *walker, const char *name, const struct stat *inf
     pthread_mutex_unlock(&walker->lock);
     if (first)
         walker->poke(walker->context);
-    return true;
+    return 0;
+}
+
+static struct walked *walked_new(const struct sw_buf *name)
+{
+    struct walked *found = sw_alloc(sizeof *found + name->length + 1);
+
+    strcpy(found->name, sw_buf_text(name));
+    return found;
+}
+
+static int give_file(struct walker *walker, const struct sw_buf *name, const struct stat *info)
+{
+    struct walked *found = walked_new(name);
+
+    found->size = S_ISREG(info->st_mode) ? info->st_size : 0;
+    found->mtime_ms = (int64_t)info->st_mtim.tv_sec * 1000 + info->st_mtim.tv_nsec / 1000000;
+    return give(walker, found);
+}
+
+static int leave_out(struct walker *walker, const struct sw_buf *name, const char *why)
+{
+    struct walked *found = walked_new(name);
+
+    found->left_out = why;
+    return give(walker, found);
 }
 
 static bool is_above(const struct walker *walker, int depth, const struct stat *info)
@@ -71,30 +104,92 @@ static bool is_above(const struct walker *walker, int depth, const struct stat *
 
 static int walk(struct walker *walker, int fd, struct sw_buf *name, int depth);
 
-static int enter(struct walker *walker, int folder, const char *entry, struct sw_buf *name, int depth)
+/* Takes the descriptor of a folder below. */
+static int enter(struct walker *walker, int fd, struct sw_buf *name, int depth)
 {
-    int fd = openat(folder, entry, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat info;
 
-    if (fd < 0)
-        return sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s/%s'", walker->root,
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return 0;                              /* it went away, or became something else */
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s/%s'", walker->root_name,
                              sw_buf_text(name));
+    if (depth + 1 >= DEPTH_MAX || is_above(walker, depth + 1, &info)) {
+        close(fd);
+        return leave_out(walker, name, depth + 1 >= DEPTH_MAX
+                                           ? "it is nested too deeply"
+                                           : "it is a link to a folder that holds it");
+    }
     sw_buf_add_char(name, '/');
     return walk(walker, fd, name, depth + 1);
 }
+
+/* ---- links ------------------------------------------------------------------------------------ */
+
+static int keep_link(struct walker *walker, int folder, const char *entry, const struct sw_buf *name)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, entry, target, sizeof target - 1);
+    struct walked *found;
+
+    if (n < 0)
+        return 0;                              /* it became something else: the next copy sees it */
+    target[n] = '\0';
+    if (!sw_archive_link_stays_inside(sw_buf_text(name), target))
+        return leave_out(walker, name, "it is a link that leads out of the folder");
+    found = walked_new(name);
+    found->target = sw_strdup(target);
+    return give(walker, found);
+}
+
+static int open_link(const struct walker *walker, int folder, const char *entry, const char *name,
+                     int flags)
+{
+    return walker->links == WALK_ANYWHERE ? openat(folder, entry, flags | O_CLOEXEC)
+                                          : sw_open_beneath(walker->root, name, flags, true);
+}
+
+static int follow_link(struct walker *walker, int folder, const char *entry, struct sw_buf *name,
+                       int depth)
+{
+    static const struct { int problem; const char *words; } why[] = {
+        { EXDEV, "it is a link that leads out of the folder" },
+        { ELOOP, "it is a link that leads to itself" },
+        { ENOENT, "it is a link to nothing" },
+        { ENOTDIR, "it is a link to nothing" },
+    };
+    sw_autofd int fd = open_link(walker, folder, entry, sw_buf_text(name), O_PATH);
+    int problem = errno;
+    struct stat info;
+
+    for (size_t i = 0; fd < 0 && i < SW_COUNT(why); i++)
+        if (why[i].problem == problem)
+            return leave_out(walker, name, why[i].words);
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return leave_out(walker, name, "it is a link that cannot be followed");
+    if (S_ISDIR(info.st_mode))
+        return enter(walker, open_link(walker, folder, entry, sw_buf_text(name),
+                                       O_RDONLY | O_DIRECTORY), name, depth);
+    return S_ISREG(info.st_mode) ? give_file(walker, name, &info)
+                                 : leave_out(walker, name, "it is a link to no file");
+}
+
+/* ---- the tree --------------------------------------------------------------------------------- */
 
 static int visit(struct walker *walker, int fd, const char *entry, struct sw_buf *name, int depth)
 {
     struct stat info;
 
-    if (fstatat(fd, entry, &info, 0) < 0)
+    if (fstatat(fd, entry, &info, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
+    if (S_ISLNK(info.st_mode))
+        return walker->links == WALK_KEEP ? keep_link(walker, fd, entry, name)
+                                          : follow_link(walker, fd, entry, name, depth);
     if (S_ISDIR(info.st_mode))
-        return depth + 1 < DEPTH_MAX && !is_above(walker, depth + 1, &info)
-                   ? enter(walker, fd, entry, name, depth)
-                   : 0;
-    if (!S_ISREG(info.st_mode))
-        return 0;
-    return give(walker, sw_buf_text(name), &info) ? 0 : -1;
+        return enter(walker, openat(fd, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                     name, depth);
+    return S_ISREG(info.st_mode) ? give_file(walker, name, &info)
+                                 : leave_out(walker, name, "it is neither file, folder nor link");
 }
 
 /* Takes the descriptor. `name` is "" or ends in '/'. */
@@ -109,7 +204,7 @@ static int walk(struct walker *walker, int fd, struct sw_buf *name, int depth)
 
     if (!folder || fstat(fd, &info) < 0) {
         close(fd);
-        return sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root);
+        return sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root_name);
     }
     walker->above[depth].dev = info.st_dev;
     walker->above[depth].ino = info.st_ino;
@@ -125,9 +220,9 @@ static int walk(struct walker *walker, int fd, struct sw_buf *name, int depth)
         name->data[length] = '\0';
     }
     if (result == 0 && errno)
-        result = sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root);
+        result = sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root_name);
     if (result == 0 && empty && length)
-        result = give(walker, sw_buf_text(name), &info) ? 0 : -1;
+        result = give_file(walker, name, &info);
     closedir(folder);
     return result;
 }
@@ -136,11 +231,11 @@ static void *walker_main(void *context)
 {
     struct walker *walker = context;
     sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
-    int fd = open(walker->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(walker->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int result;
 
     sw_buf_add(&name, "");
-    result = fd < 0 ? sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root)
+    result = fd < 0 ? sw_fail_errno(&walker->err, SW_E_IO, "cannot read '%s'", walker->root_name)
                     : walk(walker, fd, &name, 0);
     pthread_mutex_lock(&walker->lock);
     walker->over = true;
@@ -150,19 +245,22 @@ static void *walker_main(void *context)
     return NULL;
 }
 
-struct walker *walker_start(const char *root, void (*poke)(void *context), void *context)
+struct walker *walker_start(int root, const char *name, enum walker_links links,
+                            void (*poke)(void *context), void *context)
 {
     struct walker *walker = sw_new(struct walker);
 
     pthread_mutex_init(&walker->lock, NULL);
     pthread_cond_init(&walker->room, NULL);
     walker->end = &walker->first;
-    walker->root = sw_strdup(root);
+    walker->root = root;
+    walker->root_name = sw_strdup(name);
+    walker->links = links;
     walker->poke = poke;
     walker->context = context;
     if (pthread_create(&walker->thread, NULL, walker_main, walker) == 0)
         return walker;
-    free(walker->root);
+    free(walker->root_name);
     free(walker);
     return NULL;
 }
@@ -195,10 +293,10 @@ void walker_stop(struct walker *walker)
     pthread_join(walker->thread, NULL);
     for (struct walked *next; walker->first; walker->first = next) {
         next = walker->first->next;
-        free(walker->first);
+        walked_free(walker->first);
     }
     pthread_mutex_destroy(&walker->lock);
     pthread_cond_destroy(&walker->room);
-    free(walker->root);
+    free(walker->root_name);
     free(walker);
 }

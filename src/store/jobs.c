@@ -13,10 +13,10 @@
 #include "core/id.h"
 
 static const char SQL_ADD[] =
-    "INSERT INTO jobs (id, name, platform, profile, phase, state, results_dir, created_ms,"
+    "INSERT INTO jobs (id, name, platform, profile, place, phase, state, results_dir, created_ms,"
     "                  updated_ms, keep_ms, owner, hooked)"
-    " VALUES (:id, :name, :platform, :profile, 'submitting', 'Pending', :results_dir, :now, :now,"
-    "         :keep_ms, :owner, :hooked)"
+    " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', 'Pending',"
+    "         :results_dir, :now, :now, :keep_ms, :owner, :hooked)"
     " ON CONFLICT (id) DO NOTHING";
 static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
 static const char SQL_ADD_LABEL[] =
@@ -36,7 +36,13 @@ static const char SQL_SUBMITTED_DETAILS[] =
 static const char SQL_CLAIM[] =
     "UPDATE jobs SET owner = :new_owner"
     " WHERE seq = :seq AND phase = 'submitting' AND owner IS :old_owner";
+static const char SQL_REOPEN[] =
+    "UPDATE jobs SET phase = 'active', state = 'Pending', reason = :reason, message = :message,"
+    "  exit_code = NULL, signal = 0, err_class = NULL, cause = NULL, suggestion = NULL,"
+    "  ended_ms = 0, updated_ms = :now"
+    " WHERE seq = :seq AND phase = 'over' AND attempt = :attempt";
 static const char SQL_REMOVE[] = "DELETE FROM jobs WHERE seq = :seq AND phase = 'over'";
+static const char SQL_FORGET[] = "DELETE FROM jobs WHERE seq = :seq";
 
 static int add_labels(struct sw_store *store, int64_t seq, json_t *labels, struct sw_error *err)
 {
@@ -73,6 +79,7 @@ static int add_row(struct sw_store *store, const struct sw_job *job, int64_t now
     store_bind_text(add, ":name", job->name);
     store_bind_text(add, ":platform", job->platform);
     store_bind_text(add, ":profile", job->profile);
+    store_bind_int(add, ":place", job->place);
     store_bind_text(add, ":results_dir", job->results_dir);
     store_bind_int(add, ":now", now_ms);
     store_bind_int(add, ":keep_ms", job->keep_ms);
@@ -188,6 +195,35 @@ int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_own
     return 0;
 }
 
+int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const char *reason,
+                    const char *message, struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job job = { 0 };
+    sw_auto(json) json_t *data = sw_json_object(SW_INT("attempt", attempt), SW_STR("reason", reason),
+                                                SW_STR("message", message));
+    sqlite3_stmt *reopen;
+    int64_t seq = 0, now_ms = sw_now_ms();
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &job, err) < 0 ||
+        !(reopen = store_statement(store, SQL_REOPEN, err)))
+        return -1;
+    store_bind_int(reopen, ":seq", seq);
+    store_bind_int(reopen, ":attempt", attempt);
+    store_bind_text(reopen, ":reason", reason);
+    store_bind_text(reopen, ":message", message);
+    store_bind_int(reopen, ":now", now_ms);
+    if (store_run(store, reopen, err) < 0)
+        return -1;
+    if (sqlite3_changes(store->db) == 0)
+        return 0;
+    if (store_attempt_follow(store, seq, err) < 0 ||
+        store_event_add(store, seq, "reopened", data, now_ms, err) < 0)
+        return -1;
+    return store_commit(&work, err);
+}
+
 /* ---- read, remove --------------------------------------------------------------------------- */
 
 int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns,
@@ -207,7 +243,7 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
     return 0;
 }
 
-int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+static int remove_row(struct sw_store *store, const char *id, const char *sql, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job job = { 0 };
@@ -216,7 +252,7 @@ int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err
 
     if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
         store_row_find(store, id, &seq, &job, err) < 0 ||
-        !(remove = store_statement(store, SQL_REMOVE, err)))
+        !(remove = store_statement(store, sql, err)))
         return -1;
     store_bind_int(remove, ":seq", seq);
     if (store_run(store, remove, err) < 0)
@@ -226,4 +262,14 @@ int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err
         return sw_hint(err, "cancel it first: slipway cancel %s", id);
     }
     return store_commit(&work, err);
+}
+
+int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    return remove_row(store, id, SQL_REMOVE, err);
+}
+
+int sw_store_forget(struct sw_store *store, const char *id, struct sw_error *err)
+{
+    return remove_row(store, id, SQL_FORGET, err);
 }

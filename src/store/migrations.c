@@ -138,9 +138,56 @@ static const char STEP_WATCHING[] =
     ") STRICT, WITHOUT ROWID;"
     "INSERT INTO marks VALUES ('heard', (SELECT coalesce(max(seq), 0) FROM events));";
 
+/*
+ * Places. A job's row says where it was sent. Older rows told it in their details, as an address
+ * alone: `complete` is 0 there, and the rest of the way is found as it was found then.
+ */
+static const char STEP_PLACES[] =
+    "CREATE TABLE places ("
+    " seq      INTEGER PRIMARY KEY,"
+    " platform TEXT NOT NULL,"
+    " address  TEXT NOT NULL,"
+    " identity TEXT NOT NULL,"
+    " options  TEXT NOT NULL,"
+    " complete INTEGER NOT NULL CHECK (complete IN (0, 1)),"
+    " UNIQUE (platform, address, identity, options, complete)"
+    ") STRICT;"
+    "ALTER TABLE jobs ADD COLUMN place INTEGER REFERENCES places (seq);"
+
+    "CREATE TEMP TABLE told AS"
+    " SELECT jobs.seq AS job, platform,"
+    "        json_extract(details, CASE platform WHEN 'docker' THEN '$.engine' ELSE '$.hostname' END)"
+    "          AS address"
+    " FROM jobs JOIN documents ON documents.job = jobs.seq"
+    " WHERE platform IN ('docker', 'slurm') AND json_valid(details);"
+    "DELETE FROM told WHERE address IS NULL OR typeof(address) <> 'text' OR address = '';"
+    "INSERT INTO places (platform, address, identity, options, complete)"
+    " SELECT DISTINCT platform, address, '',"
+    "        CASE platform WHEN 'docker' THEN json_object('host', address)"
+    "                      ELSE json_object('hostname', json_array(address)) END, 0"
+    " FROM told;"
+    "UPDATE jobs SET place = (SELECT places.seq FROM places JOIN told"
+    "                         ON told.platform = places.platform AND told.address = places.address"
+    "                         WHERE told.job = jobs.seq)"
+    " WHERE seq IN (SELECT job FROM told);"
+    "DROP TABLE told;";
+
+/*
+ * Values that belong to the store itself. Its id is made once, by chance: what we leave on a platform
+ * carries it, so that what another store left there is never taken for ours.
+ */
+static const char STEP_SETTINGS[] =
+    "CREATE TABLE settings ("
+    " name  TEXT PRIMARY KEY,"
+    " value TEXT NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "INSERT INTO settings VALUES ('store_id', lower(hex(randomblob(10))));";
+
 const struct store_migration store_migrations[] = {
     { "make the first tables", STEP_FIRST_TABLES },
     { "make room for retries, progress and notices", STEP_WATCHING },
+    { "remember where each job was sent", STEP_PLACES },
+    { "make the settings and an id of the store", STEP_SETTINGS },
 };
 const size_t store_migration_count = SW_COUNT(store_migrations);
 

@@ -83,6 +83,8 @@ int store_row_read(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     /* A courtesy, and written by us: when it cannot be read, the job is none the worse. */
     if (store_column_json(row, c++, &out->progress, NULL) < 0)
         out->progress = NULL;
+    out->place = sqlite3_column_int64(row, c++);
+    out->address = store_column_text(row, c++);
     return c;
 }
 
@@ -96,6 +98,7 @@ int store_row_read_names(sqlite3_stmt *row, int64_t *seq, struct sw_job *out)
     out->platform = store_column_text(row, c++);
     out->profile = store_column_text(row, c++);
     out->phase = phase_named((const char *)sqlite3_column_text(row, c++));
+    out->place = sqlite3_column_int64(row, c++);
     return c;
 }
 
@@ -157,7 +160,7 @@ void sw_job_done(struct sw_job *job)
 {
     char *const texts[] = { job->name, job->platform, job->profile, job->reason, job->message,
                             job->remote_id, job->node, job->results_dir, job->err_class,
-                            job->cause, job->suggestion };
+                            job->cause, job->suggestion, job->address };
 
     for (size_t i = 0; i < SW_COUNT(texts); i++)
         free(texts[i]);

@@ -27,6 +27,7 @@ static const char SQL_JOURNAL_FILE[] = "PRAGMA journal_mode = DELETE";
 static const char SQL_WAL_SHORT[] = "PRAGMA wal_autocheckpoint = 250";     /* pages: 1 MB */
 static const char SQL_JOURNAL_LIMIT[] = "PRAGMA journal_size_limit = 4194304";
 static const char SQL_FOREIGN_KEYS[] = "PRAGMA foreign_keys = ON";
+static const char SQL_STORE_ID[] = "SELECT value FROM settings WHERE name = 'store_id'";
 static const char SQL_QUICK_CHECK[] = "PRAGMA quick_check(10)";
 static const char SQL_FOREIGN_KEY_CHECK[] = "PRAGMA foreign_key_check";
 
@@ -274,6 +275,24 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
                : 0;
 }
 
+/* Damage is told by whoever reads jobs: a store without an id can still be looked at. */
+static void read_id(struct sw_store *store)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sqlite3_stmt *id;
+
+    if (store_begin(&work, store, STORE_READS, NULL) < 0 ||
+        !(id = store_statement(store, SQL_STORE_ID, NULL)) || store_next(store, id, NULL) <= 0)
+        return;
+    store->id = store_column_text(id, 0);
+    sqlite3_reset(id);
+}
+
+const char *sw_store_id(const struct sw_store *store)
+{
+    return store->id;
+}
+
 /* ---- the public part ------------------------------------------------------------------------ */
 
 struct store_setup store_setup_default(void)
@@ -301,6 +320,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
         open_connection(store, folder, make, err) < 0 ||
         make_ready(store, folder, setup, err) < 0)
         return NULL;
+    read_id(store);
     return sw_take(store);
 }
 
@@ -344,6 +364,7 @@ void sw_store_close(struct sw_store *store)
     pthread_mutex_destroy(&store->mutex);
     store_documents_free(store->documents);
     free(store->path);
+    free(store->id);
     free(store);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/proc.h"
+#include "core/place.h"
 #include "core/sighting.h"
 
 struct sw_store;
@@ -40,6 +41,8 @@ enum sw_phase {
 struct sw_job {                      /* one row; owned by the caller, sw_job_done() */
     char id[SW_ID_SIZE];
     char *name, *platform, *profile;
+    int64_t place;                   /* where it runs: sw_store_place(); 0: a row of an older version */
+    char *address;                   /* of that place, for people; NULL: none */
     enum sw_phase phase;
     enum sw_state state;
     bool canceling;                  /* a cancel was asked for */
@@ -57,25 +60,63 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t not_before_ms;           /* a retry waits until then; 0: none */
     json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
-    json_t *owner;                   /* sw_proc_json of the submitting process, while submitting */
+    json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
 void sw_job_done(struct sw_job *job);
 static inline void sw_job_auto(struct sw_job *job) { sw_job_done(job); }
 
 /* Remember a job before anything is sent (phase submitting, state Pending, attempt 1, event
- * "submitting"). Uses id, name, platform, profile, plan, labels, results_dir, keep_ms, owner.
+ * "submitting"). Uses id, name, platform, profile, place, plan, labels, results_dir, keep_ms, owner.
  * SW_E_CONFLICT when the id exists. */
 int sw_store_add(struct sw_store *store, const struct sw_job *job, struct sw_error *err);
+
+/* places.c: a place by its number; SW_E_NOT_FOUND. */
+int sw_store_place(struct sw_store *store, int64_t seq, struct sw_place *out, struct sw_error *err);
+/* The number of this place; 0: it was never written down. place->seq is not looked at. */
+int sw_store_place_find(struct sw_store *store, const struct sw_place *place, int64_t *seq,
+                        struct sw_error *err);
+/* Likewise; a place never seen before gets a number. */
+int sw_store_place_add(struct sw_store *store, const struct sw_place *place, int64_t *seq,
+                       struct sw_error *err);
+/* Place `seq` of an older version turned out to be this one, in full: its jobs are at *learnt now. */
+int sw_store_place_learn(struct sw_store *store, int64_t seq, const struct sw_place *place,
+                         int64_t *learnt, struct sw_error *err);
 
 /* The platform has it: remember what it needs to be found again (NULL or "": keep what is known).
  * Phase active, unless the job is over already. Does not touch the state. */
 int sw_store_submitted(struct sw_store *store, const char *id, const char *remote_id,
                        const json_t *details, const char *results_dir, struct sw_error *err);
 
+/* The row was ended although its job runs, or may: active and Pending again, with that reason and
+ * message (event "reopened"). Nothing when it is not over, or at another attempt. A cancel that was
+ * asked for stays asked for. */
+int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const char *reason,
+                    const char *message, struct sw_error *err);
+
 /* Take over a row still "submitting" whose process died: only one caller wins (compare-and-set on
  * the old owner as the caller read it; NULL: nobody's). *won tells. */
 int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
                    const json_t *new_owner, bool *won, struct sw_error *err);
+
+/* ---- owners: which process is at work on a job (owner.c) -------------------------------------- */
+
+enum { SW_OWNER_BEAT_MS = 20 * 1000 };    /* how often the owner of a row says that it lives */
+
+/* Locks of this store: a descriptor, and closing it lets go of all it took; -1: none to be had. */
+int sw_owner_open(const struct sw_store *store);
+/* false: another process (or another descriptor of this one) has it. Where locks do not work
+ * everybody gets them: the owner in the row decides then. */
+bool sw_owner_take(int owners, const char *name);
+void sw_owner_release(int owners, const char *name);
+/* This process, as sw_job.owner keeps it; the lock of the row's id must be taken before. */
+json_t *sw_owner_json(void);
+/* Is the owner of a row still at work, as far as can be known? Whatever pid or time namespace or
+ * machine it is in. */
+bool sw_owner_lives(const struct sw_store *store, const struct sw_job *job, int64_t now_ms);
+/* "I am still at it": for those who cannot see the lock. */
+void sw_store_beat(struct sw_store *store, const char *id);
+/* The row is ours and shall have no owner: the next refresh may claim it. */
+void sw_store_let_go(struct sw_store *store, const char *id);
 
 /* What a poll saw. Applies only allowed changes, writes an event when state, reason or message
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
@@ -99,7 +140,7 @@ int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_err
 enum sw_columns {
     SW_COLUMNS_LIST,
     SW_COLUMNS_ALL,        /* and plan, details, labels, avoid, owner */
-    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile and phase */
+    SW_COLUMNS_NAMES,      /* of a list: nothing but id, platform, profile, place and phase */
 };
 
 /* One job; SW_E_NOT_FOUND. */
@@ -134,6 +175,8 @@ int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_jo
 
 /* Forget a job with its attempts and events. SW_E_CONFLICT unless it is over. */
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
+/* The same whatever its state is. */
+int sw_store_forget(struct sw_store *store, const char *id, struct sw_error *err);
 
 /* The store itself writes the kinds submitting, submitted, claimed, state, canceling, attempt. */
 int sw_store_event(struct sw_store *store, const char *id, const char *kind, const json_t *data,
@@ -215,6 +258,9 @@ int sw_store_notice_done(struct sw_store *store, int64_t event_seq, const char *
                          int exit_status, const json_t *result, struct sw_error *err);
 
 const char *sw_store_path(const struct sw_store *store);
+/* Random, made with the store: what it leaves on a platform carries it. Lives as long as the store;
+ * NULL: the file is damaged. */
+const char *sw_store_id(const struct sw_store *store);
 /* PRAGMA quick_check and friends for `slipway doctor`: "" in *problem when healthy (owned). */
 int sw_store_check(struct sw_store *store, char **problem, struct sw_error *err);
 

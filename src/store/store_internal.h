@@ -28,6 +28,7 @@ enum { STORE_STATEMENTS = 128 };     /* room in the cache; more than we have con
 struct sw_store {
     sqlite3 *db;
     char *path;
+    char *id;                        /* as sw_store_id() gives it */
     const char *doing;               /* "open", "read", "write": for messages */
     bool read_only;
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
@@ -128,13 +129,14 @@ int store_fail(struct sw_store *store, struct sw_error *err);
     "seq, id, name, platform, profile, phase, state, canceling, reason, message, attempt," \
     " exit_code, signal, failed_replica, remote_id, node, results_dir, err_class, cause,"  \
     " suggestion, created_ms, submitted_ms, started_ms, ended_ms, updated_ms, seen_ms, keep_ms," \
-    " not_before_ms, progress"
+    " not_before_ms, progress, place,"                                                      \
+    " (SELECT address FROM places WHERE places.seq = jobs.place)"
 
 /* Returns how many columns those are. */
 int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 
 /* Those of SW_COLUMNS_NAMES, likewise. */
-#define STORE_NAME_COLUMNS "seq, id, platform, profile, phase"
+#define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"
 int store_row_read_names(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 /* Adds plan, details, labels, avoid and owner. */
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,

@@ -135,6 +135,18 @@ static void a_job_has_time_to_save_its_work_when_it_is_canceled(void **state)
     expect_state(here, job, SW_CANCELED);
 }
 
+static void a_canceled_job_gets_one_term_and_all_of_its_grace(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *mark = path_in(here, "told");
+    const char *job = send_request(here, request_that_saves(here, mark));
+
+    assert_true(wait_for_lines(mark, 1));
+    cancel(here, job);
+    expect_saved_once(mark);
+    expect_state(here, job, SW_CANCELED);
+}
+
 const struct contract_case cases_cancel[] = {
     CLAIM(a_pending_job_can_be_canceled_and_never_starts, QUEUE),
     CLAIM(a_running_job_can_be_canceled, 0),
@@ -145,5 +157,6 @@ const struct contract_case cases_cancel[] = {
     CLAIM(a_job_that_ignores_the_polite_request_is_killed, COMMANDS),
     CLAIM(processes_that_ran_away_from_the_job_are_found_too, COMMANDS),
     CLAIM(a_job_has_time_to_save_its_work_when_it_is_canceled, COMMANDS),
+    CLAIM(a_canceled_job_gets_one_term_and_all_of_its_grace, COMMANDS),
     { 0 }
 };

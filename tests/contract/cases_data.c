@@ -184,6 +184,25 @@ static void an_input_that_does_not_exist_fails_before_the_command_runs(void **st
     sw_request_free(made);
 }
 
+/* Nothing listens at port 9, here or in a container. */
+static void a_data_server_that_does_not_answer_is_a_failure_of_the_network(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = yaml_request(here, "name: data\ncommand: 'true'\nretry: {max: 0}\n"
+                                                 "inputs: {/data/x: 'http://127.0.0.1:9/x'}\n");
+    const char *job;
+    char *why;
+
+    job = send_request(here, made);
+    assert_int_equal(wait_until_over(here, job), 74);
+    expect_reason(here, job, "prepare");
+    why = sw_failure_analysis(here->session, job, NULL);
+    assert_non_null(why);
+    if (!strstr(why, "\"cause\":\"network\"") || !strstr(why, "\"err_class\":\"ERR_INFRA\""))
+        fail_msg("%s", why);
+    sw_text_free(why);
+}
+
 static void the_config_is_written_where_the_command_finds_it(void **state)
 {
     struct stay *here = *state;
@@ -222,6 +241,47 @@ static void results_can_be_brought_home(void **state)
         fail_msg("get: %s", err.message);
     sw_text_free(text);
     found = read_text(copy);
+    assert_non_null(found);
+    assert_string_equal(found, "weights\n");
+}
+
+/* What a job leaves: links of all kinds, and a pipe that must not keep us waiting. */
+static const char made_of_links[] =
+    "cd {results_dir} && mkdir -p deep/er && echo weights >deep/er/model.bin && "
+    "ln -s deep/er/model.bin latest && ln -s ../er/model.bin deep/er/same && "
+    "ln -s /etc/hostname absolute && ln -s /proc/self/environ environ && ln -s /etc folder && "
+    "ln -s ../../../../../../../../etc/hostname climbs && ln -s deep/../../../etc indirect && "
+    "mkfifo pipe";
+
+static void links_of_results_stay_links_and_lead_nowhere_else(void **state)
+{
+    static const char *const outside[] = { "absolute", "environ", "folder", "climbs", "indirect",
+                                           "pipe" };
+    struct stay *here = *state;
+    sw_autofree char *home = path_in(here, "brought-links");
+    sw_autofree char *latest = sw_format("%s/latest", home), *found = NULL;
+    const char *job = launch_shell(here, "%s", made_of_links);
+    struct sw_error err = { 0 };
+    char target[64] = "";
+    char *text;
+
+    assert_int_equal(wait_until_over(here, job), 0);
+    for (int round = 0; round < 2; round++) {          /* into the same folder once more */
+        text = sw_get_results(here->session, job, home, &err);
+        if (!text)
+            fail_msg("get: %s", err.message);
+        sw_text_free(text);
+        assert_int_equal(readlink(latest, target, sizeof target - 1), strlen("deep/er/model.bin"));
+        assert_string_equal(target, "deep/er/model.bin");
+        for (size_t i = 0; i < SW_COUNT(outside); i++) {
+            sw_autofree char *path = sw_format("%s/%s", home, outside[i]);
+            struct stat info;
+
+            if (lstat(path, &info) == 0)
+                fail_msg("'%s' was brought home", outside[i]);
+        }
+    }
+    found = read_text(latest);
     assert_non_null(found);
     assert_string_equal(found, "weights\n");
 }
@@ -327,9 +387,11 @@ const struct contract_case cases_data[] = {
     CLAIM(the_first_rank_that_fails_is_named, COMMANDS),
     CLAIM(there_is_one_replica_per_node, 0),
     CLAIM(inputs_arrive_and_outputs_land, COMMANDS | OWN_FILES),
+    CLAIM(a_data_server_that_does_not_answer_is_a_failure_of_the_network, COMMANDS),
     CLAIM(an_input_that_does_not_exist_fails_before_the_command_runs, COMMANDS),
     CLAIM(the_config_is_written_where_the_command_finds_it, COMMANDS),
     CLAIM(results_can_be_brought_home, COMMANDS),
+    CLAIM(links_of_results_stay_links_and_lead_nowhere_else, COMMANDS),
     CLAIM(results_of_a_failed_job_are_kept, COMMANDS),
     CLAIM(paths_are_seen_as_the_platform_sees_them, 0),
     CLAIM(a_removed_job_leaves_nothing, 0),

@@ -2,8 +2,10 @@
 /*
  * cases_end.c - how jobs end, and that the same end has the same words everywhere.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "cases.h"
@@ -27,6 +29,57 @@ static void a_job_that_exits_3_ends_in_error_and_says_3(void **state)
     expect_state(here, job, SW_ERROR);
     expect_exit_code(here, job, 3);
     expect_reason(here, job, "exit");
+}
+
+/* Those that mean something to shells, engines, schedulers and ourselves; with SLIPWAY_ALL_EXIT_CODES
+ * all there are. */
+static size_t exit_codes_to_try(int codes[256])
+{
+    static const int telling[] = { 0, 1, 2, 3, 64, 124, 125, 126, 127, 128, 130, 137, 139, 143, 254, 255 };
+    size_t count = 0;
+
+    if (!getenv("SLIPWAY_ALL_EXIT_CODES")) {
+        memcpy(codes, telling, sizeof telling);
+        return SW_COUNT(telling);
+    }
+    for (; count < 256; count++)
+        codes[count] = (int)count;
+    return count;
+}
+
+static void expect_code(struct stay *here, const char *job, int code)
+{
+    int told = wait_until_over(here, job);
+    sw_auto(json) json_t *seen = status(here, job);
+
+    if (told != code || number_of(seen, "exit_code") != code || number_of(seen, "attempt") != 1 ||
+        strcmp(text_of(seen, "status"), code == 0 ? "Complete" : "Error") != 0)
+        fail_msg("exit %d ended as %s, exit code %lld, reason %s, attempt %lld; wait gave %d", code,
+                 text_of(seen, "status"), (long long)number_of(seen, "exit_code"),
+                 text_of(seen, "reason"), (long long)number_of(seen, "attempt"), told);
+}
+
+/* A last burst of short lines: the runner's own words are behind all of that, and a pipe may still be full
+ * when it ends. A few at a time, as many as a small engine takes. */
+static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
+{
+    enum { AT_ONCE = 8 };
+    struct stay *here = *state;
+    char jobs[AT_ONCE][SW_ID_SIZE];
+    int codes[256];
+    size_t count = exit_codes_to_try(codes);
+
+    for (size_t first = 0; first < count; first += AT_ONCE) {
+        size_t some = count - first < AT_ONCE ? count - first : AT_ONCE;
+
+        for (size_t i = 0; i < some; i++)
+            memcpy(jobs[i], launch_shell(here, "s=$(yes x | head -n 30000); "
+                                         "yes 'a line of a program that says much, 50 bytes long.' | "
+                                         "head -n 20000; echo \"$s\"; exit %d", codes[first + i]),
+                   SW_ID_SIZE);
+        for (size_t i = 0; i < some; i++)
+            expect_code(here, jobs[i], codes[first + i]);
+    }
 }
 
 static void a_job_killed_by_a_signal_says_which(void **state)
@@ -91,6 +144,17 @@ static void a_job_past_its_time_limit_gives_124(void **state)
     assert_int_equal(wait_until_over(here, job), 124);
     expect_state(here, job, SW_ERROR);
     expect_reason(here, job, "time");
+}
+
+static void a_job_at_its_time_limit_gets_one_term_and_all_of_its_grace(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *mark = path_in(here, "told");
+    struct sw_request *made = request_that_saves(here, mark);
+
+    set(made, "time", "2s");
+    assert_int_equal(wait_until_over(here, send_request(here, made)), 124);
+    expect_saved_once(mark);
 }
 
 static void a_job_is_running_between_its_beginning_and_its_end(void **state)
@@ -236,11 +300,13 @@ static void planning_sends_nothing(void **state)
 const struct contract_case cases_end[] = {
     CLAIM(a_job_that_succeeds_is_complete_with_code_0, 0),
     CLAIM(a_job_that_exits_3_ends_in_error_and_says_3, 0),
+    CLAIM(an_exit_code_is_told_as_it_was_after_much_output, COMMANDS),
     CLAIM(a_job_killed_by_a_signal_says_which, 0),
     CLAIM(a_job_that_runs_out_of_memory_says_so, MEMORY_LIMIT),
     CLAIM(a_command_that_does_not_exist_gives_127, COMMANDS),
     CLAIM(a_program_named_by_its_words_that_does_not_exist_gives_127, COMMANDS),
     CLAIM(a_job_past_its_time_limit_gives_124, 0),
+    CLAIM(a_job_at_its_time_limit_gets_one_term_and_all_of_its_grace, COMMANDS),
     CLAIM(a_job_is_running_between_its_beginning_and_its_end, 0),
     CLAIM(a_job_that_waits_says_why, QUEUE),
     CLAIM(a_status_carries_the_fields_of_the_seed, 0),

@@ -144,6 +144,28 @@ struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
     return made;
 }
 
+/* Time is read where every shell can: /proc/uptime counts hundredths of a second. TERM ends `sleep`, too,
+ * so it sleeps in small steps. */
+struct sw_request *request_that_saves(struct stay *here, const char *mark)
+{
+    struct sw_request *made = request_shell(
+        here, "m='%s'; now() { read -r t r </proc/uptime; echo \"${t%%.*}${t#*.}\"; }; "
+              "trap 'echo TERM >>\"$m\"' TERM; echo up >>\"$m\"; "
+              "until grep -q TERM \"$m\"; do sleep 0.05; done; end=$(($(now) + 320)); "
+              "while [ $(now) -lt $end ]; do sleep 0.05; done; echo SAVED >>\"$m\"", mark);
+
+    set(made, "grace", "4s");
+    return made;
+}
+
+void expect_saved_once(const char *mark)
+{
+    sw_autofree char *text = read_text(mark);
+
+    assert_non_null(text);
+    assert_string_equal(text, "up\nTERM\nSAVED\n");
+}
+
 const char *send_request(struct stay *here, struct sw_request *made)
 {
     struct sw_error err = { 0 };

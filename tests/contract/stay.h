@@ -49,6 +49,10 @@ struct sw_request *request(struct stay *here, enum wish wish, int64_t number);
 /* The same with shell text; only where commands really run. */
 struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* A job that notes in the file `mark` each TERM it hears, saves for 0.8 of its grace, and notes that; only
+ * where commands really run. */
+struct sw_request *request_that_saves(struct stay *here, const char *mark);
+void expect_saved_once(const char *mark);
 void set(struct sw_request *request, const char *key, const char *value);
 /* The platform, and what each of its requests needs besides. */
 void set_common(const struct stay *here, struct sw_request *request);

@@ -266,18 +266,22 @@ static void a_dead_engine_is_unreachable_and_a_started_one_answers_again(void **
     assert_int_equal(docker_ask(api, &call, NULL, NULL), 0);
 }
 
-static void a_silent_engine_is_a_timeout(void **state)
+/* To most it is one that cannot be reached; to a few the silence is what they wanted to know. */
+static void a_silent_engine_is_unreachable_or_an_answer(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     struct docker_call call = { .path = "/containers/json", .stall_ms = 2000 };
-    struct sw_error err = { 0 };
+    struct sw_error err = { 0 }, counted = { 0 };
 
     (void)state;
     assert_non_null(docker_api_version(api, NULL));
     assert_int_equal(engine("pause"), 0);
     assert_int_equal(docker_ask(api, &call, NULL, &err), -1);
+    call.silence_counts = true;
+    assert_int_equal(docker_ask(api, &call, NULL, &counted), -1);
     assert_int_equal(engine("resume"), 0);
-    assert_int_equal(err.code, SW_E_TIMEOUT);
+    assert_int_equal(err.code, SW_E_UNREACHABLE);
+    assert_int_equal(counted.code, SW_E_TIMEOUT);
 }
 
 /* In a child, which must not come back with what it lost. */
@@ -347,7 +351,7 @@ int main(void)
         cmocka_unit_test(a_sink_that_has_enough_ends_the_stream),
         cmocka_unit_test(events_and_calls_share_a_client),
         cmocka_unit_test(a_dead_engine_is_unreachable_and_a_started_one_answers_again),
-        cmocka_unit_test(a_silent_engine_is_a_timeout),
+        cmocka_unit_test(a_silent_engine_is_unreachable_or_an_answer),
         cmocka_unit_test(a_user_who_may_not_is_told_of_the_group),
         cmocka_unit_test(the_usual_socket_is_found),
         cmocka_unit_test(without_a_socket_the_hint_says_what_to_do),

@@ -201,7 +201,7 @@ for number, canceled in ((signal.SIGQUIT, True), (signal.SIGTERM, False)):
         code, report = job.over(), job.report()
         claim(f"{signal.Signals(number).name} while outputs are collected is told, when they do not arrive",
               report.get("stopped") and bool(report.get("canceled")) == canceled and
-              report.get("failed") == "collect" and code == 143, f"{code}, {report}")
+              report.get("failed") == "collect" and report.get("error") == "CredentialError" and code == 143, f"{code}, {report}")
 
 with Bucket() as bucket, Job(bucket, command=WRITES + "true") as job:
     job.until("the upload", bucket.asked.is_set)

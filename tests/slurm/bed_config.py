@@ -17,6 +17,7 @@ HOST = "bed"                      # the name of the machine inside
 USER, UID = "ann", 20001
 ACCOUNT = "research"
 LOGINS = {"login1": "127.0.0.11", "login2": "127.0.0.12"}
+OTHER, OTHER_LOGIN, OTHER_CONF = "other", "other1", "/etc/slurm-other/slurm.conf"     # the second cluster
 STATE = ROOT + "/bed.json"
 MYSQL = ROOT + "/mysql"
 LOG = ROOT + "/log"
@@ -74,6 +75,7 @@ class Bed:
         self.nodes = {f"n{i}": f"127.0.1.{i}" for i in range(1, options.nodes + 1)}
         self.machines = dict(word.split("=") for word in options.machine)
         self.here = os.path.dirname(os.path.realpath(__file__))
+        self.logins = {**LOGINS, **({OTHER_LOGIN: "127.0.0.13"} if options.second else {})}
 
     # ---- people and places
 
@@ -101,7 +103,7 @@ class Bed:
 
     def write_hosts(self):
         lines = ["127.0.0.1 localhost " + HOST]
-        lines += [f"{address} {name}" for name, address in {**LOGINS, **self.nodes}.items()]
+        lines += [f"{address} {name}" for name, address in {**self.logins, **self.nodes}.items()]
         write("/etc/hosts", "\n".join(lines) + "\n")
         write("/etc/nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files\n")
 
@@ -185,8 +187,42 @@ LogFile={LOG}/slurmdbd
 PidFile={ROOT}/pid/slurmdbd
 """, 0o600, "slurm")
         self.write_plugins()
+        if self.options.second:
+            self.write_second()
         if self.options.oci:
             self.write_oci()
+
+    def write_second(self):
+        """Another cluster with a controller and a node of its own. Its numbers are others: Slurm's clean-up on this
+        machine, which is a node of both, goes by number."""
+        for name in ("state", "spool"):
+            folder(f"{ROOT}/{OTHER}/{name}", 0o755, "slurm")
+        write(OTHER_CONF, f"""\
+ClusterName={OTHER}
+FirstJobId=1001
+SlurmctldHost={HOST}(127.0.0.1)
+SlurmctldPort=6827
+SlurmUser=slurm
+AuthType=auth/munge
+StateSaveLocation={ROOT}/{OTHER}/state
+SlurmdSpoolDir={ROOT}/{OTHER}/spool
+SlurmctldPidFile={ROOT}/pid/{OTHER}
+SlurmdPidFile={ROOT}/pid/o1
+SlurmctldLogFile={LOG}/{OTHER}
+SlurmdLogFile={LOG}/o1
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
+KillWait=2
+ReturnToService=2
+MpiDefault=none
+AccountingStorageType=accounting_storage/none
+NodeName=o1 NodeHostname={HOST} NodeAddr=127.0.1.99 Port=17099 CPUs={self.options.cpus} RealMemory=65536 State=UNKNOWN
+PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE
+""")
+        write("/etc/slurm-other/cgroup.conf", "CgroupAutomount=no\n")
 
     def write_oci(self):
         # Slurm 22.05 knows no %U; the bundle brings the user namespace, and there is no cgroup to write to.
@@ -216,7 +252,7 @@ RunTimeDelete="{runc} delete --force {name}"
     def write_ssh(self):
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", KEY)
         known = ""
-        for name, address in LOGINS.items():
+        for name, address in self.logins.items():
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{ROOT}/{name}")
             with open(f"{ROOT}/{name}.pub", encoding="utf-8") as file:
                 known += f"{name},{address} {file.read()}"
@@ -225,7 +261,7 @@ ListenAddress {address}:22
 HostKey {ROOT}/{name}
 AuthorizedKeysFile {ROOT}/key.pub
 PidFile {ROOT}/pid/{name}
-SetEnv PATH={BIN}:/usr/local/bin:/usr/bin:/bin
+SetEnv PATH={BIN}:/usr/local/bin:/usr/bin:/bin{f" SLURM_CONF={OTHER_CONF}" if name == OTHER_LOGIN else ""}
 StrictModes no
 UsePAM no
 PermitRootLogin prohibit-password

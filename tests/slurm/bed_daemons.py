@@ -11,7 +11,7 @@ import sys
 import time
 
 import bed_images
-from bed_config import ACCOUNT, BIN, HOST, LOG, LOGINS, MYSQL, ROOT, STATE, USER, folder, run, write
+from bed_config import ACCOUNT, BIN, HOST, LOG, LOGINS, MYSQL, OTHER, OTHER_CONF, ROOT, STATE, USER, folder, run, write
 
 
 class Trouble(Exception):
@@ -108,8 +108,15 @@ def nodes_ready(names):
     return all(states.get(name) in ("idle", "mixed", "allocated") for name in names)
 
 
+def start_second():
+    start(OTHER, as_user("slurm", "slurmctld", "-f", OTHER_CONF))
+    start("o1", ["slurmd", "-f", OTHER_CONF, "-N", "o1"])
+    there = ["env", f"SLURM_CONF={OTHER_CONF}"]
+    wait_for("the second cluster", lambda: asks(*there, "sinfo", "-h", "-o", "%T").stdout.strip() == "idle")
+
+
 def start_all(bed):
-    for name in LOGINS:
+    for name in bed.logins:
         start_login(name)
     start_munge()
     if bed.accounting:
@@ -120,6 +127,8 @@ def start_all(bed):
     for name in bed.nodes:
         start_node(name)
     wait_for("the nodes", lambda: nodes_ready(bed.nodes))
+    if bed.options.second:
+        start_second()
 
 
 # ---- breaking and mending

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -21,12 +22,17 @@ static const char *const pull_policies[] = { "always", "missing", "never", NULL 
 static const char *const run_as[] = { "auto", "me", "image", NULL };
 static const char *const results_ways[] = { "auto", "bind", "volume", NULL };
 static const char *const entrypoints[] = { "keep", "drop", NULL };
+static const char *const tls_ways[] = { "auto", "none", "verify", "any", NULL };
 
 static const struct sw_option docker_options[] = {
-    { "host", SW_TEXT, .help = "the engine: unix://, tcp:// or ssh:// address "
+    { "host", SW_TEXT, SW_CONNECTION, .help = "the engine: unix://, tcp:// or ssh:// address "
                                "(else DOCKER_HOST, the docker context, the usual sockets)" },
-    { "context", SW_TEXT, .help = "docker context that names the engine" },
-    { "keep_connection", SW_DURATION, .initial = "10m", .env = "DOCKER_KEEP_CONNECTION",
+    { "context", SW_TEXT, SW_CONNECTION, .help = "docker context that names the engine" },
+    { "tls", SW_CHOICE, SW_CONNECTION, .initial = "auto", .choices = tls_ways,
+      .help = "of tcp:// engines: none, verify, any certificate; auto: as DOCKER_TLS_VERIFY says" },
+    { "certificates", SW_TEXT, SW_CONNECTION,
+      .help = "folder with ca.pem, cert.pem and key.pem (else DOCKER_CERT_PATH, the context's own)" },
+    { "keep_connection", SW_DURATION, SW_CONNECTION, .initial = "10m", .env = "DOCKER_KEEP_CONNECTION",
       .help = "how long an idle ssh login stays for the next command" },
     { "pull", SW_CHOICE, .initial = "missing", .env = "DOCKER_PULL_POLICY",
       .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
@@ -42,7 +48,7 @@ static const struct sw_option docker_options[] = {
     { "entrypoint", SW_CHOICE, .initial = "keep", .choices = entrypoints,
       .help = "the image's ENTRYPOINT starts the command (keep), or is left out (drop)" },
     { "gpu_ids", SW_TEXTS, .help = "GPUs to choose from, by number or UUID; all: every one" },
-    { "gpu_devices", SW_TEXTS, .env = "SLIPWAY_DOCKER_GPUS",
+    { "gpu_devices", SW_TEXTS, SW_CONNECTION, .env = "SLIPWAY_DOCKER_GPUS",
       .help = "GPUs the engine has, where it cannot be found out" },
     { "share_gpus", SW_FLAG, .initial = "false",
       .help = "use GPUs that other jobs have, instead of waiting until they are free" },
@@ -198,6 +204,39 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
     return link;
 }
 
+static void docker_place(struct sw_link *link, struct sw_place *out)
+{
+    sw_auto(json) json_t *way = docker_where_options(&link->where);
+
+    out->address = sw_strdup(link->where.text);
+    out->options = sw_connection_options(docker_options, link->options);
+    json_object_del(out->options, "context");
+    json_object_update(out->options, way);
+}
+
+/* The id that the engine gave itself and where it keeps its things, since engines of one machine may share
+ * an id; then the name of its machine. Podman makes a new id for every answer. */
+static int docker_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *info = NULL;
+    const char *id, *name, *root;
+
+    if (docker_borrow(link, &lent, err) < 0 ||
+        docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
+        return -1;
+    id = sw_json_str(info, "ID");
+    name = sw_json_str(info, "Name");
+    root = sw_json_str(info, "DockerRootDir");
+    if (sw_text_empty(id))
+        return 0;
+    sw_buf_addf(identity, "%.200s@%.1000s", id, root ? root : "");
+    for (char *at = identity->data; (at = strpbrk(at, " \n"));)
+        *at = '_';                                  /* the first word is compared */
+    sw_buf_addf(identity, " %.200s", name ? name : "");
+    return 0;
+}
+
 char *docker_job_folder(const struct sw_link *link, const char *id)
 {
     return sw_path_join(link->root, id);
@@ -215,6 +254,8 @@ const struct sw_platform sw_platform_docker = {
     .credentials = docker_credentials,
     .open = docker_open,
     .close = docker_close,
+    .place = docker_place,
+    .identify = docker_identify,
     .render = docker_render,
     .preflight = docker_preflight,
     .checks = docker_fitness,

@@ -16,7 +16,6 @@
 #include "platform/docker/docker_internal.h"
 
 #define REPLY_MAX    (64u * 1024 * 1024)     /* a list of many thousand containers */
-#define STALL_MS     60000
 #define MESSAGE_MAX  400                     /* of the engine's words, in our message */
 
 struct flight {                              /* a call under way */
@@ -24,6 +23,7 @@ struct flight {                              /* a call under way */
     docker_finished *finished;
     void *context;
     char *body;                              /* owned JSON text */
+    bool silence_counts, changes_nothing;    /* as the call says */
     struct flight *next, **link;
 };
 
@@ -53,7 +53,7 @@ static char *base_of(const struct docker_where *where)
 struct docker_api *docker_api_open(const struct docker_where *where, struct sw_error *err)
 {
     sw_auto(docker_api) struct docker_api *api = sw_new(struct docker_api);
-    struct sw_http_options options = { .stall_ms = STALL_MS };
+    struct sw_http_options options = { .stall_ms = DOCKER_QUESTION_MS };
 
     docker_where_copy(&api->where, where);
     api->base = base_of(where);
@@ -119,7 +119,7 @@ static const struct {
     enum sw_code code;
 } refusals[] = {
     { 401, SW_E_CREDENTIAL }, { 403, SW_E_CREDENTIAL }, { 404, SW_E_NOT_FOUND },
-    { 409, SW_E_CONFLICT },
+    { 409, SW_E_CONFLICT }, { 501, SW_E_UNSUPPORTED },
 };
 
 /* Podman answers 500 where Docker has a number of its own. */
@@ -161,7 +161,7 @@ static char *engine_words(const struct sw_http_reply *reply, const json_t *json)
 static int refused(const struct sw_http_reply *reply, const json_t *json, struct sw_error *err)
 {
     sw_autofree char *words = engine_words(reply, json);
-    enum sw_code code = SW_E_REFUSED;
+    enum sw_code code = reply->status >= 500 ? SW_E_UNREACHABLE : SW_E_REFUSED;
 
     for (size_t i = 0; i < SW_COUNT(refusals); i++)
         if (refusals[i].status == reply->status)
@@ -183,8 +183,12 @@ static int judge(const struct docker_api *api, struct sw_http_reply *reply, json
 {
     if (reply->failure == SW_E_INTERRUPTED)
         return sw_fail(err, SW_E_INTERRUPTED, "the answer was not wanted any more");
-    if (reply->status == 0)
-        return docker_no_answer(&api->where, api->dialer, *api->version != '\0', reply, err);
+    if (reply->status == 0) {
+        docker_no_answer(&api->where, api->dialer, *api->version != '\0', reply, err);
+        if (err && err->code == SW_E_TIMEOUT)
+            err->code = SW_E_UNREACHABLE;
+        return -1;
+    }
     *json = reply_json(reply);
     if ((reply->status >= 200 && reply->status < 300) || reply->status == 304)
         return 0;
@@ -245,7 +249,9 @@ static void fill_request(struct docker_api *api, const struct docker_call *call,
     request->reply_limit = REPLY_MAX;
     request->sink = call->sink;
     request->sink_context = call->sink_context;
-    request->stall_ms = call->stall_ms;
+    request->stall_ms = call->stall_ms        ? call->stall_ms
+                        : call->method && strcmp(call->method, "GET") != 0 ? DOCKER_LONG_MS
+                                                                            : DOCKER_QUESTION_MS;
     request->body = call->bytes;
     request->body_length = call->length;
     request->body_fd = call->fd > 0 ? call->fd : -1;
@@ -270,6 +276,10 @@ static void call_over(void *context, struct sw_http_reply *reply)
     void *finished_context = flight->context;
 
     judge(flight->api, reply, &answer.json, &answer.error);
+    if (flight->silence_counts && reply->failure == SW_E_TIMEOUT)
+        answer.error.code = SW_E_TIMEOUT;
+    if (flight->changes_nothing && reply->status >= 500 && answer.error.code == SW_E_UNREACHABLE)
+        answer.error.code = SW_E_REFUSED;
     flight_free(flight);
     finished(finished_context, &answer);
     json_decref(answer.json);
@@ -287,6 +297,8 @@ int docker_send(struct docker_api *api, const struct docker_call *call, docker_f
     flight->api = api;
     flight->finished = finished;
     flight->context = context;
+    flight->silence_counts = call->silence_counts;
+    flight->changes_nothing = call->changes_nothing;
     flight->body = call->json ? sw_json_dump(call->json) : NULL;
     flight->next = api->flights;
     flight->link = &api->flights;

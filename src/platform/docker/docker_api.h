@@ -20,6 +20,14 @@
 #define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
 #define DOCKER_API_NEWEST 44         /* 1.44: what this client was written against */
 
+/* How long the engine may be silent before we stop waiting for it. */
+enum {
+    DOCKER_QUESTION_MS = 10000,      /* what is asked with GET, and whether it answers at all */
+    DOCKER_ORDER_MS = 30000,         /* kill, pause */
+    DOCKER_LONG_MS = 60000,          /* create, remove, put files in, read a log or an archive */
+    DOCKER_START_MS = 120000,
+};
+
 struct docker_api;
 
 /* `where` is copied. Connects to nothing yet. */
@@ -40,13 +48,17 @@ struct docker_call {
     const char *registry_auth;   /* X-Registry-Auth; wiped after use, in no message */
     sw_http_sink *sink;          /* takes the body of a 2xx reply piece by piece */
     void *sink_context;
-    int64_t stall_ms;            /* 0: 60 s without a byte is a failure; -1: silence is fine */
+    int64_t stall_ms;            /* without a byte for so long it has failed; 0: DOCKER_QUESTION_MS for
+                                    a GET, DOCKER_LONG_MS for others; -1: silence is fine */
+    bool silence_counts;         /* that silence is an answer: SW_E_TIMEOUT instead of _UNREACHABLE */
+    bool changes_nothing;        /* a 5xx leaves no doubt about what was done: it is SW_E_REFUSED */
 };
 
 /* One call, waited for. *reply: the JSON that came, NULL for none (204, 304, plain text); may be
  * NULL if not wanted. Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
- *   400, 5xx SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
- *   no answer, or cut off: SW_E_UNREACHABLE with what to do; silence: SW_E_TIMEOUT;
+ *   400 SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
+ *   501 SW_E_UNSUPPORTED: this engine does not do that
+ *   other 5xx, no answer, cut off, silence: SW_E_UNREACHABLE. Whether it was done is not known.
  *   the sink said no: SW_E_INTERRUPTED. */
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);

@@ -34,7 +34,8 @@ static int wait_over(struct docker_api *api, const char *container, struct sw_er
     struct sw_error why = { 0 };
 
     if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                               .stall_ms = LOOK_AGAIN_MS }, NULL, &why) == 0 ||
+                                               .stall_ms = LOOK_AGAIN_MS,
+                                               .silence_counts = true }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND)
         return 1;
     if (why.code == SW_E_TIMEOUT)
@@ -204,7 +205,7 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL;
-    sw_autofree char *volume = docker_volume_name(job->id);
+    sw_autofree char *volume = docker_volume_name(job->id), *end = docker_end_volume(job->id);
     const char *network = sw_json_str(json_object_get(job->plan, "options"), "network");
     size_t i;
     json_t *container;
@@ -222,6 +223,7 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
         if (docker_delete(lent.api, sw_json_str(container, "Id"), true, err) < 0)
             return -1;
     if ((brought && docker_forget(lent.api, "/volumes/", volume, err) < 0) ||
+        docker_forget(lent.api, "/volumes/", end, err) < 0 ||
         docker_forget_clones(lent.api, job->id, json_object_get(job->plan, "mounts"), err) < 0)
         return -1;
     if (network)

@@ -52,9 +52,9 @@ json_t *docker_config_read(const char *folder, struct sw_error *err)
 
 static char *file_in(const char *folder, const char *name)
 {
-    sw_autofree char *path = sw_path_join(folder, name);
+    sw_autofree char *path = folder ? sw_path_join(folder, name) : NULL;
 
-    return sw_file_exists(path) ? sw_take(path) : NULL;
+    return path && sw_file_exists(path) ? sw_take(path) : NULL;
 }
 
 static void take_certificates(struct docker_where *out, const char *folder, bool trust_any)
@@ -83,13 +83,28 @@ static int certificates_from_env(struct docker_where *out, struct sw_error *err)
     return sw_hint(err, "set DOCKER_CERT_PATH to the folder with ca.pem, cert.pem and key.pem");
 }
 
-static int from_text(const char *text, const char *origin, struct docker_where *out,
-                     struct sw_error *err)
+/* The options of a job or of its row say it outright; then the environment is not asked. */
+static int certificates_of(const json_t *options, struct docker_where *out, struct sw_error *err)
+{
+    const char *tls = sw_json_str(options, "tls"), *folder = sw_json_str(options, "certificates");
+
+    if (sw_text_empty(tls) || strcmp(tls, "auto") == 0) {
+        if (!folder)
+            return certificates_from_env(out, err);
+        tls = "verify";
+    }
+    if (strcmp(tls, "none") != 0 && (out->way == DOCKER_TCP || out->way == DOCKER_TLS))
+        take_certificates(out, folder, strcmp(tls, "any") == 0);
+    return 0;
+}
+
+static int from_text(const char *text, const char *origin, const json_t *options,
+                     struct docker_where *out, struct sw_error *err)
 {
     out->origin = origin;
     if (docker_where_parse(text, out, err) < 0)
         return sw_wrap(err, "%s", origin);
-    return certificates_from_env(out, err);
+    return certificates_of(options, out, err);
 }
 
 /* ---- contexts ----------------------------------------------------------------------------------- */
@@ -175,11 +190,11 @@ static char *usual_socket(void)
     return there ? sw_take(there) : sw_strdup(usual[0].path);
 }
 
-static int from_usual(struct docker_where *out, struct sw_error *err)
+static int from_usual(const json_t *options, struct docker_where *out, struct sw_error *err)
 {
     sw_autofree char *path = usual_socket();
 
-    return from_text(path, "the usual place", out, err);
+    return from_text(path, "the usual place", options, out, err);
 }
 
 /* ---- the decision ------------------------------------------------------------------------------- */
@@ -198,16 +213,16 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
     sw_auto(json) json_t *config = NULL;
 
     if (!sw_text_empty(host))
-        return from_text(host, "option host", out, err);
+        return from_text(host, "option host", options, out, err);
     if (!sw_text_empty(context) && !is_default(context))
         return from_context(folder, context, "option context", out, err);
     if (env("DOCKER_HOST"))
-        return from_text(env("DOCKER_HOST"), "DOCKER_HOST", out, err);
+        return from_text(env("DOCKER_HOST"), "DOCKER_HOST", options, out, err);
     if (!sw_text_empty(context))
-        return from_usual(out, err);
+        return from_usual(options, out, err);
     if (env("DOCKER_CONTEXT"))
         return is_default(env("DOCKER_CONTEXT"))
-                   ? from_usual(out, err)
+                   ? from_usual(options, out, err)
                    : from_context(folder, env("DOCKER_CONTEXT"), "DOCKER_CONTEXT", out, err);
     config = docker_config_read(folder, err);
     if (!config)
@@ -215,7 +230,7 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
     context = sw_json_str(config, "currentContext");
     if (!sw_text_empty(context) && !is_default(context))
         return from_context(folder, context, "docker's current context", out, err);
-    return from_usual(out, err);
+    return from_usual(options, out, err);
 }
 
 int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err)
@@ -224,6 +239,24 @@ int docker_where_find(const json_t *options, struct docker_where *out, struct sw
         return 0;
     docker_where_done(out);
     return -1;
+}
+
+static char *folder_of(const char *file)
+{
+    const char *slash = file ? strrchr(file, '/') : NULL;
+
+    return slash ? sw_strndup(file, (size_t)(slash - file)) : NULL;
+}
+
+json_t *docker_where_options(const struct docker_where *where)
+{
+    sw_autofree char *folder = folder_of(where->cert ? where->cert : where->ca ? where->ca
+                                                                              : where->key);
+
+    return sw_json_object(
+        SW_STR("host", where->text),
+        SW_STR("tls", where->way != DOCKER_TLS ? "none" : where->trust_any ? "any" : "verify"),
+        SW_STR_OPT("certificates", folder));
 }
 
 char *docker_where_warning(const struct docker_where *where)

@@ -13,7 +13,11 @@
 
 #include "core/report.h"
 
-enum { HEAD = 8, FRAME_MAX = 1024 * 1024 };
+enum {
+    HEAD = 8,
+    FRAME_MAX = 1024 * 1024,
+    YEAR_MOST = 2200,                /* a later one has no nanoseconds in 64 bits */
+};
 
 static bool is_head(const unsigned char *head)
 {
@@ -82,7 +86,8 @@ static size_t read_time(const char *text, size_t length, int64_t *at_ns)
     hour = digits(text + 11, 2);
     minute = digits(text + 14, 2);
     second = digits(text + 17, 2);
-    if (year < 1970 || month < 1 || month > 12 || day < 1 || hour < 0 || minute < 0 || second < 0)
+    if (year < 1970 || year > YEAR_MOST || month < 1 || month > 12 || day < 1 || hour < 0 ||
+        minute < 0 || second < 0)
         return 0;
     if (text[at] == '.')
         for (at++; at < length && text[at] >= '0' && text[at] <= '9'; at++)
@@ -93,7 +98,7 @@ static size_t read_time(const char *text, size_t length, int64_t *at_ns)
         return 0;
     *at_ns = (day_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - east_s) *
              1000000000 + fraction;
-    return at + zone;
+    return *at_ns < 0 ? 0 : at + zone;
 }
 
 int64_t docker_time_ms(const char *text)

@@ -3,21 +3,34 @@
  * docker_hand.c - was a container stopped by somebody, or did the engine go down?
  *
  * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
- * differs is the engine: one that went down came back after the container's end, and its network
- * "bridge" is made anew each time it starts. One that is still going down answers on connections that
- * it has, but takes no new one; so it is asked on a new one, and no answer changes no job.
+ * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
+ * since when it is there: it is made anew each time the engine starts, after what was left running is
+ * stopped. Some engines run without it; then the events tell, which live in the engine's memory:
+ *
+ *   - one that remembers the container's start and its end was there all the time;
+ *   - it keeps the last 256, so one that has fewer remembers all of its life, and if the container's end is
+ *     not among them, that was before. An end without its start may be its own doing, when it began.
+ *
+ * Where none of them knows, nobody does, and the job is not run again for it. An engine that is still
+ * going down answers on connections that it has, but takes no new one; so it is asked on a new one, and
+ * no answer changes no job.
  *
  * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
- * `kill` (its last 256 events) makes it somebody's; without that it stays a signal.
+ * `kill` makes it somebody's; without that it stays a signal.
  */
 #include "platform/docker/docker_watch.h"
 
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
-enum { KILL_NOTED_MS = 1000 };
+enum {
+    EVENTS_KEPT = 256,               /* by the engine */
+    LOST_TRACK = 255,                /* its exit code for a container that it lost */
+};
 
 static int64_t machine_up_since_ms(void)
 {
@@ -27,20 +40,19 @@ static int64_t machine_up_since_ms(void)
                ? sw_now_ms() - (int64_t)up.tv_sec * 1000 - up.tv_nsec / 1000000 : 0;
 }
 
-/* 0: nobody knows. Podman has no engine that could go down, only the machine. */
-static int up_since(struct docker_api *fresh, int64_t *since_ms, struct sw_error *err)
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err)
 {
     sw_auto(json) json_t *bridge = NULL;
     struct sw_error why = { 0 };
 
     *since_ms = 0;
-    if (!docker_api_version(fresh, err))
+    if (!docker_api_version(api, err))
         return -1;
-    if (docker_api_is_podman(fresh)) {
-        *since_ms = docker_api_is_local(fresh) ? machine_up_since_ms() : 0;
+    if (docker_api_is_podman(api)) {
+        *since_ms = docker_api_is_local(api) ? machine_up_since_ms() : 0;
         return 0;
     }
-    if (docker_ask(fresh, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
+    if (docker_ask(api, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
         why.code != SW_E_NOT_FOUND) {
         if (err)
             *err = why;
@@ -50,29 +62,48 @@ static int up_since(struct docker_api *fresh, int64_t *since_ms, struct sw_error
     return 0;
 }
 
-static int count_event(void *context, json_t *event)
+/* ---- what the engine remembers --------------------------------------------------------------- */
+
+struct memory {
+    const char *container;
+    int events;                      /* of anything */
+    bool started, died, killed;      /* of this container */
+};
+
+static int note(void *context, json_t *event)
 {
-    (void)event;
-    ++*(int *)context;
+    struct memory *memory = context;
+    const char *action = sw_json_str(event, "Action");
+
+    memory->events++;
+    if (!sw_text_same(sw_json_str(json_object_get(event, "Actor"), "ID"), memory->container))
+        return 0;
+    memory->started |= sw_text_same(action, "start");
+    memory->died |= sw_text_same(action, "die") || sw_text_same(action, "died");
+    memory->killed |= sw_text_same(action, "kill");
     return 0;
 }
 
-/* Does the engine remember that somebody had it killed? It notes the kill after it is done. */
-static bool was_killed(struct docker_api *api, const char *container, int64_t ended_ms)
+static int find_out(struct docker_api *fresh, const char *container, int64_t ended_ms,
+                    enum docker_engine *engine, bool *killed, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    int64_t until_ms = ended_ms + KILL_NOTED_MS;
-    int kills = 0;
-    struct docker_lines lines = { .take = count_event, .context = &kills };
+    struct memory memory = { .container = container };
+    int64_t since_ms;
 
-    sw_buf_addf(&path, "/events?since=1&until=%lld.%03lld", (long long)(until_ms / 1000),
-                (long long)(until_ms % 1000));
-    docker_query_json(&path, "filters", json_pack("{s:[s],s:[s]}", "container", container, "event",
-                                                  "kill"));
-    docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path), .sink = docker_lines_sink,
-                                           .sink_context = &lines }, NULL, NULL);
-    docker_lines_done(&lines);
-    return kills > 0;
+    if (docker_up_since(fresh, &since_ms, err) < 0 ||
+        docker_events_past(fresh, NULL, note, &memory, err) < 0)
+        return -1;
+    *killed = memory.killed;
+    *engine = DOCKER_ENGINE_NOT_KNOWN;
+    if (since_ms)
+        *engine = since_ms > ended_ms ? DOCKER_ENGINE_CAME_LATER : DOCKER_ENGINE_STAYED;
+    else if (docker_api_is_podman(fresh))        /* its events come late or not at all */
+        return 0;
+    else if (memory.started && memory.died)
+        *engine = DOCKER_ENGINE_STAYED;
+    else if (!memory.died && memory.events < EVENTS_KEPT)
+        *engine = DOCKER_ENGINE_CAME_LATER;
+    return 0;
 }
 
 int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
@@ -80,15 +111,16 @@ int docker_find_hand(struct docker_api *api, const char *container, struct docke
 {
     sw_auto(docker_api) struct docker_api *fresh = NULL;
     struct docker_end *end = &story->end;
-    bool killed = !end->reported && !end->oom && end->signal == SIGKILL;
-    int64_t since_ms;
+    bool silent = !end->reported && !end->oom && story->ended_ms;
+    bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == LOST_TRACK;
+    bool by_kill;
 
-    if (end->canceled || end->timed_out || end->failed_peer >= 0 || !(end->stopped || killed))
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || end->gone ||
+        !(end->stopped || killed || lost))
         return 0;
     fresh = docker_api_open(docker_api_where(api), err);
-    if (!fresh || up_since(fresh, &since_ms, err) < 0)
+    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &end->engine, &by_kill, err) < 0)
         return -1;
-    end->by_hand = since_ms && since_ms <= story->ended_ms &&
-                   (end->stopped || was_killed(fresh, container, story->ended_ms));
+    end->by_hand = end->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
     return 0;
 }

@@ -15,6 +15,7 @@
  *     docker_queue.c     jobs that wait for GPUs
  *     docker_watch.c     all jobs from one list
  *     docker_hand.c      was it stopped by somebody, or by an engine that went down
+ *     docker_record.c    how it ended, when its container is gone
  *     docker_events.c    what the engine tells by itself, for whoever stays
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_paths.c     files of the engine's machine
@@ -38,6 +39,7 @@
 #define DOCKER_RESULTS   "/results"                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
+#define DOCKER_ENDS      DOCKER_HOME "/end"        /* the runner's last report, outside the container */
 #define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was canceled and had to be killed */
 
 #define LABEL_ID      "slipway.id"
@@ -89,6 +91,7 @@ void docker_give_back(struct docker_lent *lent);
 static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
 
 char *docker_job_folder(const struct sw_link *link, const char *id);                    /* owned */
+char *docker_end_folder(const struct sw_link *link, const char *id);                    /* owned */
 char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt);   /* owned */
 
 /* ---- docker_talk.c: single questions --------------------------------------------------------- */
@@ -122,9 +125,12 @@ int docker_label_number(const json_t *container, const char *name, int missing);
 /* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
 
 /* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
- * may be NULL). -1: the engine does not have it. */
+ * may be NULL). -1: it could not be read. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
-                    char **tail, json_t **report);
+                    char **tail, json_t **report, struct sw_error *err);
+/* The last report in a container's log, however much output stands behind it; owned; may be NULL. */
+int docker_ask_report(struct docker_api *api, const char *container, const char *id,
+                      json_t **report, struct sw_error *err);
 /* What its runner is at: a report, or no more than that the command runs; owned; NULL: not known. */
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
@@ -152,6 +158,7 @@ struct docker_site {                 /* what the plan does not know; all borrowe
     bool podman;                     /* Podman behind the same API: other log drivers */
     bool plain_limits;               /* the engine may not raise limits: only those asked for */
     const char *results;             /* folder on the engine to be bound; NULL: a volume */
+    const char *ends;                /* likewise, for the last reports of its runners */
     const char *owner;               /* "user@machine" */
     const char *user;                /* "1000:1000" to run as; NULL: the image decides */
     const char *choice;              /* GPUs it may get, "0,1"; NULL: it waits for none */
@@ -163,6 +170,8 @@ struct docker_site {                 /* what the plan does not know; all borrowe
 /* "<id>", or "<id>-a<attempt>-<rank>" when there are several nodes or it is a later attempt. */
 void docker_name(char out[DOCKER_NAME_SIZE], const char *id, int attempt, int nodes, int rank);
 char *docker_volume_name(const char *id);                                               /* owned */
+#define DOCKER_END_NAME "%d-%d.json"               /* attempt, rank: a file in DOCKER_ENDS */
+char *docker_end_volume(const char *id);                                                /* owned */
 /* Where the job's results are in its containers; owned. */
 char *docker_results_inside(const struct sw_plan *plan);
 
@@ -203,6 +212,9 @@ struct docker_owner {
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
                     const void *bytes, size_t length);
 void docker_tar_end(struct sw_buf *tar);
+/* There may be secrets in it: it grows without leaving a copy behind, and is made empty by wiping. */
+void docker_tar_reserve(struct sw_buf *tar, size_t more);
+void docker_tar_wipe(struct sw_buf *tar);
 /* The content of the first regular file in a small tar; owned, NUL-terminated. NULL: none. */
 char *docker_tar_first(const char *tar, size_t length, size_t *size);
 /* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
@@ -212,13 +224,23 @@ bool docker_user_lookup(const char *passwd, const char *user, struct docker_owne
 
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
+enum docker_engine {                 /* and the end of a container */
+    DOCKER_ENGINE_NOT_KNOWN,
+    DOCKER_ENGINE_STAYED,            /* it was there when the container ended, and still is */
+    DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
+};
+
 struct docker_end {                  /* how one container ended, from inspect and our report */
     int exit_code;
     int signal;
     bool reported;                   /* its runner said how it ended */
     bool oom, stopped, timed_out, canceled;
     bool by_hand;                    /* somebody stopped it with the engine's own means */
+    enum docker_engine engine;       /* asked only where it matters */
+    bool gone;                       /* there is no container any more, and no report */
+    int rank;                        /* of several; -1: there is one */
     int failed_peer;                 /* -1: none */
+    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
     const char *message;             /* the runner's own words; NULL */
     const char *error;               /* the engine's: State.Error; NULL */
 };
@@ -308,6 +330,12 @@ char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, stru
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
                          struct sw_error *err);
+/* docker_paths.c: an image with nothing in it, for the engine's own kind of processor (*arch owned; may be
+ * NULL), a container of it with this HostConfig (stolen), and both taken away again. */
+int docker_look_image(struct docker_api *api, const char *name, char **arch, struct sw_error *err);
+int docker_look_container(struct docker_api *api, const char *name, json_t *host,
+                          struct sw_error *err);
+void docker_look_over(struct docker_api *api, const char *name);
 int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
 json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,

@@ -7,6 +7,11 @@
  * a connection that stays open, so that following costs what is written and nothing more. All of it is
  * here when a fetch that began after the container's end is through; from then on the engine is
  * not asked again, and may have forgotten the container.
+ *
+ * An answer that is cut is worth what came of it: the next one begins at the time of the last messages
+ * that it brought, to the nanosecond, whether they were new or not. So a link that ends every answer
+ * early still gets through a second that holds more than one answer; and where nothing at all comes of
+ * it, the pauses grow, and it ends.
  */
 #include "platform/docker/docker_spool.h"
 
@@ -33,6 +38,9 @@ enum {
     INCOMING_MOST = 256 * 1024,
     A_MOMENT_MS = 5,
     TAIL_BYTES = 65536,
+    TIMES_MOST = 256,                /* of messages that came last */
+    PAUSE_MS = 50, PAUSE_MOST_MS = 2000,
+    FRUITLESS_MOST = 16,             /* answers in a row that brought nothing */
 };
 
 struct stream {
@@ -51,6 +59,12 @@ struct stream {
     int64_t known;                   /* messages in the spool when the engine was asked */
     int64_t looked_ms;               /* when the last one was */
     int64_t since_s, first_s;        /* of a tail: older messages are known; -1: none came yet */
+    int64_t since_ns;                /* what this fetch asked for */
+    int64_t times[TIMES_MOST], took; /* of the messages that came of it */
+    int64_t hop_ns, hop_next;        /* where the next one goes on after a cut; 0: by the note */
+    bool answered;                   /* something came of this fetch */
+    int fruitless;                   /* answers that brought nothing new */
+    int64_t pause_ms, again_ms;      /* not asked before then */
     bool asks_clock, set_back;       /* the engine's, in this fetch */
     struct sw_error failure;         /* of the connection that followed */
     int64_t used_ms;
@@ -102,6 +116,7 @@ static int take_message(void *context, const struct docker_message *message)
 
     if (docker_is_report(message, stream->job))
         shown.length = 0;                    /* it counts, and is not shown */
+    stream->times[stream->took++ % TIMES_MOST] = message->at_ns;
     docker_spool_add(&stream->spool, stream->next++, &shown);
     return 0;
 }
@@ -158,14 +173,66 @@ static int take_bytes(void *context, const struct sw_http_reply *so_far, const c
 
     if (stream->asks_clock && look_at_clock(stream, so_far->date_ms) < 0)
         return -1;
+    stream->answered = true;
     sw_buf_add_bytes(&stream->incoming, bytes, length);
     if (stream->incoming.length < INCOMING_MOST)
         return 0;
     return write_incoming(stream) < 0 || has_enough(stream);
 }
 
+/* ---- after a cut ----------------------------------------------------------------------------- */
+
+static int64_t time_back(const struct stream *stream, int64_t back)      /* 1: the last one */
+{
+    return stream->times[(stream->took - back) % TIMES_MOST];
+}
+
+/* Two streams may be noted in another order than their times: the last quarter of what came is asked for
+ * again, or the last message alone when that would be no step ahead. */
+static int64_t hop_time(const struct stream *stream, int64_t came)
+{
+    int64_t from = INT64_MAX;
+
+    for (int64_t back = 1; back <= (came + 3) / 4; back++)
+        from = time_back(stream, back) < from ? time_back(stream, back) : from;
+    return from > stream->since_ns ? from : time_back(stream, 1);
+}
+
+static bool hop(struct stream *stream)
+{
+    int64_t came = stream->took < TIMES_MOST ? stream->took : TIMES_MOST, from, again = 0;
+
+    if (came < 2 || stream->spool.note.unsorted || docker_api_is_podman(stream->lent.api))
+        return false;
+    from = hop_time(stream, came);
+    if (from <= stream->since_ns)
+        return false;
+    for (int64_t back = 1; back <= came; back++)
+        again += time_back(stream, back) >= from;
+    stream->hop_ns = from;
+    stream->hop_next = stream->next - again;
+    return true;
+}
+
+/* A fetch failed. What it brought is kept; the next one waits the longer, the less that was. */
+static void note_cut(struct stream *stream, struct sw_error *why)
+{
+    bool ahead = hop(stream) || stream->spool.note.messages > stream->known;
+
+    if (!ahead)
+        stream->hop_ns = 0;
+    stream->pause_ms = ahead ? 0 : stream->pause_ms ? 2 * stream->pause_ms : PAUSE_MS;
+    if (stream->pause_ms > PAUSE_MOST_MS)
+        stream->pause_ms = PAUSE_MOST_MS;
+    stream->again_ms = sw_monotonic_ms() + stream->pause_ms;
+    stream->fruitless = ahead ? 0 : stream->fruitless + stream->answered;
+    if (stream->fruitless >= FRUITLESS_MOST)
+        sw_fail(why, SW_E_IO, "the log of '%s' cannot be read: every answer of the engine ends before "
+                "anything new comes", stream->name);
+}
+
 /* Where to go on: the number and the time of the message that is to come first. */
-static int resume(struct stream *stream, docker_message_fn *take, struct sw_error *err)
+static int resume(struct stream *stream, docker_message_fn *take, bool may_hop, struct sw_error *err)
 {
     docker_frames_done(&stream->frames);
     sw_buf_clear(&stream->incoming);
@@ -175,6 +242,13 @@ static int resume(struct stream *stream, docker_message_fn *take, struct sw_erro
         return -1;
     stream->known = stream->spool.note.messages;
     stream->next = docker_spool_resume(&stream->spool, &stream->since_s);
+    stream->since_ns = stream->since_s * 1000000000;
+    stream->took = 0;
+    stream->answered = false;
+    if (may_hop && stream->hop_ns > stream->since_ns) {
+        stream->since_ns = stream->hop_ns;
+        stream->next = stream->hop_next;
+    }
     return docker_spool_unlock(&stream->spool, err);
 }
 
@@ -182,34 +256,65 @@ static char *logs_path(struct stream *stream, bool follow, struct sw_error *err)
 {
     sw_autofree char *before = docker_path("/containers/", stream->name, "/logs");
 
-    if (resume(stream, take_message, err) < 0)
+    if (resume(stream, take_message, true, err) < 0)
         return NULL;
-    return sw_format("%s?stdout=1&stderr=1&timestamps=1&follow=%d&since=%lld", before, follow,
-                     (long long)stream->since_s);
+    return sw_format("%s?stdout=1&stderr=1&timestamps=1&follow=%d&since=%lld.%09lld", before, follow,
+                     (long long)(stream->since_ns / 1000000000),
+                     (long long)(stream->since_ns % 1000000000));
 }
 
 static int fetch(struct stream *stream, const char *path, struct sw_error *err)
 {
     struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = stream,
-                                .stall_ms = stream->until_ms ? IN_PASSING_MS : 0 };
+                                .stall_ms = stream->until_ms ? IN_PASSING_MS : DOCKER_LONG_MS,
+                                .silence_counts = stream->until_ms != 0 };
+
+    struct sw_error why = { 0 };
+    int result;
 
     stream->asks_clock = true;
     stream->set_back = false;
-    return docker_ask(stream->lent.api, &call, NULL, err) == 0 && write_incoming(stream) == 0
-               ? 0 : -1;
+    result = docker_ask(stream->lent.api, &call, NULL, &why);
+    if (!stream->set_back && write_incoming(stream) < 0)         /* of a cut one, what came */
+        result = -1;
+    if (result == 0) {
+        stream->hop_ns = stream->pause_ms = 0;
+        stream->fruitless = 0;
+        return 0;
+    }
+    if (why.code == SW_E_UNREACHABLE)
+        note_cut(stream, &why);
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static int fetch_once(struct stream *stream, struct sw_error *err)
+{
+    sw_autofree char *path = logs_path(stream, false, err);
+
+    return path ? fetch(stream, path, err) : -1;
+}
+
+/* Again after a cut that brought us further, and when the engine's clock was set back: from the beginning
+ * then, which cannot be said twice. */
+static bool goes_on(const struct stream *stream, const struct sw_error *why)
+{
+    return stream->set_back ||
+           (why->code == SW_E_UNREACHABLE && stream->pause_ms == 0 && !stream->until_ms);
 }
 
 static int fetch_all(struct stream *stream, struct sw_error *err)
 {
-    sw_autofree char *path = logs_path(stream, false, err);
     struct sw_error why = { 0 };
+    int result;
 
-    if (!path)
-        return -1;
-    if (fetch(stream, path, &why) == 0)
+    while ((result = fetch_once(stream, &why)) < 0 && goes_on(stream, &why))
+        why = (struct sw_error){ 0 };
+    if (result == 0)
         return 0;
-    if (stream->set_back)
-        return fetch_all(stream, err);       /* from the beginning; it cannot be said twice */
+    if (!why.code)
+        sw_fail(&why, SW_E_UNREACHABLE, "the engine's answer is no log");
     if (strstr(why.message, "does not support reading"))
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
                 "'log_driver: local'");
@@ -240,7 +345,7 @@ static bool fetch_tail(struct stream *stream)
                                          "/logs?stdout=1&stderr=1&timestamps=1&tail=200");
 
     stream->first_s = -1;
-    return resume(stream, take_of_tail, NULL) == 0 && stream->since_s > 0 &&
+    return resume(stream, take_of_tail, false, NULL) == 0 && stream->since_s > 0 &&
            fetch(stream, path, NULL) == 0;
 }
 
@@ -460,6 +565,9 @@ static int extend(struct sw_link *link, const struct sw_jobref *job, struct stre
         return 0;
     if (stream->caught_up && stream->over)
         return 0;
+    if (sw_monotonic_ms() < stream->again_ms)
+        return sw_fail(err, SW_E_UNREACHABLE, "the log of '%s' was cut off; it is asked for again soon",
+                       stream->name);
     if (!stream->lent.api && docker_borrow(stream->link, &stream->lent, err) < 0)
         return -1;
     result = ask_engine(stream, job, told, err);

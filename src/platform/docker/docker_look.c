@@ -33,55 +33,92 @@ static int crew_of(struct sw_link *link, struct docker_api *api, const struct sw
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-static json_t *replica(struct docker_api *api, const json_t *container, int rank,
-                       struct sw_error *err)
-{
-    sw_auto(docker_story) struct docker_story story = { 0 };
-    const char *state = sw_json_str(container, "State");
-    struct sw_sighting seen = { .state = docker_state(state, NULL) };
-    const json_t *names = json_object_get(container, "Names");
-    const char *name = json_string_value(json_array_get(names, 0));
+struct rank {                        /* one of a job */
+    struct docker_story story;
+    bool over;
+};
 
-    if (docker_story_read(api, sw_json_str(container, "Id"), &story, err) < 0)
-        return NULL;
-    /* Of several ranks, those that were told to end because one failed would look like it. */
-    if (docker_label_number(container, LABEL_NODES, 1) == 1 &&
-        docker_find_hand(api, sw_json_str(container, "Id"), &story, err) < 0)
-        return NULL;
-    if (docker_is_over(state))
-        docker_judge_end(&story.end, &seen);
+static json_t *replica(const json_t *container, const struct sw_jobref *job, int nodes, int number,
+                       const struct rank *rank)
+{
+    const struct docker_story *story = &rank->story;
+    const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
+    struct sw_sighting seen = { .state = docker_state(sw_json_str(container, "State"), NULL) };
+    bool coded = rank->over && story->end.exit_code != SW_NO_EXIT_CODE;
+    char usual[DOCKER_NAME_SIZE];
+
+    docker_name(usual, job->id, job->attempt, nodes, number);
+    if (rank->over)
+        docker_judge_end(&story->end, &seen);
     return sw_json_object(
-        SW_INT("rank", rank), SW_STR("node", name ? name + (*name == '/') : ""),
+        SW_INT("rank", number), SW_STR("node", name ? name + (*name == '/') : usual),
         SW_STR("status", sw_state_name(seen.state)),
-        SW_SUB("exit_code", docker_is_over(state) ? json_integer(story.end.exit_code)
-                                                  : json_null()),
-        SW_SUB_COPY("pid", json_object_get(json_object_get(story.inspected, "State"), "Pid")),
-        SW_STR("container", sw_json_str(container, "Id")),
+        SW_SUB("exit_code", coded ? json_integer(story->end.exit_code) : json_null()),
+        SW_SUB_COPY("pid", json_object_get(json_object_get(story->inspected, "State"), "Pid")),
+        SW_STR_OPT("container", sw_json_str(container, "Id")),
         SW_STR_OPT("image", sw_json_str(container, "Image")),
         SW_STR_OPT("gpus", docker_label(container, LABEL_HOLDS)),
         SW_STR_OPT("message", seen.message[0] ? seen.message : NULL),
-        SW_SUB("started_ms", story.started_ms ? json_integer(story.started_ms) : NULL),
-        SW_SUB("ended_ms", story.ended_ms ? json_integer(story.ended_ms) : NULL));
+        SW_SUB("started_ms", story->started_ms ? json_integer(story->started_ms) : NULL),
+        SW_SUB("ended_ms", story->ended_ms ? json_integer(story->ended_ms) : NULL));
+}
+
+static int read_ranks(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                      const struct docker_crew *crew, struct rank *ranks, struct sw_error *err)
+{
+    for (int i = 0; i < crew->nodes; i++) {
+        const json_t *container = crew->ranks[i];
+        int result = container ? docker_story_read(api, sw_json_str(container, "Id"),
+                                                   &ranks[i].story, err)
+                               : docker_story_gone(link, api, job, i, &ranks[i].story, err);
+
+        ranks[i].over = !container || docker_is_over(sw_json_str(container, "State"));
+        ranks[i].story.end.rank = -1;                /* which one it is, the row says */
+        if (result < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Of several ranks one failed first; who was told to end because of it would look like it. */
+static int tell_apart(struct docker_api *api, const struct docker_crew *crew, struct rank *ranks,
+                      struct sw_error *err)
+{
+    int first = -1;
+
+    for (int i = 0; i < crew->nodes; i++)
+        if (ranks[i].over && ranks[i].story.end.exit_code != 0 &&
+            (first < 0 || docker_failed_before(&ranks[i].story, &ranks[first].story)))
+            first = i;
+    for (int i = 0; i < crew->nodes && first >= 0; i++)
+        if (i != first && ranks[i].story.end.stopped && ranks[i].story.end.failed_peer < 0)
+            ranks[i].story.end.failed_peer = first;
+    return first < 0 ? 0 : docker_find_hand(api, sw_json_str(crew->ranks[first], "Id"),
+                                            &ranks[first].story, err);
 }
 
 json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *all = json_array();
+    sw_autofree struct rank *ranks = NULL;
     struct docker_crew crew;
+    int result;
 
     if (docker_borrow(link, &lent, err) < 0 ||
         crew_of(link, lent.api, job, &list, &crew, err) < 0)
         return NULL;
-    for (int rank = 0; rank < crew.nodes; rank++) {
-        json_t *one = crew.ranks[rank] ? replica(lent.api, crew.ranks[rank], rank, err) : NULL;
-
-        if (crew.ranks[rank] && !one)
-            return NULL;
-        if (one)
-            json_array_append_new(all, one);
+    ranks = sw_alloc(((size_t)crew.nodes + 1) * sizeof *ranks);
+    memset(ranks, 0, ((size_t)crew.nodes + 1) * sizeof *ranks);
+    result = read_ranks(link, lent.api, job, &crew, ranks, err);
+    if (result == 0)
+        result = tell_apart(lent.api, &crew, ranks, err);
+    for (int i = 0; i < crew.nodes; i++) {
+        if (result == 0)
+            json_array_append_new(all, replica(crew.ranks[i], job, crew.nodes, i, &ranks[i]));
+        docker_story_done(&ranks[i].story);
     }
-    return sw_take(all);
+    return result == 0 ? sw_take(all) : NULL;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
@@ -100,9 +137,9 @@ static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct 
     if (docker_borrow(link, &lent, err) < 0 ||
         crew_of(link, lent.api, job, &list, &crew, err) < 0)
         return NULL;
-    if (crew.nodes == 0 || crew.over < crew.nodes)
+    if (crew.nodes == 0 || crew.over + crew.missing < crew.nodes)
         return json_object();
-    if (docker_judge_crew(lent.api, &crew, &seen, &facts, err) < 0)
+    if (docker_judge_crew(link, lent.api, &crew, &seen, &facts, err) < 0)
         return NULL;
     return sw_json_object(SW_INT("state", seen.state), SW_INT("failed", seen.failed_replica),
                           SW_INT("exit_code", seen.exit_code), SW_INT("signal", seen.signal),
@@ -207,7 +244,7 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
     results = docker_bound_results(link, inspected, id);
-    docker_receipt(receipt, link->where.text, container, results);
+    docker_receipt(receipt, link->where.text, container, results, docker_bound_ends(inspected));
     return 0;
 }
 

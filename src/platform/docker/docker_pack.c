@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "core/id.h"
 #include "core/runner_image.h"
 #include "plan/bundle.h"
 
@@ -87,6 +88,21 @@ static void add_json(struct docker_sending *s, const char *name, struct docker_o
     add_file(s, name, 0644, owner, text, strlen(text));
 }
 
+static bool has_results_volume(const struct docker_sending *s)
+{
+    return !s->site.results && !docker_has_own_results(s->plan);
+}
+
+/* A new volume belongs to root: it is given to the user that the job runs as. The engine leaves the folder
+ * alone that an archive is put into, so each is named in one for the folder above. */
+static void add_volumes(struct docker_sending *s, struct docker_owner owner)
+{
+    if (!s->site.ends)
+        add_file(s, "end/", 0777, owner, NULL, 0);
+    if (has_results_volume(s) && !is_read_only(s))
+        docker_tar_add(&s->tar, "results/", 0777, owner, NULL, 0);
+}
+
 static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
@@ -99,30 +115,41 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
 
     if (!runner)
         return -1;
-    sw_buf_reserve(&s->tar, size + 65536);
+    docker_tar_reserve(&s->tar, size + 65536);
     add_file(s, "", 0755, owner, NULL, 0);
     add_file(s, "slipway-runner", 0755, owner, runner, size);
     add_json(s, "payload.json", owner, letter);
     add_json(s, "plan.json", owner, plan);
     if (payload->ca)
         add_file(s, payload->ca, 0644, owner, ca.data, ca.length);
+    if (owner.uid != 0)
+        add_volumes(s, owner);
     if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
         return -1;
     docker_tar_end(&s->tar);
     return 0;
 }
 
-/* A new volume belongs to root: give it to whoever the job runs as. */
-static int hand_over_volume(struct docker_sending *s, struct docker_owner owner,
-                            struct sw_error *err)
+/* Beside its volumes a read-only container takes nothing: another one that has the same does, and is never
+ * started. */
+static int hand_over_volumes(struct docker_sending *s, int rank, struct docker_owner owner,
+                             struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+    char look[SW_ID_SIZE];
+    int result = -1;
 
-    if (s->site.results || docker_has_own_results(s->plan) || owner.uid == 0)
-        return 0;
-    docker_tar_add(&tar, "./", 0777, owner, NULL, 0);
+    docker_tar_add(&tar, ".slipway/", 0755, owner, NULL, 0);
+    if (has_results_volume(s))
+        docker_tar_add(&tar, "results/", 0777, owner, NULL, 0);
     docker_tar_end(&tar);
-    return docker_put(s->api, s->ids[0], DOCKER_RESULTS, tar.data, tar.length, err);
+    sw_id_make("look", look);
+    if (docker_look_image(s->api, look, NULL, err) == 0 &&
+        docker_look_container(s->api, look, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]),
+                              err) == 0)
+        result = docker_put(s->api, look, "/", tar.data, tar.length, err);
+    docker_look_over(s->api, look);
+    return result;
 }
 
 /* A user's name is looked up in the image, which is read through the container made from it. */
@@ -147,10 +174,13 @@ int docker_pack(struct docker_sending *s, struct sw_error *err)
 {
     struct docker_owner owner;
 
-    sw_buf_clear(&s->tar);
+    docker_tar_wipe(&s->tar);
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
         return -1;
-    return hand_over_volume(s, owner, err);
+    for (int rank = 0; owner.uid != 0 && is_read_only(s) && rank < s->plan->nodes; rank++)
+        if (!s->begun[rank] && hand_over_volumes(s, rank, owner, err) < 0)
+            return -1;
+    return 0;
 }
 
 const char *docker_archive_folder(const struct docker_sending *s)

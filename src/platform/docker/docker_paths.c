@@ -72,8 +72,7 @@ int docker_check_path(struct sw_link *link, const char *path, bool *exists, stru
 
 /* ---- what is in a folder over there ---------------------------------------------------------- */
 
-/* An image with nothing in it, for the engine's own kind of processor; *arch owned. */
-static int make_image(struct docker_api *api, const char *name, char **arch, struct sw_error *err)
+int docker_look_image(struct docker_api *api, const char *name, char **arch, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT, tar = SW_BUF_INIT;
     sw_auto(docker_base) struct docker_base base = { 0 };
@@ -90,11 +89,20 @@ static int make_image(struct docker_api *api, const char *name, char **arch, str
         docker_ask(api, &(struct docker_call){ .path = about }, &inspected, err) < 0)
         return -1;
     docker_base_read(&base, inspected);
-    *arch = sw_take(base.arch);
+    if (arch)
+        *arch = sw_take(base.arch);
     return 0;
 }
 
-static int make_container(struct docker_api *api, const char *name, const char *path,
+void docker_look_over(struct docker_api *api, const char *name)
+{
+    sw_autofree char *image = docker_path("/images/", name, ":look");
+
+    docker_delete(api, name, true, NULL);
+    docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = image }, NULL, NULL);
+}
+
+int docker_look_container(struct docker_api *api, const char *name, json_t *host,
                           struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
@@ -103,9 +111,9 @@ static int make_container(struct docker_api *api, const char *name, const char *
         SW_STR("Image", image), SW_SUB("Entrypoint", json_array()),
         SW_SUB("Cmd", json_pack("[ssss]", DOCKER_RUNNER, "list", LOOK, ANSWER)),
         SW_STR("User", "0"), SW_SUB("Labels", sw_json_object(SW_STR(LABEL_ID, name))),
-        SW_SUB("HostConfig", sw_json_object(SW_STR("NetworkMode", "none"),
-                                            SW_SUB("Mounts", json_pack("[o]", binding(path))))));
+        SW_SUB("HostConfig", host));
 
+    json_object_set_new(host, "NetworkMode", json_string("none"));
     sw_buf_add(&url, "/containers/create");
     docker_query(&url, "name", name);
     return docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&url),
@@ -152,20 +160,19 @@ static json_t *ask_container(struct docker_api *api, const char *name, struct sw
 static json_t *list_there(struct sw_link *link, const char *path, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_autofree char *arch = NULL, *image = NULL;
+    sw_autofree char *arch = NULL;
     char name[SW_ID_SIZE];
     json_t *names = NULL;
 
     if (docker_borrow(link, &lent, err) < 0)
         return NULL;
     sw_id_make("look", name);
-    if (make_image(lent.api, name, &arch, err) == 0 &&
-        make_container(lent.api, name, path, err) == 0 &&
+    if (docker_look_image(lent.api, name, &arch, err) == 0 &&
+        docker_look_container(lent.api, name, json_pack("{s:[o]}", "Mounts", binding(path)),
+                              err) == 0 &&
         put_runner(lent.api, name, arch, err) == 0)
         names = ask_container(lent.api, name, err);
-    docker_delete(lent.api, name, true, NULL);
-    image = docker_path("/images/", name, ":look");
-    docker_ask(lent.api, &(struct docker_call){ .method = "DELETE", .path = image }, NULL, NULL);
+    docker_look_over(lent.api, name);
     return names;
 }
 

@@ -19,8 +19,10 @@ json_t *docker_render(struct sw_link *link, const struct sw_plan *plan, struct s
     sw_auto(json) json_t *sends = json_array();
     sw_autofree char *folder = docker_job_folder(link, plan->job_id);
     sw_autofree char *results = sw_path_join(folder, "results");
+    sw_autofree char *ends = docker_end_folder(link, plan->job_id);
     bool local = link->where.way == DOCKER_UNIX;
-    struct docker_site site = { .attempt = 1, .local = local, .owner = "", };
+    struct docker_site site = { .attempt = 1, .local = local, .owner = "",
+                                .ends = local ? ends : NULL };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_auto(json) json_t *letter = NULL;
 

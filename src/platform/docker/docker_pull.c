@@ -259,7 +259,7 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     sw_autofree char *what = sw_format("pulling %s", pull->image);
     struct docker_lines lines = { .take = take_line, .context = pulling };
     struct docker_call call = { .method = "POST", .sink = docker_lines_sink, .stall_ms = -1,
-                                .sink_context = &lines };
+                                .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
@@ -331,7 +331,7 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     sw_auto(docker_image) struct docker_image image = { 0 };
     sw_auto(docker_login) struct docker_login login = { 0 };
     sw_autofree char *name = NULL, *path = NULL;
-    struct docker_call call = { .stall_ms = 120000 };
+    struct docker_call call = { .stall_ms = 120000, .changes_nothing = true };
     struct sw_error why = { 0 };
 
     if (docker_image_parse(text, &image, err) < 0)

@@ -87,7 +87,7 @@ static int try_lock(struct docker_api *api, const char *image, char **lock, stru
                 .path = "/containers/create?name=" LOCK_NAME }, &reply, err) < 0)
         return -1;
     *lock = sw_strdup(sw_json_str(reply, "Id"));
-    return *lock ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of the lock");
+    return *lock ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of the lock");
 }
 
 static void take_away_dead(struct docker_api *api, char seen[80], int64_t *since_ms)
@@ -311,6 +311,7 @@ static int take_letter(void *context, const struct sw_http_reply *so_far, const 
     (void)so_far;
     if (tar->length + length > LETTER_MAX)
         return -1;
+    docker_tar_reserve(tar, length);
     sw_buf_add_bytes(tar, bytes, length);
     return 0;
 }
@@ -320,12 +321,12 @@ static int move_letter(struct docker_api *api, const char *from, const char *to,
     sw_autofree char *before = docker_path("/containers/", from, "/archive?path=" DOCKER_HOME);
     struct sw_buf tar = SW_BUF_INIT;
     int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_letter,
-                                                        .sink_context = &tar }, NULL, err);
+                                                        .sink_context = &tar,
+                                                        .stall_ms = DOCKER_LONG_MS }, NULL, err);
 
     if (result == 0)
         result = docker_put(api, to, "/", tar.data, tar.length, err);
-    if (tar.data)
-        explicit_bzero(tar.data, tar.length);
+    docker_tar_wipe(&tar);
     sw_buf_done(&tar);
     return result;
 }
@@ -353,7 +354,7 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
                                                .json = body }, &reply, err) < 0)
         return -1;
     turn->made[rank] = sw_strdup(sw_json_str(reply, "Id"));
-    return turn->made[rank] ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id");
+    return turn->made[rank] ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id");
 }
 
 static void undo_turn(struct docker_api *api, struct turn *turn)

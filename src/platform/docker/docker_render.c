@@ -293,9 +293,11 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     return labels;
 }
 
-static json_t *runner_words(const struct sw_plan *plan)
+static json_t *runner_words(const struct sw_plan *plan, const struct docker_site *site, int rank)
 {
-    json_t *words = json_pack("[s]", "all");
+    json_t *words = json_pack("[ss]", "all", "--report");
+
+    json_array_append_new(words, json_sprintf(DOCKER_ENDS "/" DOCKER_END_NAME, site->attempt, rank));
 
     if (json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0) {
         json_array_append_new(words, json_string("--take-secrets"));
@@ -318,7 +320,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
     body = sw_json_object(
         SW_STR("Image", plan->image),
         SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
-        SW_SUB("Cmd", runner_words(plan)),
+        SW_SUB("Cmd", runner_words(plan, site, rank)),
         SW_SUB("Env", environment(plan, site, rank)),
         SW_SUB("Labels", labels_of(plan, site, rank)),
         SW_SUB("Hostname", own_name ? json_string(name) : NULL),

@@ -34,16 +34,41 @@ static ssize_t read_file(struct sw_archive_stream *stream, void *bytes, size_t l
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
 }
 
+struct to_file {
+    int fd;
+    int trouble;                     /* why it takes no more: ENOSPC */
+};
+
 static int to_file(void *context, const struct sw_http_reply *so_far, const char *bytes,
                    size_t length)
 {
+    struct to_file *file = context;
+
     (void)so_far;
-    return sw_write_all(*(int *)context, bytes, length);
+    if (sw_write_all(file->fd, bytes, length) == 0)
+        return 0;
+    file->trouble = errno;
+    return -1;
+}
+
+/* What the engine has at `url`, into a file. */
+static int download(struct docker_api *api, const char *url, int fd, const char *folder,
+                    struct sw_error *err)
+{
+    struct to_file file = { .fd = fd };
+
+    if (docker_ask(api, &(struct docker_call){ .path = url, .sink = to_file, .sink_context = &file,
+                                               .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
+        return 0;
+    if (!file.trouble)
+        return -1;
+    errno = file.trouble;
+    return sw_fail_errno(err, SW_E_IO, "cannot keep what the engine sends in '%s'", folder);
 }
 
 /* Everything below `path` of the container, into `folder`. */
-static int bring(struct docker_api *api, const char *container, const char *path,
-                 const char *folder, struct sw_error *err)
+static int bring(const struct sw_link *link, struct docker_api *api, const char *container,
+                 const char *path, const char *folder, struct sw_error *err)
 {
     sw_autofree char *before = docker_path("/containers/", container, "/archive");
     sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
@@ -56,13 +81,12 @@ static int bring(struct docker_api *api, const char *container, const char *path
         return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
     sw_buf_add(&url, before);
     docker_query(&url, "path", path);
-    if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = to_file,
-                                               .sink_context = &fd }, NULL, err) < 0)
+    if (download(api, sw_buf_text(&url), fd, folder, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
     file.fd = fd;
-    place = sw_archive_place_open(folder, NULL, NULL, err);
+    place = sw_archive_place_open(folder, link->warn, link->warn_context, err);
     if (!place)
         return -1;
     visitor = sw_archive_place_visitor(place);
@@ -97,7 +121,7 @@ static int bring_home(struct sw_link *link, struct docker_api *api, const json_t
     name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
         return -1;
-    result = bring(api, sw_json_str(inspected, "Id"), path, incoming, err);
+    result = bring(link, api, sw_json_str(inspected, "Id"), path, incoming, err);
     if (result == 0)
         result = replace(incoming, name, results, err);
     sw_remove_tree(incoming, NULL);

@@ -73,7 +73,7 @@ static void judge_code(const struct docker_end *end, struct sw_sighting *seen)
             /* Its own words say more; and 74 without a word of the runner is the command's. */
             if (end->exit_code == 74 && !end->message)
                 break;
-            say(seen, SW_ERROR, own_codes[i].reason,
+            say(seen, SW_ERROR, end->exit_code == 74 && end->failed ? end->failed : own_codes[i].reason,
                 end->message ? end->message : own_codes[i].message);
             return;
         }
@@ -92,12 +92,58 @@ static void judge_signal(const struct docker_end *end, struct sw_sighting *seen)
     say(seen, SW_ERROR, "signal", text);
 }
 
+/* "its container ...", or which of several. */
+static void say_of(struct sw_sighting *seen, enum sw_state state, const char *reason,
+                   const struct docker_end *end, const char *what)
+{
+    char text[256];
+
+    if (end->rank >= 0)
+        snprintf(text, sizeof text, "the container of rank %d %s", end->rank, what);
+    else
+        snprintf(text, sizeof text, "its container %s", what);
+    say(seen, state, reason, text);
+}
+
+static void judge_gone(const struct docker_end *end, struct sw_sighting *seen)
+{
+    if (end->by_hand)
+        say_of(seen, SW_CANCELED, "canceled", end, "was removed by hand on the engine");
+    else
+        say_of(seen, SW_ERROR, "removed", end, "is gone, and the engine no longer knows who removed "
+               "it; how far it came is not known");
+}
+
+/* Another rank failed, and this one was told to end: by its runner, or by us. */
+static void judge_follower(const struct docker_end *end, struct sw_sighting *seen)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "it was told to end, because rank %d did not go on",
+             end->failed_peer);
+    seen->signal = end->signal;
+    say(seen, SW_ERROR, "signal", text);
+}
+
+static void judge_stopped(const struct docker_end *end, struct sw_sighting *seen)
+{
+    seen->signal = end->signal;
+    if (end->engine == DOCKER_ENGINE_CAME_LATER)
+        say(seen, SW_ERROR, "restart",
+            "its container was stopped from outside: the engine went down");
+    else
+        say_of(seen, SW_ERROR, "stopped", end, "was stopped from outside; whether by hand or by an "
+               "engine that went down is not known any more");
+}
+
 void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
 {
     seen->exit_code = end->exit_code;
     seen->signal = 0;
     if (end->canceled) {
         say(seen, SW_CANCELED, "canceled", "canceled");
+    } else if (end->gone) {
+        judge_gone(end, seen);
     } else if (end->by_hand) {
         say(seen, SW_CANCELED, "canceled", "it was stopped by hand on the engine");
     } else if (end->error && *end->error && end->exit_code != 0) {
@@ -110,10 +156,11 @@ void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
         seen->signal = end->signal;
         say(seen, SW_ERROR, "memory", "out of memory: the kernel ended a process of the container");
     } else if (end->stopped && end->failed_peer < 0) {
-        seen->signal = end->signal;
-        say(seen, SW_ERROR, "restart",
-            "its container was stopped from outside: the engine went down");
-    } else if (end->exit_code == 255 && !end->reported) {
+        judge_stopped(end, seen);
+    } else if (end->stopped) {
+        judge_follower(end, seen);
+    } else if (end->exit_code == 255 && !end->reported &&
+               end->engine == DOCKER_ENGINE_CAME_LATER) {
         say(seen, SW_ERROR, "restart", "the engine died under it and lost its container");
     } else if (end->signal) {
         judge_signal(end, seen);

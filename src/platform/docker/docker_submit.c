@@ -6,6 +6,11 @@
  * crash finds what it made (its labels say so) and goes on where the first one stopped. Nothing is
  * asked beforehand that the steps themselves would tell: a missing image, network or folder is found
  * by the refusal. What was made is removed again when a later step is refused.
+ *
+ * A refusal is what the engine positively says. An answer that did not come, came in half, or was a 5xx
+ * may belong to something that was done: the container itself is looked at, over a new connection (an
+ * engine that is going down takes none). What that does not settle, and what could not be removed again,
+ * is SW_E_UNREACHABLE: everything stays, and the next look finds it.
  */
 #include "platform/docker/docker_submit.h"
 
@@ -17,6 +22,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/docker/docker_image.h"
+#include "platform/docker/docker_watch.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
@@ -86,6 +92,14 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         sw_fail(err, SW_E_SPEC, "results cannot be bound: the engine is on another machine");
         return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
     }
+    /* A later attempt goes on where the first left its results, whichever store sends it. */
+    if (s->plan->results_dir) {
+        s->results = sw_strdup(s->plan->results_dir);
+        if (!sw_file_exists(s->results) && sw_mkdirs(s->results, 0777, NULL) == 0)
+            chmod(s->results, 0777);
+        s->site.results = s->results;
+        return 0;
+    }
     if (sw_mkdirs(folder, 0700, err) < 0)
         return -1;
     s->results = sw_path_join(folder, "results");
@@ -93,6 +107,21 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         return -1;
     chmod(s->results, 0777);              /* whoever the image runs as; the folder above is closed */
     s->site.results = s->results;
+    return 0;
+}
+
+/* A folder of its own for the runners' last reports, which survive the containers in it. */
+static int settle_ends(struct docker_sending *s, struct sw_error *err)
+{
+    sw_autofree char *folder = docker_job_folder(s->link, s->plan->job_id);
+
+    if (!s->site.local)
+        return 0;
+    s->ends = docker_end_folder(s->link, s->plan->job_id);
+    if (sw_mkdirs(folder, 0700, err) < 0 || sw_mkdirs(s->ends, 0777, err) < 0)
+        return -1;
+    chmod(s->ends, 0777);                 /* as with results: the folder above is closed */
+    s->site.ends = s->ends;
     return 0;
 }
 
@@ -141,7 +170,22 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
     }
     *id = sw_strdup(sw_json_str(found, "Id"));
     *begun = !sw_text_same(sw_json_str(json_object_get(found, "State"), "Status"), "created");
-    return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
+    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
+}
+
+/* Whether it was made is not known: if it was, it has our name and labels. */
+static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
+{
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(s->api), NULL);
+    struct docker_api *usual = s->api;
+    int result = -1;
+
+    if (fresh) {
+        s->api = fresh;
+        result = find_ours(s, name, rank, id, begun, NULL);
+        s->api = usual;
+    }
+    return result;
 }
 
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
@@ -158,12 +202,14 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
                                                   .json = body }, &reply, &why) < 0) {
         if (why.code == SW_E_CONFLICT)
             return find_ours(s, name, rank, id, begun, err);
+        if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
+            return 0;
         if (err)
             *err = why;
         return -1;
     }
     *id = sw_strdup(sw_json_str(reply, "Id"));
-    return *id ? 0 : sw_fail(err, SW_E_REFUSED, "the engine tells no id of '%s'", name);
+    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
 }
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
@@ -215,31 +261,64 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
            docker_network_make(api, network, why) == 0;
 }
 
+/* Was it started, although nobody said so? 1: it was; 0: that stays open; -1: no, the engine refused, and
+ * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
+static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
+{
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(api), NULL);
+    sw_auto(json) json_t *found = fresh ? docker_inspect(fresh, id, NULL) : NULL;
+    const json_t *state = json_object_get(found, "State");
+    const char *noted = sw_json_str(state, "Error");
+    int64_t since_ms = 0;
+
+    if (!state)
+        return 0;
+    if (!sw_text_same(sw_json_str(state, "Status"), "created"))
+        return 1;
+    if (sw_text_empty(noted) || docker_up_since(fresh, &since_ms, NULL) < 0 ||
+        since_ms > docker_time_ms(sw_json_str(found, "Created")))
+        return 0;
+    *why = (struct sw_error){ 0 };
+    return sw_fail(why, strstr(noted, "not found") ? SW_E_NOT_FOUND : SW_E_REFUSED,
+                   "Docker says: %.400s", noted);
+}
+
+static int start_once(struct docker_api *api, const char *id, struct sw_error *why)
+{
+    *why = (struct sw_error){ 0 };
+    if (docker_tell(api, id, "/start", why) == 0)
+        return 0;
+    return why->code == SW_E_UNREACHABLE && look_whether_started(api, id, why) > 0 ? 0 : -1;
+}
+
 int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err)
 {
     struct sw_error why = { 0 };
+    int tries = 0;
 
-    for (int tries = 0; docker_tell(api, id, "/start", &why) < 0; tries++) {
-        if (tries == START_TRIES || !network || !mend_network(api, network, &why))
-            break;
-        why = (struct sw_error){ 0 };
+    while (start_once(api, id, &why) < 0) {
+        if (tries++ < START_TRIES && network && mend_network(api, network, &why))
+            continue;
+        hint_start(&why);
+        if (err)
+            *err = why;
+        return -1;
     }
-    if (!why.code)
-        return 0;
-    hint_start(&why);
-    if (err)
-        *err = why;
-    return -1;
+    return 0;
 }
 
-void docker_forget_made(struct docker_sending *s)
+int docker_forget_made(struct docker_sending *s)
 {
+    int result = 0;
+
     for (int i = 0; i < s->made; i++) {
-        docker_delete(s->api, s->ids[i], true, NULL);
+        if (s->begun[i] || docker_delete(s->api, s->ids[i], true, NULL) < 0)
+            result = -1;
         free(s->ids[i]);
         s->ids[i] = NULL;
     }
     s->made = 0;
+    return result;
 }
 
 /* Make all containers of the job; *begun: which run already. */
@@ -263,22 +342,30 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-/* An engine that does not see our files says so; then its own volume holds the results. */
+/* Does it refuse a folder of ours because it does not see it? Then it shall be a volume. */
+static bool do_without(struct docker_sending *s, const char **folder, const struct sw_error *why)
+{
+    if (!*folder || !strstr(why->message, "bind source") || !strstr(why->message, *folder))
+        return false;
+    docker_forget_made(s);
+    *folder = NULL;
+    return true;
+}
+
+/* An engine that does not see our files says so; then its own volumes hold the results, and how it
+ * ended. */
 static int make_somewhere(struct docker_sending *s, struct sw_error *err)
 {
-    const char *way = sw_json_str(s->plan->options, "results");
+    bool must = sw_text_same(sw_json_str(s->plan->options, "results"), "bind");
     struct sw_error why = { 0 };
 
-    if (make_all(s, &why) == 0)
-        return 0;
-    if (s->site.results && !sw_text_same(way, "bind") && strstr(why.message, "bind source") &&
-        strstr(why.message, s->site.results)) {
-        docker_forget_made(s);
-        s->site.results = NULL;
+    while (make_all(s, &why) < 0) {
+        if (!do_without(s, &s->site.ends, &why) && (must || !do_without(s, &s->site.results, &why)))
+            break;
         why = (struct sw_error){ 0 };
-        if (make_all(s, &why) == 0)
-            return 0;
     }
+    if (!why.code)
+        return 0;
     if (strstr(why.message, "bind source path does not exist"))
         sw_hint(&why, "the path must exist on the engine's machine");
     if (err)
@@ -293,7 +380,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
-    sw_buf_clear(&s->tar);
+    docker_tar_wipe(&s->tar);
     return true;
 }
 
@@ -352,7 +439,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     s->site.owner = s->owner;
     s->site.image = &s->base;
     owner_name(s->owner);
-    if (settle_image(s, err) < 0 || settle_results(s, err) < 0 ||
+    if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || settle_ends(s, err) < 0 ||
         make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;
     s->site.podman = docker_api_is_podman(s->api);
@@ -365,8 +452,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
 
 void docker_sending_done(struct docker_sending *s)
 {
-    if (s->tar.data)
-        explicit_bzero(s->tar.data, s->tar.length);
+    docker_tar_wipe(&s->tar);
     sw_buf_done(&s->tar);
     docker_base_done(&s->base);
     json_decref(s->devices);
@@ -375,14 +461,16 @@ void docker_sending_done(struct docker_sending *s)
         free(s->ids[i]);
     free(s->image);
     free(s->results);
+    free(s->ends);
     free(s->user);
 }
 
 void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
-                    const char *results)
+                    const char *results, const char *ends)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", container);
-    receipt->details = sw_json_object(SW_STR("engine", host), SW_STR("container", container));
+    receipt->details = sw_json_object(SW_STR("engine", host), SW_STR("container", container),
+                                      SW_STR_OPT("ends", ends));
     receipt->results_dir = sw_strdup(results);
 }
 
@@ -413,13 +501,15 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     if ((plan->gpus > 0 && !sw_json_bool(plan->options, "share_gpus", false)
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
-        if (why.code != SW_E_UNREACHABLE)
-            docker_forget_made(&s);
+        if (why.code != SW_E_UNREACHABLE && docker_forget_made(&s) < 0) {
+            sw_wrap(&why, "refused, and what was made of it could not be removed");
+            why.code = SW_E_UNREACHABLE;
+        }
         if (err)
             *err = why;
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);
-    docker_receipt(receipt, link->where.text, s.ids[0], results);
+    docker_receipt(receipt, link->where.text, s.ids[0], results, s.site.ends);
     return 0;
 }

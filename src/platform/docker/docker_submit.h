@@ -19,6 +19,7 @@ struct docker_sending {
     char owner[128];
     char *image;                     /* as the engine names it */
     char *results;                   /* folder that is bound; NULL: a volume */
+    char *ends;                      /* likewise, for last reports */
     char *user;                      /* to run as; NULL: the image's */
     json_t *clones;                  /* of the repositories among its mounts */
     struct sw_buf tar;               /* what goes in; holds secrets, wiped */
@@ -45,7 +46,8 @@ int docker_pack(struct docker_sending *sending, struct sw_error *err);
 const char *docker_archive_folder(const struct docker_sending *sending);
 int docker_fill_and_start(struct docker_sending *sending, struct sw_error *err);
 int docker_make_and_start(struct docker_sending *sending, struct sw_error *err);
-void docker_forget_made(struct docker_sending *sending);
+/* -1: something may be left, or was begun by an earlier submit. */
+int docker_forget_made(struct docker_sending *sending);
 /* Start a container; its network is made when it is missing. */
 int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err);
 
@@ -56,7 +58,8 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 /* What a waiting job is told: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
+/* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */
 void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
-                    const char *results);
+                    const char *results, const char *ends);
 
 #endif

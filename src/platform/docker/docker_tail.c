@@ -68,25 +68,56 @@ static char *as_text(const struct sw_buf *lines)
     return sw_text_utf8(from, length);
 }
 
+/* A log driver that keeps nothing to be read has no log, and says so. */
+static int ask_end(struct docker_api *api, const char *container, const char *what,
+                   struct tail *kept, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path("/containers/", container, what);
+    struct sw_error why = { 0 };
+
+    kept->frames.context = kept;
+    if (docker_ask(api, &(struct docker_call){ .path = path, .sink = feed, .sink_context = kept,
+                                               .stall_ms = DOCKER_LONG_MS }, NULL, &why) == 0 ||
+        why.code == SW_E_UNSUPPORTED)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static void tail_auto(struct tail *kept)
+{
+    json_decref(kept->report);
+    sw_buf_done(&kept->lines);
+    docker_frames_done(&kept->frames);
+}
+
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
-                    char **tail, json_t **report)
+                    char **tail, json_t **report, struct sw_error *err)
 {
     sw_autofree char *what = sw_format("/logs?stdout=1&stderr=1&tail=%d", most);
-    sw_autofree char *path = docker_path("/containers/", container, what);
-    struct tail kept = { .id = id, .lines = SW_BUF_INIT, .frames = { .take = keep } };
-    int result;
+    __attribute__((cleanup(tail_auto))) struct tail kept = { .id = id, .lines = SW_BUF_INIT,
+                                                             .frames = { .take = keep } };
 
-    kept.frames.context = &kept;
-    result = docker_ask(api, &(struct docker_call){ .path = path, .sink = feed,
-                                                    .sink_context = &kept }, NULL, NULL);
-    if (result == 0) {
-        *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
-        *report = sw_take(kept.report);
-    }
-    json_decref(kept.report);
-    sw_buf_done(&kept.lines);
-    docker_frames_done(&kept.frames);
-    return result;
+    if (ask_end(api, container, what, &kept, err) < 0)
+        return -1;
+    *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
+    *report = sw_take(kept.report);
+    return 0;
+}
+
+/* The two streams are copied into the log independently, so a pipe full of output may stand behind the
+ * report: up to a megabyte, in lines of one byte. Those lines are counted there and not sent. */
+int docker_ask_report(struct docker_api *api, const char *container, const char *id,
+                      json_t **report, struct sw_error *err)
+{
+    __attribute__((cleanup(tail_auto))) struct tail kept = { .id = id, .lines = SW_BUF_INIT,
+                                                             .frames = { .take = keep } };
+
+    if (ask_end(api, container, "/logs?stdout=0&stderr=1&tail=1048576", &kept, err) < 0)
+        return -1;
+    *report = sw_take(kept.report);
+    return 0;
 }
 
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id)
@@ -94,7 +125,7 @@ json_t *docker_ask_beat(struct docker_api *api, const char *container, const cha
     sw_autofree char *tail = NULL;
     sw_auto(json) json_t *report = NULL;
 
-    if (!container || docker_ask_tail(api, container, id, 1, &tail, &report) < 0)
+    if (!container || docker_ask_tail(api, container, id, 1, &tail, &report, NULL) < 0)
         return NULL;
     if (!report && tail && !sw_text_starts(tail, SW_RUNNER_SAYS))
         report = sw_json_object(SW_STR("phase", "running"));

@@ -45,9 +45,10 @@ json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err
 int docker_tell(struct docker_api *api, const char *name, const char *verb, struct sw_error *err)
 {
     sw_autofree char *path = docker_path("/containers/", name, verb);
+    int64_t stall_ms = sw_text_same(verb, "/start") ? DOCKER_START_MS : DOCKER_ORDER_MS;
 
-    return docker_ask(api, &(struct docker_call){ .method = "POST", .path = path, .stall_ms = -1 },
-                      NULL, err);
+    return docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
+                                                  .stall_ms = stall_ms }, NULL, err);
 }
 
 /* What is gone already is success. */
@@ -113,7 +114,8 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     sw_buf_add(&url, before);
     docker_query(&url, "path", path);
     if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = take_tar,
-                                               .sink_context = &tar }, NULL, err) == 0) {
+                                               .sink_context = &tar, .stall_ms = DOCKER_LONG_MS },
+                   NULL, err) == 0) {
         content = docker_tar_first(sw_buf_text(&tar.bytes), tar.bytes.length, size);
         if (!content)
             sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is no file", path);

@@ -3,7 +3,8 @@
  * docker_tar.c - the files that go into a container before it starts, as the engine wants them: a tar
  * with owner and mode of each; and small files that come back.
  *
- * Plain ustar, names of less than 100 bytes: all of them are ours. Pure.
+ * Plain ustar, names of less than 100 bytes: all of them are ours. A number that needs more octal digits
+ * than its field has (a user of a directory service) is written in base 256, as GNU tar does. Pure.
  */
 #include "platform/docker/docker_job.h"
 
@@ -14,10 +15,37 @@
 
 enum { BLOCK = 512, NAME_ROOM = 100 };
 
-static void octal(char *field, int width, uint64_t value)
+static void put_number(char *field, int width, uint64_t value)
 {
+    if (value >> 3 * (width - 1)) {
+        for (int i = width - 1; i > 0; i--, value /= 256)
+            field[i] = (char)(value % 256);
+        field[0] = (char)0x80;
+        return;
+    }
     for (int i = width - 2; i >= 0; i--, value /= 8)
         field[i] = (char)('0' + value % 8);
+}
+
+void docker_tar_wipe(struct sw_buf *tar)
+{
+    if (tar->data)
+        explicit_bzero(tar->data, tar->room);
+    sw_buf_clear(tar);
+}
+
+void docker_tar_reserve(struct sw_buf *tar, size_t more)
+{
+    struct sw_buf larger = SW_BUF_INIT;
+
+    if (tar->room > tar->length + more)
+        return;
+    sw_buf_reserve(&larger, 2 * tar->length + more);
+    if (tar->length)
+        sw_buf_add_bytes(&larger, tar->data, tar->length);
+    docker_tar_wipe(tar);
+    sw_buf_done(tar);
+    *tar = larger;
 }
 
 static void pad(struct sw_buf *tar)
@@ -34,17 +62,18 @@ void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct 
     unsigned sum = 0;
 
     memcpy(header, name, strnlen(name, NAME_ROOM - 1));
-    octal(header + 100, 8, mode);
-    octal(header + 108, 8, (uint64_t)owner.uid & 07777777);
-    octal(header + 116, 8, (uint64_t)owner.gid & 07777777);
-    octal(header + 124, 12, length);
-    octal(header + 136, 12, 0);
+    put_number(header + 100, 8, mode);
+    put_number(header + 108, 8, (uint64_t)owner.uid);
+    put_number(header + 116, 8, (uint64_t)owner.gid);
+    put_number(header + 124, 12, length);
+    put_number(header + 136, 12, 0);
     memset(header + 148, ' ', 8);
     header[156] = bytes ? '0' : '5';
     memcpy(header + 257, "ustar\00000", 8);
     for (int i = 0; i < BLOCK; i++)
         sum += (unsigned char)header[i];
     snprintf(header + 148, 8, "%06o", sum);
+    docker_tar_reserve(tar, length + 2 * BLOCK);
     sw_buf_add_bytes(tar, header, BLOCK);
     if (bytes)
         sw_buf_add_bytes(tar, bytes, length);
@@ -55,6 +84,7 @@ void docker_tar_end(struct sw_buf *tar)
 {
     static const char end[2 * BLOCK];
 
+    docker_tar_reserve(tar, sizeof end);
     sw_buf_add_bytes(tar, end, sizeof end);
 }
 

@@ -3,8 +3,10 @@
  * docker_watch.c - all jobs from one list of containers.
  *
  * The list tells which run. Of one that ended, while its job is still thought to run, the event stream
- * may have told how; else it is inspected once: times, memory. The report that the runner left is in
- * its log. A list that does not come changes no job.
+ * may have told how; else it is inspected once: times, memory. The report that the runner left is a file
+ * outside of it (docker_record.c), and a line of its log. A list that does not come changes no job; nor
+ * does a log, a report or an event that cannot be read at that moment: "I could not see it" and "it is
+ * not there" are never the same.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -20,7 +22,7 @@
 enum {
     ENGINE_LOST_IT = 255,            /* what the engine says of a container it lost track of */
     LAST_LINES = 1000,               /* of one that failed */
-    REPORT_LINES = 20,               /* of one that did not: its runner speaks last */
+    BAD_IN_A_ROW = 2,                /* jobs that cannot be judged, until the engine itself is blamed */
 };
 
 /* ---- which containers belong to which job ---------------------------------------------------- */
@@ -97,11 +99,18 @@ bool docker_is_over(const char *state)
 
 /* ---- an end ---------------------------------------------------------------------------------- */
 
-static bool has_file(struct docker_api *api, const char *container, const char *path)
+static int has_file(struct docker_api *api, const char *container, const char *path, bool *has,
+                    struct sw_error *err)
 {
-    sw_autofree char *text = docker_file(api, container, path, NULL, NULL);
+    struct sw_error why = { 0 };
+    sw_autofree char *text = docker_file(api, container, path, NULL, &why);
 
-    return text != NULL;
+    *has = text != NULL;
+    if (text || why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 void docker_story_done(struct docker_story *story)
@@ -112,34 +121,70 @@ void docker_story_done(struct docker_story *story)
     *story = (struct docker_story){ 0 };
 }
 
-/* It failed: the end of its log, what its runner reported there, and whether it was canceled. */
-static void read_last_words(struct docker_api *api, const char *container, const char *job,
-                            struct docker_story *out)
+void docker_read_report(struct docker_story *story)
 {
-    struct docker_end *end = &out->end;
+    const json_t *report = story->report;
+    struct docker_end *end = &story->end;
 
-    docker_ask_tail(api, container, job, LAST_LINES, &out->tail, &out->report);
+    end->reported = report != NULL;
+    if (!report) {
+        if (end->exit_code > 128 && end->exit_code < 160)
+            end->signal = end->exit_code - 128;       /* the runner itself was killed */
+        return;
+    }
+    end->signal = (int)sw_json_int(report, "signal", 0);
+    end->stopped = sw_json_bool(report, "stopped", false);
+    end->canceled = sw_json_bool(report, "canceled", false);
+    end->timed_out = sw_json_bool(report, "timed_out", false);
+    end->failed_peer = (int)sw_json_int(report, "failed_peer", -1);
+    end->oom |= sw_json_int(report, "oom_kills", 0) > 0;      /* Podman does not say it */
+    end->message = sw_json_str(report, "message");
+    end->failed = sw_report_reason(report);
+    /* An engine that died under it says 255; its runner knows better. */
+    if (end->exit_code == ENGINE_LOST_IT)
+        end->exit_code = (int)sw_json_int(report, "exit_code", ENGINE_LOST_IT);
+}
+
+/* The last report of its runner, from wherever it can be had. */
+static int find_report(struct docker_api *api, const json_t *described, const char *container,
+                       struct docker_story *out, struct sw_error *err)
+{
+    const char *job = docker_label(described, LABEL_ID);
+    bool kept;
+
+    if (docker_record_of(api, described, &out->report, &kept, err) < 0)
+        return -1;
+    out->recorded = out->report != NULL;
+    if (out->recorded)
+        return 0;
+    if (docker_ask_report(api, container, job, &out->report, err) < 0)
+        return -1;
     if (out->report && !sw_report_is_last(out->report)) {
         json_decref(out->report);                 /* it was killed in the middle of its work */
         out->report = NULL;
     }
-    end->reported = out->report != NULL;
-    if (out->report) {
-        end->signal = (int)sw_json_int(out->report, "signal", 0);
-        end->stopped = sw_json_bool(out->report, "stopped", false);
-        end->canceled = sw_json_bool(out->report, "canceled", false);
-        end->timed_out = sw_json_bool(out->report, "timed_out", false);
-        end->failed_peer = (int)sw_json_int(out->report, "failed_peer", -1);
-        end->oom |= sw_json_int(out->report, "oom_kills", 0) > 0;      /* Podman does not say it */
-        end->message = sw_json_str(out->report, "message");
-        /* An engine that died under it says 255; its runner knows better. */
-        if (end->exit_code == ENGINE_LOST_IT)
-            end->exit_code = (int)sw_json_int(out->report, "exit_code", ENGINE_LOST_IT);
-    } else if (end->exit_code > 128 && end->exit_code < 160) {
-        end->signal = end->exit_code - 128;       /* the runner itself was killed */
-    }
-    if (!out->report)
-        end->canceled = has_file(api, container, DOCKER_CANCELED);
+    return 0;
+}
+
+/* It failed: what its runner reported, the end of its log, and whether it was canceled. */
+static int read_last_words(struct docker_api *api, const json_t *described, const char *container,
+                           struct docker_story *out, struct sw_error *err)
+{
+    const char *job = docker_label(described, LABEL_ID);
+    sw_auto(json) json_t *in_tail = NULL;
+
+    if (find_report(api, described, container, out, err) < 0 ||
+        docker_ask_tail(api, container, job, LAST_LINES, &out->tail, &in_tail, err) < 0)
+        return -1;
+    docker_read_report(out);
+    return out->report ? 0 : has_file(api, container, DOCKER_CANCELED, &out->end.canceled, err);
+}
+
+/* Of several; -1: there is one. */
+static int rank_of(const json_t *described)
+{
+    return docker_label_number(described, LABEL_NODES, 1) > 1
+               ? docker_label_number(described, LABEL_RANK, 0) : -1;
 }
 
 int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
@@ -155,16 +200,14 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
     *end = (struct docker_end){
         .exit_code = (int)sw_json_int(state, "ExitCode", SW_NO_EXIT_CODE),
         .oom = sw_json_bool(state, "OOMKilled", false), .error = sw_json_str(state, "Error"),
-        .failed_peer = -1,
+        .failed_peer = -1, .rank = rank_of(out->inspected),
     };
     out->started_ms = docker_time_ms(sw_json_str(state, "StartedAt"));
     out->ended_ms = docker_time_ms(sw_json_str(state, "FinishedAt"));
     /* Of a very short life the engine may note the start after the end, which another process saw. */
     if (out->ended_ms && out->ended_ms < out->started_ms && !sw_json_bool(state, "Running", false))
         out->started_ms = out->ended_ms;
-    if (end->exit_code != 0)
-        read_last_words(api, container, docker_label(out->inspected, LABEL_ID), out);
-    return 0;
+    return end->exit_code != 0 ? read_last_words(api, out->inspected, container, out, err) : 0;
 }
 
 /* One that is over, as the list tells it: what the engine told by itself is not asked for again. */
@@ -178,25 +221,28 @@ static int read_ended(struct docker_api *api, const json_t *listed, struct docke
         return docker_story_read(api, container, out, err);
     *out = (struct docker_story){
         .end = { .exit_code = (int)sw_json_int(heard, "exit_code", SW_NO_EXIT_CODE),
-                 .oom = sw_json_bool(heard, "oom", false), .failed_peer = -1 },
+                 .oom = sw_json_bool(heard, "oom", false), .failed_peer = -1,
+                 .rank = rank_of(listed) },
         .started_ms = sw_json_int(heard, "started_ms", 0),
         .ended_ms = sw_json_int(heard, "ended_ms", 0),
     };
-    if (out->end.exit_code != 0)
-        read_last_words(api, container, docker_label(listed, LABEL_ID), out);
-    return 0;
+    return out->end.exit_code != 0 ? read_last_words(api, listed, container, out, err) : 0;
 }
 
 /* ---- several ranks --------------------------------------------------------------------------- */
 
-/* The first that failed: not one that ended because of another; of those the earliest. */
-static bool failed_before(const struct docker_story *a, const struct docker_story *b)
+bool docker_failed_before(const struct docker_story *a, const struct docker_story *b)
 {
     bool a_follows = a->end.failed_peer >= 0 || a->end.stopped;
     bool b_follows = b->end.failed_peer >= 0 || b->end.stopped;
 
+    /* A rank that is gone tells nothing about a job that was canceled. */
+    if (a->end.gone != b->end.gone && (a->end.canceled || b->end.canceled))
+        return a->end.canceled;
     if (a_follows != b_follows)
         return !a_follows;
+    if (!a->ended_ms != !b->ended_ms)
+        return a->ended_ms != 0;
     return a->ended_ms < b->ended_ms;
 }
 
@@ -221,40 +267,100 @@ static json_t *facts_of(const struct docker_story *story)
 }
 
 /* It went well: only its runner knows how much was brought in and out, and in what time. */
-static void read_report(struct docker_api *api, const json_t *container, struct docker_story *story)
+static int read_good_report(struct docker_api *api, const json_t *container,
+                            struct docker_story *story, struct sw_error *err)
 {
-    sw_autofree char *tail = NULL;
+    bool kept;
 
-    if (story->end.exit_code == 0)
-        docker_ask_tail(api, sw_json_str(container, "Id"), docker_label(container, LABEL_ID),
-                        REPORT_LINES, &tail, &story->report);
+    if (story->end.exit_code != 0 || story->report || !container)
+        return 0;
+    if (docker_record_of(api, container, &story->report, &kept, err) < 0)
+        return -1;
+    story->recorded = story->report != NULL;
+    return kept ? 0 : docker_ask_report(api, sw_json_str(container, "Id"),
+                                        docker_label(container, LABEL_ID), &story->report, err);
 }
 
-int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, json_t **facts, struct sw_error *err)
+/* What a container writes while its engine is dead, the engine loses. Its runner's last report is the
+ * last line of the log: one that left it, and whose log has none, has a log without an end. */
+static int look_for_hole(struct docker_api *api, const json_t *container,
+                         const struct docker_story *story, struct sw_sighting *seen,
+                         struct sw_error *err)
 {
-    sw_auto(docker_story) struct docker_story worst = { 0 };
-    int failed = -1;
+    sw_auto(json) json_t *in_log = NULL;
+    size_t length = strlen(seen->message);
+    int64_t since_ms;
 
+    if (!container || json_object_get(container, DOCKER_HEARD) || !story->recorded ||
+        !story->started_ms || seen->state == SW_CANCELED)
+        return 0;
+    if (docker_up_since(api, &since_ms, err) < 0)
+        return -1;
+    if (since_ms <= story->started_ms)
+        return 0;
+    if (docker_ask_report(api, sw_json_str(container, "Id"), docker_label(container, LABEL_ID),
+                          &in_log, err) < 0)
+        return -1;
+    if (!in_log || !sw_report_is_last(in_log))
+        snprintf(seen->message + length, sizeof seen->message - length,
+                 "; its log lacks what it wrote while the engine was away");
+    return 0;
+}
+
+static int read_rank(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                     const struct sw_jobref *job, int rank, struct docker_story *story,
+                     struct sw_error *err)
+{
+    int result = crew->ranks[rank] ? read_ended(api, crew->ranks[rank], story, err)
+                                   : docker_story_gone(link, api, job, rank, story, err);
+
+    if (!crew->ranks[rank])
+        story->end.rank = crew->nodes > 1 ? rank : -1;
+    return result;
+}
+
+/* The rank that decides, and when all of them began and ended. */
+static int find_worst(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_sighting *seen, struct docker_story *worst, int *failed,
+                      struct sw_error *err)
+{
+    *failed = -1;
     for (int rank = 0; rank < crew->nodes; rank++) {
         sw_auto(docker_story) struct docker_story story = { 0 };
 
-        if (read_ended(api, crew->ranks[rank], &story, err) < 0)
+        if (read_rank(link, api, crew, &seen->job, rank, &story, err) < 0)
             return -1;
         note_times(seen, &story);
         if (rank == 0 || (story.end.exit_code != 0 &&
-                          (failed < 0 || failed_before(&story, &worst)))) {
-            struct docker_story before = worst;
+                          (*failed < 0 || docker_failed_before(&story, worst)))) {
+            struct docker_story before = *worst;
 
-            worst = story;
+            *worst = story;
             story = before;
-            failed = worst.end.exit_code != 0 ? rank : -1;
+            *failed = worst->end.exit_code != 0 ? rank : -1;
         }
     }
-    if (docker_find_hand(api, sw_json_str(crew->ranks[failed < 0 ? 0 : failed], "Id"), &worst, err) < 0)
+    return 0;
+}
+
+int docker_judge_crew(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_sighting *seen, json_t **facts, struct sw_error *err)
+{
+    sw_auto(docker_story) struct docker_story worst = { 0 };
+    const json_t *container;
+    const char *id;
+    int failed;
+
+    if (find_worst(link, api, crew, seen, &worst, &failed, err) < 0)
         return -1;
-    read_report(api, crew->ranks[0], &worst);
+    container = crew->ranks[failed < 0 ? 0 : failed];
+    id = container ? sw_json_str(container, "Id") : failed <= 0 ? seen->job.remote_id : NULL;
+    if (docker_find_hand(api, id, &worst, err) < 0 ||
+        read_good_report(api, crew->ranks[0], &worst, err) < 0)
+        return -1;
     docker_judge_end(&worst.end, seen);
+    if (look_for_hole(api, container, &worst, seen, err) < 0)
+        return -1;
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
     if (seen->state == SW_ERROR && crew->nodes == 1)
         seen->failed_replica = 0;
@@ -343,6 +449,13 @@ static int judge_unstarted(struct docker_api *api, const struct docker_crew *cre
     return 0;
 }
 
+static int plan_nodes(const struct sw_jobref *job)
+{
+    int64_t nodes = sw_json_int(job->plan, "nodes", 1);
+
+    return nodes < 1 ? 1 : nodes > DOCKER_NODES_MAX ? DOCKER_NODES_MAX : (int)nodes;
+}
+
 static void note_container(const struct docker_crew *crew, struct sw_sighting *seen)
 {
     const char *id = sw_json_str(crew->ranks[0], "Id");
@@ -357,7 +470,7 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     sw_auto(json) json_t *facts = NULL;
 
     seen->presence = SW_PRESENT;
-    if (docker_judge_crew(api, crew, seen, &facts, err) < 0)
+    if (docker_judge_crew(link, api, crew, seen, &facts, err) < 0)
         return -1;
     seen->runner = json_incref(json_object_get(facts, "runner"));
     if (seen->state == SW_ERROR)
@@ -368,23 +481,15 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
-/* "No such job" about a submit that nobody confirmed is believed at once: so the name is asked, too. */
-static int judge_absent(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
+/* A submit that nobody confirmed: "no such job" is believed at once, so the name is asked, too. */
+static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
 {
     sw_auto(json) json_t *found = NULL;
     char name[DOCKER_NAME_SIZE];
     struct sw_error why = { 0 };
 
     seen->presence = SW_ABSENT;
-    if (!sw_text_empty(seen->job.remote_id) && docker_removes_itself(&seen->job)) {
-        say(seen, SW_ERROR, "removed", "its container is gone: another client saw its end and removed it "
-                                       "(auto_remove)");
-        return 0;
-    }
-    if (!sw_text_empty(seen->job.remote_id))
-        return 0;
-    docker_name(name, seen->job.id, seen->job.attempt,
-                (int)sw_json_int(seen->job.plan, "nodes", 1), 0);
+    docker_name(name, seen->job.id, seen->job.attempt, plan_nodes(&seen->job), 0);
     found = docker_inspect(api, name, &why);
     if (found)
         seen->presence = SW_UNSEEN;
@@ -393,6 +498,62 @@ static int judge_absent(struct docker_api *api, struct sw_sighting *seen, struct
     if (err)
         *err = why;
     return -1;
+}
+
+/* It was there, and no container of it is left. The list may lie for a moment: the first one is asked for
+ * by its id. */
+static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_sighting *seen,
+                      struct sw_error *err)
+{
+    struct docker_crew crew = { .nodes = plan_nodes(&seen->job) };
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *found = docker_inspect(api, seen->job.remote_id, &why);
+
+    if (found)
+        return 0;                                  /* presence stays SW_UNSEEN */
+    if (why.code != SW_E_NOT_FOUND) {
+        if (err)
+            *err = why;
+        return -1;
+    }
+    crew.missing = crew.nodes;
+    return judge_over(link, api, &crew, seen, err);
+}
+
+/* Some of its containers are gone. One that had ended before is as good as there. */
+static int count_gone(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                      const struct sw_jobref *job, int *lost, struct sw_error *err)
+{
+    *lost = -1;
+    for (int rank = 0; rank < crew->nodes && *lost < 0; rank++) {
+        sw_auto(json) json_t *report = NULL;
+
+        if (crew->ranks[rank])
+            continue;
+        if (docker_record_gone(link, api, job, rank, &report, err) < 0)
+            return -1;
+        if (!report || sw_json_int(report, "exit_code", 0) != 0)
+            *lost = rank;
+    }
+    return 0;
+}
+
+static int judge_missing(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+                         struct sw_sighting *seen, struct sw_error *err)
+{
+    char words[128];
+    int lost;
+
+    if (count_gone(link, api, crew, &seen->job, &lost, err) < 0)
+        return -1;
+    if (lost < 0) {
+        say(seen, SW_RUNNING, "", "");
+        return 0;
+    }
+    snprintf(words, sizeof words, "the container of rank %d is gone; the others are told to end", lost);
+    say(seen, SW_RUNNING, "ending", words);
+    end_the_others(api, crew);
+    return 0;
 }
 
 /* A job with `guard: {no_output: ...}`: when did it last write? */
@@ -417,7 +578,8 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
 
     docker_crew_read(&crew, containers);
     if (crew.nodes == 0 && crew.waiting == 0)
-        return judge_absent(api, seen, err);
+        return sw_text_empty(seen->job.remote_id) ? judge_unconfirmed(api, seen, err)
+                                                  : judge_gone(link, api, seen, err);
     if (crew.nodes == 0) {
         say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
         return 0;
@@ -425,13 +587,13 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
     note_container(&crew, seen);
     if (sw_text_empty(seen->job.remote_id) && (crew.created || crew.missing))
         return undo_half(api, &crew, seen, err);
-    if (crew.over == crew.nodes)
+    if (crew.over + crew.missing == crew.nodes)
         return judge_over(link, api, &crew, seen, err);
     if (crew.over && any_failed(&crew)) {
         say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
         end_the_others(api, &crew);
-    } else if (crew.missing && !crew.running) {
-        seen->presence = SW_ABSENT;
+    } else if (crew.missing) {
+        return judge_missing(link, api, &crew, seen, err);
     } else if (crew.paused) {
         say(seen, SW_PAUSED, "paused", "somebody paused its container");
     } else if (crew.created) {
@@ -458,11 +620,25 @@ static void look_after_queue(struct docker_api *api, struct sw_sighting *jobs, s
             docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
 }
 
+/* One that vanished between list and question, or whose log cannot be had just now, is asked about again
+ * later; it keeps no other job from being judged. -1: it is the engine that does not answer. */
+static int put_off(struct sw_sighting *seen, const struct sw_error *why, int *bad, size_t count,
+                   struct sw_error *err)
+{
+    seen->presence = SW_UNSEEN;
+    if (why->code == SW_E_NOT_FOUND || (++*bad < BAD_IN_A_ROW && count > 1))
+        return 0;
+    if (err)
+        *err = *why;
+    return -1;
+}
+
 int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *index = NULL;
     bool some_wait = false;
+    int bad = 0;
 
     if (docker_borrow(link, &lent, err) < 0)
         return -1;
@@ -477,13 +653,8 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
         if (judge_job(link, lent.api, json_object_get(index, key), count == 1, &jobs[i],
                       &why) == 0) {
             some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
-            continue;
-        }
-        /* One that vanished between list and question is asked about again later. */
-        jobs[i].presence = SW_UNSEEN;
-        if (why.code != SW_E_NOT_FOUND) {
-            if (err)
-                *err = why;
+            bad = 0;
+        } else if (put_off(&jobs[i], &why, &bad, count, err) < 0) {
             return -1;
         }
     }

@@ -24,20 +24,44 @@ char *docker_bound_results(const struct sw_link *link, const json_t *inspected, 
 
 struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
+    bool recorded;                   /* the report is not from the log */
     char *tail;                      /* of its log, when it failed; owned; may be NULL */
     struct docker_end end;           /* its texts live in these */
     int64_t started_ms, ended_ms;
 };
 /* All are over: what that means for the job, which rank failed first, and facts about it (owned),
  * the end of its log among them as "log_tail". */
-int docker_judge_crew(struct docker_api *api, const struct docker_crew *crew,
+int docker_judge_crew(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
                       struct sw_sighting *seen, json_t **facts, struct sw_error *err);
+/* The first that failed: not one that ended because of another; of those the earliest. */
+bool docker_failed_before(const struct docker_story *a, const struct docker_story *b);
+/* What a report says, into the end. */
+void docker_read_report(struct docker_story *story);
 int docker_story_read(struct docker_api *api, const char *container, struct docker_story *out,
                       struct sw_error *err);
+
+/* docker_record.c: the last report of a container's runner; owned, NULL: it left none. *kept: there is a
+ * place for it. -1: it could not be read. */
+int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
+                     struct sw_error *err);
+/* The same of a rank without a container, and all that can be known of such a one. */
+int docker_record_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                       int rank, json_t **report, struct sw_error *err);
+int docker_story_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                      int rank, struct docker_story *out, struct sw_error *err);
+/* The folder of this machine that holds them, as its containers tell; borrowed; NULL: a volume, or none. */
+const char *docker_bound_ends(const json_t *container);
+/* What the engine remembers (256 events), asked now. Steals `filters`; NULL: all. */
+int docker_events_past(struct docker_api *api, json_t *filters,
+                       int (*take)(void *context, json_t *event), void *context,
+                       struct sw_error *err);
+
 /* docker_settle.c: do its containers go when it is over? */
 bool docker_removes_itself(const struct sw_jobref *job);
-/* docker_hand.c: find out whether somebody stopped it, where that is possible. -1: the engine cannot be
- * asked, or is going down. */
+/* docker_hand.c: since when the engine is there; 0: it does not tell. */
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
+/* Find out whether somebody stopped it, or an engine that went down, where it matters. `container`: its
+ * id; NULL: it is gone, and that is not known. -1: the engine cannot be asked, or is going down. */
 int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
                      struct sw_error *err);
 void docker_story_done(struct docker_story *story);

@@ -32,7 +32,11 @@ struct docker_where {
  * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */
 int docker_where_parse(const char *text, struct docker_where *out, struct sw_error *err);
 
-/* Decide from options ("host", "context"; may be NULL), environment and docker's configuration. */
+/* The options that lead here again, whatever the environment says then; new reference. */
+json_t *docker_where_options(const struct docker_where *where);
+
+/* Decide from options ("host", "context", "tls", "certificates"; may be NULL), environment and
+ * docker's configuration. */
 int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err);
 
 /* What the user should know about this way (no encryption), owned; NULL: all is well. */

@@ -69,6 +69,16 @@ static bool wait_until_over(const char *folder, int64_t deadline)
     return true;
 }
 
+static int refuse_elsewhere(const char *folder, const char *id, struct sw_error *err)
+{
+    char host[128];
+
+    if (!local_is_elsewhere(folder, host))
+        return 0;
+    sw_fail(err, SW_E_UNREACHABLE, "'%s' cannot be reached from here: it runs on '%s'", id, host);
+    return sw_hint(err, "this machine shares its folder only; do it on '%s'", host);
+}
+
 int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
@@ -77,7 +87,7 @@ int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_er
 
     if (local_has(folder, LOCAL_EXIT))
         return 0;
-    if (raise_flag(folder, err) < 0)
+    if (refuse_elsewhere(folder, job->id, err) < 0 || raise_flag(folder, err) < 0)
         return -1;
     signal_supervisor(folder);
     if (!wait_until_over(folder, sw_monotonic_ms() + sw_stop_budget_ms(grace) + CANCEL_SLACK_MS)) {
@@ -97,6 +107,8 @@ static int refuse_while_running(struct sw_link *link, const char *id, struct sw_
         sw_autofree char *folder = local_attempt_folder(link, id, attempt);
         sw_auto(json) json_t *lost = NULL;
 
+        if (refuse_elsewhere(folder, id, err) < 0)
+            return -1;
         if (local_lock_held(folder) && !local_has(folder, LOCAL_EXIT)) {
             sw_fail(err, SW_E_CONFLICT, "'%s' still runs", id);
             return sw_hint(err, "cancel it first: `slipway cancel %s`", id);

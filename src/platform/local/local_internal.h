@@ -154,8 +154,12 @@ json_t *local_leftovers(struct sw_link *link, bool (*known)(void *context, const
                         void *context, bool remove, struct sw_error *err);
 json_t *local_inventory(struct sw_link *link, struct sw_error *err);
 
+/* The attempt has no last word, and its supervisor was started on another machine that shares this folder:
+ * whether it lives is not known here. `host` gets that machine's name. */
+bool local_is_elsewhere(const char *folder, char host[128]);
+
 /* The supervisor is gone and left no last word: end what it left behind, and write that word.
- * Returns the exit record (owned), or NULL when the supervisor is there after all. */
+ * Returns the exit record (owned), or NULL when the supervisor is there after all, or elsewhere. */
 json_t *local_declare_lost(const char *folder);
 
 /* What submit tells the caller about the job in this folder. */

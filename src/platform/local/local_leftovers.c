@@ -36,10 +36,14 @@ static void note(struct search *search, const char *what, const char *where, con
                                                         SW_STR("job", id ? id : "")));
 }
 
-/* The last word is written a moment before the lock is let go. */
+/* The last word is written a moment before the lock is let go. What another machine has begun may run
+ * there. */
 static bool runs(const char *folder)
 {
-    return local_lock_held(folder) && !local_has(folder, LOCAL_EXIT);
+    char host[128];
+
+    return (local_lock_held(folder) && !local_has(folder, LOCAL_EXIT)) ||
+           local_is_elsewhere(folder, host);
 }
 
 static bool any_attempt_runs(const struct search *search, const char *id)

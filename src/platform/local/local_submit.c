@@ -262,10 +262,14 @@ static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *p
                                    struct sw_error *err)
 {
     sw_autofree char *before = NULL;
+    char host[128];
 
     if (attempt <= 1)
         return 0;
     before = local_attempt_folder(link, plan->job_id, attempt - 1);
+    if (local_is_elsewhere(before, host))
+        return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' may still run on '%s'", attempt - 1,
+                       plan->job_id, host);
     if (!local_lock_held(before) || local_has(before, LOCAL_EXIT))
         return 0;
     return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' still runs", attempt - 1, plan->job_id);

@@ -69,9 +69,26 @@ static json_t *lost_record(const char *folder, bool same_boot)
                                                true))));
 }
 
+bool local_is_elsewhere(const char *folder, char host[128])
+{
+    sw_auto(json) json_t *who = local_has(folder, LOCAL_EXIT)
+                                    ? NULL : local_record_read(folder, LOCAL_SUPERVISOR);
+    const char *there = sw_json_str(who, "host");
+    struct sw_proc supervisor;
+    char here[128];
+
+    local_host_name(here);
+    if (!there || strcmp(there, here) == 0 || sw_proc_from_json(who, &supervisor) < 0 ||
+        sw_proc_same_boot(&supervisor))
+        return false;
+    snprintf(host, 128, "%s", there);
+    return true;
+}
+
 json_t *local_declare_lost(const char *folder)
 {
-    sw_autofd int lock = local_lock_take(folder);
+    char host[128];
+    sw_autofd int lock = local_is_elsewhere(folder, host) ? -1 : local_lock_take(folder);
     sw_auto(json) json_t *who = NULL, *record = NULL;
     struct sw_proc supervisor;
     bool same_boot;
@@ -90,31 +107,18 @@ json_t *local_declare_lost(const char *folder)
     return sw_take(record);
 }
 
-/* Another machine that shares our state folder may be where it runs: then we cannot know. */
-static bool is_elsewhere(const json_t *who, struct sw_sighting *seen)
-{
-    const char *host = sw_json_str(who, "host");
-    struct sw_proc supervisor;
-    char here[128];
-
-    local_host_name(here);
-    if (!host || strcmp(host, here) == 0 || sw_proc_from_json(who, &supervisor) < 0 ||
-        sw_proc_same_boot(&supervisor))
-        return false;
-    seen->presence = SW_UNSEEN;
-    snprintf(seen->message, sizeof seen->message, "it was started on '%.120s'; ask there", host);
-    return true;
-}
-
 /* Nobody holds the lock and there was no last word a moment ago. */
 static void look_at_the_abandoned(struct sw_sighting *seen, const char *folder)
 {
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
-    sw_auto(json) json_t *who = record ? NULL : local_record_read(folder, LOCAL_SUPERVISOR);
+    char host[128];
 
-    if (!record && who) {
-        if (is_elsewhere(who, seen))
+    if (!record && local_has(folder, LOCAL_SUPERVISOR)) {
+        if (local_is_elsewhere(folder, host)) {
+            seen->presence = SW_UNSEEN;
+            snprintf(seen->message, sizeof seen->message, "unreachable: it runs on '%.120s'", host);
             return;
+        }
         record = local_declare_lost(folder);
         if (!record)
             record = pending_record("starting", "its supervisor is busy");

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/text.h"
+#include "core/id.h"
 #include "platform/platform.h"
 #include "platform/rehearsal/rehearsal_internal.h"
 
@@ -34,11 +35,14 @@ static const struct sw_option rehearsal_options[] = {
       .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
               "empty-list, not-found-then-found, cut-every 3 calls, rotate-log 4KiB, "
               "clock-back 1h" },
+    { "server", SW_TEXT, SW_CONNECTION, .env = "SLIPWAY_REHEARSAL_SERVER",
+      .help = "name of the pretended server, where there is more than one" },
     { 0 }
 };
 
 struct sw_link {
     char *server;                     /* the folder that stands for the other side */
+    char *name;                       /* the server's own; NULL: there is one alone */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;
     atomic_llong calls, submits, polls, new_files;
@@ -47,13 +51,20 @@ struct sw_link {
 static struct sw_link *rehearsal_open(const struct sw_place_config *config, struct sw_error *err)
 {
     const char *api = sw_json_str(config->options, "api");
+    const char *name = sw_json_str(config->options, "server");
     struct rehearsal_faults faults = { 0 };
     struct sw_link *link;
 
+    if (!sw_text_empty(name) && sw_id_check(name, err) < 0) {
+        sw_wrap(err, "rehearsal.server");
+        return NULL;
+    }
     if (api && rehearsal_faults_parse(api, &faults, err) < 0)
         return NULL;
     link = sw_new(struct sw_link);
-    link->server = sw_path_join(config->state_dir, "rehearsal");
+    link->name = sw_text_empty(name) ? NULL : sw_strdup(name);
+    link->server = sw_format("%s/rehearsal%s%s", config->state_dir, link->name ? "-" : "",
+                             link->name ? link->name : "");
     link->api = sw_text_empty(api) ? NULL : sw_strdup(api);
     link->faults = faults;
     return link;
@@ -64,8 +75,26 @@ static void rehearsal_close(struct sw_link *link)
     if (!link)
         return;
     free(link->server);
+    free(link->name);
     free(link->api);
     free(link);
+}
+
+static void rehearsal_place(struct sw_link *link, struct sw_place *out)
+{
+    out->address = link->name ? sw_format("rehearsal://%s", link->name) : sw_strdup("");
+    out->options = link->name ? sw_json_object(SW_STR("server", link->name)) : json_object();
+}
+
+static int rehearsal_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+{
+    sw_autofree char *id = rehearsal_server_id(link->server, err);
+
+    if (!id)
+        return -1;
+    sw_buf_addf(identity, "%s pretended server%s%s", id, link->name ? " " : "",
+                link->name ? link->name : "");
+    return 0;
 }
 
 /* ---- faults ----------------------------------------------------------------------------------- */
@@ -577,6 +606,7 @@ const struct sw_platform sw_platform_rehearsal = {
                   "never runs the command",
     .options    = rehearsal_options,
     .open       = rehearsal_open,       .close      = rehearsal_close,
+    .place      = rehearsal_place,      .identify   = rehearsal_identify,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,

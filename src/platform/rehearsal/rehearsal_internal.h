@@ -133,6 +133,7 @@ struct rehearsal_job {             /* one attempt, as the pretended server remem
 void rehearsal_job_done(struct rehearsal_job *job);
 static inline void rehearsal_job_auto(struct rehearsal_job *job) { rehearsal_job_done(job); }
 
+char *rehearsal_server_id(const char *server, struct sw_error *err);   /* owned; made once */
 char *rehearsal_job_folder(const char *server, const char *id);
 json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int attempt);
 /* Make the job unless it is there already; *made tells. Safe from many processes at once. */

@@ -6,6 +6,9 @@
  *     <state>/rehearsal/<id>/cancel-1         made when it is canceled: the time
  *     <state>/rehearsal/<id>/calls            one byte per call, for "down 3 calls"
  *     <state>/rehearsal/<id>/results/         where results would be
+ *     <state>/rehearsal.id                    who the server is; another file is another server
+ *
+ * A server with a name of its own is <state>/rehearsal-NAME.
  *
  * Each file is written once, appears whole (link) and never changes. So nothing needs a lock:
  * of sixteen clients that submit one id, one link() wins and the others find its job; a cancel
@@ -62,6 +65,20 @@ static int make_once(const char *path, const char *text, bool *made, struct sw_e
         result = sw_fail_errno(err, SW_E_IO, "cannot make '%s'", path);
     unlink(beside);
     return result;
+}
+
+char *rehearsal_server_id(const char *server, struct sw_error *err)
+{
+    sw_autofree char *path = sw_format("%s.id", server);
+    char made_up[SW_ID_SIZE];
+    bool made;
+
+    if (!sw_file_exists(path)) {
+        sw_id_make("server", made_up);
+        if (make_once(path, made_up, &made, err) < 0)
+            return NULL;
+    }
+    return sw_file_read(path, SW_ID_SIZE, NULL, err);
 }
 
 json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int attempt)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 extern const struct sw_platform sw_platform_slurm;
@@ -30,6 +31,16 @@ static const char *or_variable(const char *said, const char *variable)
     return !sw_text_empty(said) ? said : sw_text_empty(value) ? NULL : value;
 }
 
+/* A row that names no user means none, whatever is exported today. */
+static const char *user_of(const json_t *options)
+{
+    const char *said = sw_json_str(options, "user");
+
+    if (said && !*said)
+        return NULL;
+    return or_variable(said, "SSH_USER");
+}
+
 static struct sw_link *slurm_open(const struct sw_place_config *config, struct sw_error *err)
 {
     sw_autofree char *hosts = slurm_joined(config->options, "hostname");
@@ -41,7 +52,7 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
     slurm_door_read(&door, config->options);
     options = (struct sw_ssh_options){
         .state_dir = config->state_dir, .hosts = or_variable(hosts, "SSH_HOST"),
-        .user = or_variable(door.user, "SSH_USER"), .port = door.port,
+        .user = user_of(config->options), .port = door.port,
         .identity = door.identity, .config_file = door.config_file,
         .known_hosts = door.known_hosts, .accept_new = door.accept_new, .local = door.local,
         .connect_ms = door.connect_ms, .persist_s = door.persist_s,
@@ -63,6 +74,42 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
     link->warn_context = config->warn_context;
     pthread_mutex_init(&link->lock, NULL);
     return link;
+}
+
+/* A file named here must be found from every folder; ssh's own forms (~, %h) are left to ssh. */
+static void make_absolute(json_t *options, const char *key)
+{
+    const char *path = sw_json_str(options, key);
+    sw_autofree char *whole = NULL;
+
+    if (sw_text_empty(path) || strchr("/~%", *path) || strcmp(path, "none") == 0)
+        return;
+    whole = sw_path_absolute(path, NULL);
+    json_object_set_new(options, key, sw_json_text(whole));
+}
+
+static void slurm_place(struct sw_link *link, struct sw_place *out)
+{
+    static const char *const files[] = { "identity", "ssh_config", "known_hosts" };
+    sw_autofree char *hosts = slurm_joined(link->options, "hostname");
+    const char *user = user_of(link->options);
+    const char *host = or_variable(hosts, "SSH_HOST");
+    int64_t port = sw_json_int(link->options, "port", 0);
+    sw_auto(sw_buf) struct sw_buf address = SW_BUF_INIT;
+
+    out->options = sw_connection_options(slurm_options, link->options);
+    for (size_t i = 0; i < SW_COUNT(files); i++)
+        make_absolute(out->options, files[i]);
+    if (sw_text_same(sw_json_str(link->options, "transport"), "local")) {
+        out->address = sw_format("local://%s", sw_ssh_host(link->ssh));
+        return;
+    }
+    json_object_set_new(out->options, "hostname", sw_json_text(host));
+    json_object_set_new(out->options, "user", sw_json_text(user ? user : ""));
+    sw_buf_addf(&address, "ssh://%s%s%s", user ? user : "", user ? "@" : "", host);
+    if (port > 0)
+        sw_buf_addf(&address, ":%lld", (long long)port);
+    out->address = sw_buf_steal(&address);
 }
 
 static void slurm_close(struct sw_link *link)
@@ -169,6 +216,7 @@ const struct sw_platform sw_platform_slurm = {
     .retries = true,
     .open = slurm_open,
     .close = slurm_close,
+    .place = slurm_place,
     .render = slurm_render,
     .preflight = slurm_preflight,
     .checks = slurm_checks,

@@ -23,7 +23,7 @@ static const struct {
 
 static void expect_place(const struct sw_document *document, const char *path, int line, int column)
 {
-    struct sw_place place = sw_document_place(document, path);
+    struct sw_position place = sw_document_place(document, path);
 
     if (place.line != line || place.column != column)
         fail_msg("'%s' stands at %d:%d, not %d:%d", path, place.line, place.column, line, column);

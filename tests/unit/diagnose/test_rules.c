@@ -19,6 +19,8 @@ static const struct {
     { "time", 124, 15, "ERR_PROGRAM", "time" },
     { "restart", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
     { "lost", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "node" },
+    { "removed", SW_NO_EXIT_CODE, 0, "ERR_PROGRAM", "unknown" },
+    { "stopped", 143, 15, "ERR_PROGRAM", "unknown" },
     { "preempted", SW_NO_EXIT_CODE, 0, "ERR_INFRA", "preempted" },
     { "disk", 1, 0, "ERR_INFRA", "storage" },
     { "exit", 127, 0, "ERR_PROGRAM", "user" },
@@ -115,6 +117,42 @@ static void a_fact_beats_the_log_and_a_reason_beats_the_fact(void **state)
     sw_evidence_done(&evidence);
 }
 
+static const struct {
+    const char *reason, *error, *err_class, *cause;
+} error_cases[] = {
+    { "prepare", "UnreachableError", "ERR_INFRA", "network" },
+    { "inputs", "UnreachableError", "ERR_INFRA", "network" },
+    { "outputs", "UnreachableError", "ERR_INFRA", "network" },
+    { "prepare", "TimeoutError", "ERR_INFRA", "network" },
+    { "outputs", "TimeoutError", "ERR_INFRA", "network" },
+    { "prepare", "NotFoundError", "ERR_PROGRAM", "user" },
+    { "prepare", "RefusedError", "ERR_PROGRAM", "user" },
+    { "prepare", "CredentialError", "ERR_PROGRAM", "user" },
+    { "outputs", "NotFoundError", "ERR_PROGRAM", "storage" },
+    { "outputs", "RefusedError", "ERR_PROGRAM", "storage" },
+    { "outputs", "CredentialError", "ERR_PROGRAM", "storage" },
+    { "prepare", "a code of the future", "ERR_PROGRAM", "user" },
+    { "exit", "UnreachableError", "ERR_PROGRAM", "user" },       /* the program failed: its log decides */
+};
+
+/* The log is the program's: it says one thing, the runner's own error another. */
+static void an_error_of_the_runner_is_judged_by_its_code(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(error_cases); i++) {
+        struct sw_evidence evidence = { .state = SW_ERROR, .exit_code = 74, .failed_replica = -1 };
+        sw_auto(json) json_t *verdict = NULL;
+
+        strcpy(evidence.reason, error_cases[i].reason);
+        evidence.facts = json_pack("{s{ss}}", "runner", "error", error_cases[i].error);
+        evidence.log_tail = sw_strdup("Traceback (most recent call last):\nKeyError: 'x'\n");
+        verdict = sw_diagnose(&evidence);
+        assert_string_equal(sw_json_str(verdict, "err_class"), error_cases[i].err_class);
+        assert_string_equal(sw_json_str(verdict, "cause"), error_cases[i].cause);
+        sw_evidence_done(&evidence);
+    }
+}
+
 static void every_failure_has_a_class_a_cause_and_a_suggestion(void **state)
 {
     (void)state;
@@ -149,6 +187,7 @@ int main(void)
         cmocka_unit_test(every_failure_has_a_class_a_cause_and_a_suggestion),
         cmocka_unit_test(a_fact_tells_the_cause_before_any_log_does),
         cmocka_unit_test(a_fact_beats_the_log_and_a_reason_beats_the_fact),
+        cmocka_unit_test(an_error_of_the_runner_is_judged_by_its_code),
         cmocka_unit_test(a_job_that_did_not_fail_has_no_verdict),
     };
 

@@ -98,6 +98,101 @@ static void include_and_exclude_choose(void **state)
     assert_string_equal(paths, "other/q.toml p.toml src/a.py");
 }
 
+/* The notes of a selection, one per line. */
+static char *notes_of(const struct place *here, struct sw_bundle_rules rules)
+{
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    json_t *one;
+    size_t i;
+
+    rules.root = here->folder;
+    assert_int_equal(sw_bundle_select(&rules, &list, NULL), 0);
+    json_array_foreach(list.notes, i, one)
+        sw_buf_addf(&out, "%s\n", json_string_value(one));
+    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+}
+
+static void credentials_stay_and_are_named(void **state)
+{
+    static const char *const kept[] = { ".env", ".env.prod", "certs/server.key", "certs/ca.pem",
+                                        "id_rsa", ".netrc", "deep/.aws", ".ssh" };
+    struct place *here = *state;
+    sw_autofree char *paths = NULL, *notes = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p certs deep/.aws .ssh && touch .env .env.prod .env.example "
+                                 "certs/server.key certs/ca.pem certs/ca.crt id_rsa id_rsa.pub "
+                                 ".netrc deep/.aws/credentials .ssh/config a.py keys.py"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ 0 });
+    assert_string_equal(paths, ".env.example a.py certs/ca.crt id_rsa.pub keys.py");
+    notes = notes_of(here, (struct sw_bundle_rules){ 0 });
+    for (size_t i = 0; i < SW_COUNT(kept); i++) {
+        sw_autofree char *said = sw_format("'%s' is left out: it usually holds", kept[i]);
+
+        if (!strstr(notes, said))
+            fail_msg("'%s' is not named in:\n%s", kept[i], notes);
+    }
+}
+
+static void credentials_named_letter_for_letter_travel_with_a_warning(void **state)
+{
+    struct place *here = *state;
+    sw_auto(json) json_t *include = json_pack("[s, s, s]", "*", "./.env", "deep/.aws/config");
+    sw_auto(json) json_t *stars = json_pack("[s]", ".e*");
+    sw_autofree char *paths = NULL, *notes = NULL, *none = NULL;
+
+    assert_int_equal(shell(here, "mkdir -p deep/.aws && echo .env >.gitignore && touch .env a.py "
+                                 "id_rsa deep/.aws/config"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ .include = include });
+    assert_string_equal(paths, ".env .gitignore a.py deep/.aws/config");
+    notes = notes_of(here, (struct sw_bundle_rules){ .include = include });
+    assert_non_null(strstr(notes, "'.env' travels with the job although"));
+    assert_non_null(strstr(notes, "'id_rsa' is left out"));
+    none = chosen(here, (struct sw_bundle_rules){ .include = stars });
+    assert_string_equal(none, "");
+}
+
+static void links_that_lead_out_and_pipes_are_named(void **state)
+{
+    struct place *here = *state;
+    sw_autofree char *paths = NULL, *notes = NULL;
+
+    assert_int_equal(shell(here, "mkdir d && touch d/f && ln -s /etc/hostname absolute && "
+                                 "ln -s ../x climbs && ln -s d/f inside && mkfifo pipe"), 0);
+    paths = chosen(here, (struct sw_bundle_rules){ 0 });
+    assert_string_equal(paths, "d/f inside");
+    notes = notes_of(here, (struct sw_bundle_rules){ 0 });
+    assert_non_null(strstr(notes, "'absolute' is left out"));
+    assert_non_null(strstr(notes, "'climbs' is left out"));
+    assert_non_null(strstr(notes, "'pipe' is left out"));
+}
+
+static void what_others_could_not_read_they_cannot_read_there(void **state)
+{
+    static const struct { const char *name; unsigned mode; } files[] = {
+        { "private", 0600 }, { "private-run", 0700 }, { "open", 0644 }, { "run", 0755 },
+    };
+    struct place *here = *state;
+    sw_auto(sw_bundle_list) struct sw_bundle_list list = { 0 };
+    sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
+    struct sw_bundle_rules rules = { .root = here->folder };
+    sw_autofree char *path = sw_path_join(here->folder, "out/b.tar.gz");
+
+    for (size_t i = 0; i < SW_COUNT(files); i++) {
+        sw_autofree char *line = sw_format("touch %s && chmod %o %s", files[i].name, files[i].mode,
+                                           files[i].name);
+
+        assert_int_equal(shell(here, line), 0);
+    }
+    assert_int_equal(sw_bundle_select(&rules, &list, NULL), 0);
+    assert_int_equal(sw_bundle_pack(here->folder, &list, &bundle, NULL), 0);
+    assert_int_equal(shell(here, "mkdir out"), 0);
+    assert_int_equal(sw_file_write(path, bundle.bytes, bundle.length, 0600, NULL), 0);
+    assert_int_equal(shell(here, "cd out && umask 0 && tar xzf b.tar.gz && test \"$(stat -c %a "
+                                 "open private private-run run | tr '\n' ' ')\" = "
+                                 "'644 600 700 755 '"), 0);
+}
+
 static void only_the_active_recipe_travels(void **state)
 {
     struct place *here = *state;
@@ -138,7 +233,7 @@ static void the_same_tree_gives_the_same_bytes(void **state)
 
         assert_int_equal(sw_bundle_select(&rules, &list, NULL), 0);
         assert_int_equal(sw_bundle_pack(here->folder, &list, &bundles[i], NULL), 0);
-        assert_int_equal(shell(here, "touch -d @99 d/e/f z && chmod 700 z"), 0);
+        assert_int_equal(shell(here, "touch -d @99 d/e/f z && chmod 775 z"), 0);
     }
     assert_string_equal(bundles[0].hash, bundles[1].hash);
     {
@@ -220,6 +315,10 @@ int main(void)
         CLAIM(caches_configs_and_version_control_stay),
         CLAIM(a_whole_tree_leaves_nothing_out),
         CLAIM(include_and_exclude_choose),
+        CLAIM(credentials_stay_and_are_named),
+        CLAIM(credentials_named_letter_for_letter_travel_with_a_warning),
+        CLAIM(links_that_lead_out_and_pipes_are_named),
+        CLAIM(what_others_could_not_read_they_cannot_read_there),
         CLAIM(only_the_active_recipe_travels),
         CLAIM(what_is_too_large_is_named),
         CLAIM(the_same_tree_gives_the_same_bytes),

@@ -354,6 +354,55 @@ static void cleanup_refuses_a_running_job_and_removes_a_finished_one(void **stat
     assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, NULL), 0);
 }
 
+/* As a home folder that two machines share looks from the other one, without locks over the network. */
+static void move_elsewhere(const char *folder)
+{
+    sw_auto(json) json_t *who = local_record_read(folder, LOCAL_SUPERVISOR);
+    sw_autofree char *last_word = sw_path_join(folder, LOCAL_EXIT);
+
+    for (int64_t deadline = sw_monotonic_ms() + 30000; local_lock_held(folder); sw_sleep_ms(2))
+        assert_true(sw_monotonic_ms() < deadline);          /* the last word comes a moment before */
+    json_object_set_new(who, "host", json_string("far-away"));
+    json_object_set_new(who, "boot", json_string("00000000-0000-0000-0000-000000000000"));
+    assert_int_equal(local_record_write(folder, LOCAL_SUPERVISOR, who, NULL), 0);
+    assert_int_equal(unlink(last_word), 0);
+}
+
+static bool nobody_knows(void *context, const char *id)
+{
+    (void)context, (void)id;
+    return false;
+}
+
+static void a_job_of_another_machine_is_neither_lost_nor_removed(void **state)
+{
+    struct berth *here = *state;
+    const char *id = berth_launch(here, "true");
+    sw_autofree char *folder = berth_file(here, id, "attempt-1");
+    struct sw_jobref job = berth_ref(id);
+    struct sw_receipt receipt = { 0 };
+    struct sw_error cancel = { 0 }, cleanup = { 0 }, again = { 0 };
+    sw_auto(json) json_t *found = NULL;
+
+    berth_wait_over(here, id);
+    move_elsewhere(folder);
+    assert_int_equal(berth_look(here, id)->presence, SW_UNSEEN);
+    assert_int_equal(sw_platform_local.cancel(here->link, &job, &cancel), -1);
+    assert_non_null(strstr(here->seen.message, "it runs on 'far-away'"));
+    assert_int_equal(cancel.code, SW_E_UNREACHABLE);
+    assert_non_null(strstr(cancel.message, "'far-away'"));
+    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, &cleanup), -1);
+    assert_int_equal(cleanup.code, SW_E_UNREACHABLE);
+    assert_int_equal(sw_platform_local.submit(here->link, here->plan, 2, here->secrets, &receipt,
+                                              &again), -1);
+    assert_int_equal(again.code, SW_E_CONFLICT);
+    found = sw_platform_local.leftovers(here->link, nobody_knows, NULL, true, NULL);
+    assert_int_equal(json_array_size(found), 0);
+    assert_true(local_has(folder, LOCAL_SUPERVISOR));
+    assert_false(local_has(folder, LOCAL_CANCEL));
+    assert_false(local_has(folder, LOCAL_EXIT));
+}
+
 static void a_second_attempt_shares_the_results_and_has_its_own_log(void **state)
 {
     struct berth *here = *state;
@@ -453,6 +502,7 @@ int main(int argc, char **argv)
         CLAIM(the_job_outlives_the_client_and_its_session),
         CLAIM(a_job_can_be_found_by_its_id_alone),
         CLAIM(cleanup_refuses_a_running_job_and_removes_a_finished_one),
+        CLAIM(a_job_of_another_machine_is_neither_lost_nor_removed),
         CLAIM(a_second_attempt_shares_the_results_and_has_its_own_log),
         CLAIM(a_job_started_from_a_job_is_not_ended_with_it),
     };

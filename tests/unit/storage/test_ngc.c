@@ -282,7 +282,7 @@ static void terms_that_nobody_accepted_are_told_with_the_place_to_do_it(void **s
     assert_int_equal(talk_hear(&talk, 412, "", MISSING), SW_STEP_FAILED);
     assert_int_equal(talk.err.code, SW_E_CREDENTIAL);
     assert_says(talk, "its terms are not accepted; NGC says: Not found: the artifact");
-    assert_says(talk, "https://catalog.ngc.nvidia.com/orgs/nv/teams/tao/models/net?version=1%20b");
+    assert_says(talk, "catalog.ngc.nvidia.com/orgs/nv/teams/tao/models/net?version=1%20b");
 }
 
 static const char page_one[] =

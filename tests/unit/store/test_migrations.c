@@ -141,6 +141,48 @@ static void a_file_of_the_first_version_goes_on(void **state)
     assert_null(job.progress);
 }
 
+/* Those rows told where they run in their details, as an address alone. */
+static void rows_of_an_older_version_learn_their_place(void **state)
+{
+    struct harbour *here = *state;
+    struct store_setup older = store_setup_default();
+    sw_auto(sw_job) struct sw_job one = { 0 }, other = { 0 }, local = { 0 };
+    sw_auto(sw_place) struct sw_place place = { 0 };
+    sw_auto(json) json_t *whole = sw_json_object(SW_STR("host", "unix:///a.sock"));
+    struct sw_place full = { .platform = (char *)"docker", .address = (char *)"unix:///a.sock",
+                             .identity = (char *)"AB:CD", .options = whole, .complete = true };
+    int64_t learnt = 0;
+
+    sw_store_close(sw_take(here->store));
+    assert_ok(sw_remove_tree(here->dir, &here->err));
+    older.step_count = 2;
+    here->store = store_open_as(here->dir, false, &older, &here->err);
+    assert_non_null(here->store);
+    assert_int_equal(sqlite3_exec(here->store->db,
+        "INSERT INTO jobs (id, name, platform, phase, state, created_ms, updated_ms) VALUES"
+        " ('one-aaaaaaaa', 'n', 'docker', 'active', 'Running', 1, 1),"
+        " ('two-aaaaaaaa', 'n', 'slurm', 'active', 'Running', 1, 1),"
+        " ('her-aaaaaaaa', 'n', 'local', 'active', 'Running', 1, 1);"
+        "INSERT INTO documents (job, details) VALUES"
+        " (1, '{\"engine\":\"unix:///a.sock\"}'), (2, '{\"hostname\":\"login\"}'), (3, 'odd');",
+        NULL, NULL, NULL), SQLITE_OK);
+    reopen(here);
+    assert_ok(sw_store_get(here->store, "one-aaaaaaaa", SW_COLUMNS_LIST, &one, &here->err));
+    assert_ok(sw_store_get(here->store, "two-aaaaaaaa", SW_COLUMNS_LIST, &other, &here->err));
+    assert_ok(sw_store_get(here->store, "her-aaaaaaaa", SW_COLUMNS_LIST, &local, &here->err));
+    assert_string_equal(one.address, "unix:///a.sock");
+    assert_string_equal(other.address, "login");
+    assert_int_equal(local.place, 0);
+    assert_ok(sw_store_place(here->store, other.place, &place, &here->err));
+    assert_false(place.complete);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(place.options, "hostname"),
+                                                         0)), "login");
+    assert_ok(sw_store_place_learn(here->store, one.place, &full, &learnt, &here->err));
+    sw_job_done(&one);
+    assert_ok(sw_store_get(here->store, "one-aaaaaaaa", SW_COLUMNS_LIST, &one, &here->err));
+    assert_int_equal(one.place, learnt);
+}
+
 /* ---- many openers at once ------------------------------------------------------------------- */
 
 enum { OPENERS = 12 };
@@ -213,6 +255,7 @@ int main(void)
         HARBOUR_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
         HARBOUR_TEST(a_step_that_fails_leaves_the_old_version),
         HARBOUR_TEST(a_file_of_the_first_version_goes_on),
+        HARBOUR_TEST(rows_of_an_older_version_learn_their_place),
         HARBOUR_TEST(an_older_file_cannot_be_opened_for_reading_only),
         HARBOUR_TEST(many_may_make_the_store_at_once),
         HARBOUR_TEST(many_may_bring_it_up_to_date_at_once),

@@ -46,7 +46,8 @@ static int begin(void **state)
     scene->plan = plan;
     scene->base = (struct docker_base){ .user = sw_strdup(""), .arch = sw_strdup("x86_64") };
     scene->site = (struct docker_site){ .attempt = 1, .local = true, .owner = "me@here",
-                                        .results = "/state/docker/train-abcdefgh/results" };
+                                        .results = "/state/docker/train-abcdefgh/results",
+                                        .ends = "/state/docker/train-abcdefgh/end" };
     scene->site.image = &scene->base;
     *state = scene;
     return 0;
@@ -179,7 +180,7 @@ static void results_in_a_volume_and_a_read_only_root(void **state)
 {
     struct scene *scene = *state;
 
-    scene->site.results = NULL;
+    scene->site.results = scene->site.ends = NULL;
     json_object_set_new(scene->plan->options, "read_only", json_true());
     compare_container(scene, "volume-read-only", 0, NULL);
 }

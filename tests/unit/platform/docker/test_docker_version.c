@@ -109,7 +109,7 @@ static void what_cannot_be_spoken_with_is_told(void **state)
           "the test names another kind of server" },
         { PING("Api-Version: two\r\n"), SW_E_REFUSED, "does not answer like a Docker engine", "" },
         { "HTTP/1.1 500 Oops\r\nContent-Type: application/json\r\nContent-Length: 18\r\n\r\n"
-          "{\"message\":\"down\"}", SW_E_REFUSED, "Docker says: down", "" },
+          "{\"message\":\"down\"}", SW_E_UNREACHABLE, "Docker says: down", "" },
         { "HTTP/1.1 403 No\r\nContent-Length: 9\r\n\r\nforbidden", SW_E_CREDENTIAL,
           "Docker says: forbidden", "" },
         { "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", SW_E_NOT_FOUND, "status 404", "" },

@@ -45,7 +45,9 @@ static void ends_are_told_apart(void **state)
         { { .exit_code = 124, .timed_out = true, .stopped = true, .failed_peer = -1 }, SW_ERROR,
           "time", 0 },
         { { .exit_code = 124, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1 }, SW_ERROR, "restart",
+        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1,
+            .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart", 15 },
+        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1 }, SW_ERROR, "stopped",
           15 },
         { { .exit_code = 143, .signal = 15, .failed_peer = -1 }, SW_ERROR, "signal", 15 },
         { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = 2 }, SW_ERROR, "signal",
@@ -62,8 +64,19 @@ static void ends_are_told_apart(void **state)
           0 },
         { { .exit_code = 74, .message = "no such input", .failed_peer = -1 }, SW_ERROR, "prepare",
           0 },
+        { { .exit_code = 74, .message = "no such place", .failed = "outputs", .failed_peer = -1 }, SW_ERROR,
+          "outputs", 0 },
+        { { .exit_code = 3, .message = "no such place", .failed = "outputs", .failed_peer = -1 }, SW_ERROR,
+          "exit", 0 },
         { { .exit_code = 74, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 255, .failed_peer = -1 }, SW_ERROR, "restart", 0 },
+        { { .exit_code = 255, .failed_peer = -1, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR,
+          "restart", 0 },
+        { { .exit_code = 255, .failed_peer = -1, .engine = DOCKER_ENGINE_STAYED }, SW_ERROR, "exit",
+          0 },
+        { { .exit_code = 255, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .exit_code = SW_NO_EXIT_CODE, .gone = true, .failed_peer = -1 }, SW_ERROR, "removed", 0 },
+        { { .exit_code = SW_NO_EXIT_CODE, .gone = true, .by_hand = true, .failed_peer = -1 },
+          SW_CANCELED, "canceled", 0 },
         { { .exit_code = 255, .reported = true, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
     };
 
@@ -101,6 +114,8 @@ static void times_of_the_engine_are_read(void **state)
     assert_int_equal(docker_time_ms("2024-02-29T15:59:59.9-0800"), 0);
     assert_int_equal(docker_time_ms("0001-01-01T00:00:00Z"), 0);
     assert_int_equal(docker_time_ms("yesterday"), 0);
+    assert_int_equal(docker_time_ms("3026-11-15T08:17:25.958187122Z"), 0);   /* nanoseconds overflow */
+    assert_int_equal(docker_time_ms("1970-01-01T00:00:00+23:00"), 0);
     assert_int_equal(docker_time_ms(NULL), 0);
 }
 
@@ -180,6 +195,39 @@ static void a_file_that_goes_in_comes_out(void **state)
     assert_int_equal(size, 7);
     assert_null(docker_tar_first(tar.data, 1024, NULL));
     assert_null(docker_tar_first("", 0, NULL));
+}
+
+/* As GNU tar writes them: the engine gave the secrets to another user when they were cut to 21 bits. */
+static void a_user_with_a_large_number_stays_who_it_is(void **state)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+
+    (void)state;
+    docker_tar_add(&tar, "a", 0600, (struct docker_owner){ 1234567890, 2097152 }, "x", 1);
+    docker_tar_add(&tar, "b", 0600, (struct docker_owner){ 2097151, 4294967294 }, "x", 1);
+    assert_memory_equal(tar.data + 108, "\x80\0\0\0\x49\x96\x02\xd2", 8);
+    assert_memory_equal(tar.data + 116, "\x80\0\0\0\0\x20\0\0", 8);
+    assert_memory_equal(tar.data + 1024 + 108, "7777777", 8);
+    assert_memory_equal(tar.data + 1024 + 116, "\x80\0\0\0\xff\xff\xff\xfe", 8);
+}
+
+static void a_tar_grows_and_leaves_no_copy(void **state)
+{
+    struct sw_buf tar = SW_BUF_INIT;
+    const char *before;
+
+    (void)state;
+    docker_tar_add(&tar, "secrets", 0600, (struct docker_owner){ 0, 0 }, "canary", 6);
+    docker_tar_reserve(&tar, 1 << 20);
+    before = tar.data;
+    for (int i = 0; i < 100; i++)
+        docker_tar_add(&tar, "more", 0600, (struct docker_owner){ 0, 0 }, "x", 1);
+    assert_ptr_equal(tar.data, before);              /* what was sized before is not moved */
+    assert_memory_equal(tar.data + 512, "canary", 6);
+    docker_tar_wipe(&tar);
+    for (size_t i = 0; i < tar.room; i++)
+        assert_int_equal(tar.data[i], 0);
+    sw_buf_done(&tar);
 }
 
 static void a_user_is_numbers_or_a_name_of_the_image(void **state)
@@ -338,6 +386,8 @@ int main(void)
         cmocka_unit_test(what_is_no_frame_is_refused),
         cmocka_unit_test(the_report_of_a_runner_is_known_by_its_job),
         cmocka_unit_test(a_file_that_goes_in_comes_out),
+        cmocka_unit_test(a_user_with_a_large_number_stays_who_it_is),
+        cmocka_unit_test(a_tar_grows_and_leaves_no_copy),
         cmocka_unit_test(a_user_is_numbers_or_a_name_of_the_image),
         cmocka_unit_test(what_containers_hold_is_not_free),
         cmocka_unit_test(who_came_first_is_first),

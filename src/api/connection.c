@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connection.c - open links to platforms, and the places they lead to.
+ *
+ * A job is tied to its place. Before it is sent, the place is settled from the job's own options and
+ * written down with the identity of what answers there; every later verb opens its link from the
+ * row. Today's folder, profile and environment decide only where new jobs go.
+ *
+ * That a job is there is proven by our marks on it. That it is gone is believed only where the
+ * identity is still the same: whoever answers at another engine's address knows nothing about it.
+ */
+#include "api/api_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void api_connections_close(struct sw_session *session)
+{
+    for (size_t i = 0; i < session->connection_count; i++) {
+        session->connections[i].platform->close(session->connections[i].link);
+        free(session->connections[i].key);
+    }
+    free(session->connections);
+}
+
+/* The session's lock is held by the callers of these. */
+
+static struct connection *find(struct sw_session *session, const struct sw_platform *platform,
+                               const char *key, int64_t place)
+{
+    for (size_t i = 0; i < session->connection_count; i++) {
+        struct connection *known = &session->connections[i];
+
+        if (known->platform == platform &&
+            (place ? known->place == place : known->key && sw_text_same(known->key, key)))
+            return known;
+    }
+    return NULL;
+}
+
+static struct sw_link *open_one(struct sw_session *session, const struct sw_platform *platform,
+                                const json_t *options, const char *key, int64_t place,
+                                struct sw_error *err)
+{
+    const struct sw_place_config config = {
+        .state_dir = session->state_dir, .options = options, .warn = api_warn,
+        .warn_context = session, .progress = api_progress, .progress_context = session,
+    };
+    struct sw_link *link = platform->open(&config, err);
+
+    if (!link)
+        return NULL;
+    session->connections = sw_realloc_array(session->connections, session->connection_count + 1,
+                                            sizeof *session->connections);
+    session->connections[session->connection_count++] =
+        (struct connection){ platform, sw_strdup(key), place, link };
+    return link;
+}
+
+/* A platform's own options outside any job: profile, environment, defaults. */
+static json_t *options_of_today(struct sw_session *session, const struct sw_platform *platform,
+                                const char *profile, struct sw_error *err)
+{
+    size_t count;
+    const struct sw_spec_platform *platforms = api_spec_platforms(&count);
+    const struct sw_spec_input input = {
+        .profile = profile, .platforms = platforms, .platform_count = count,
+        .getenv = (const char *(*)(const char *))getenv,
+    };
+    struct sw_spec_input with_profiles = input;
+
+    if (api_load_once(session, err) < 0)
+        return NULL;
+    with_profiles.profiles = session->profiles;
+    return sw_spec_place_options(&with_profiles, platform->name, err);
+}
+
+static struct sw_link *link_of_profile(struct sw_session *session,
+                                       const struct sw_platform *platform, const char *profile,
+                                       struct sw_error *err)
+{
+    sw_autofree char *key = sw_format("profile %s", profile ? profile : "");
+    struct connection *known = find(session, platform, key, 0);
+    sw_auto(json) json_t *options = known ? NULL
+                                          : options_of_today(session, platform, profile, err);
+
+    if (known)
+        return known->link;
+    return options ? open_one(session, platform, options, key, 0, err) : NULL;
+}
+
+static struct sw_link *link_of_options(struct sw_session *session,
+                                       const struct sw_platform *platform, const json_t *options,
+                                       struct sw_error *err)
+{
+    sw_auto(json) json_t *mine = sw_connection_options(platform->options, options);
+    sw_autofree char *text = json_dumps(mine, JSON_SORT_KEYS | JSON_COMPACT);
+    sw_autofree char *key = sw_format("options %s", text ? text : "");
+    struct connection *known = find(session, platform, key, 0);
+
+    return known ? known->link : open_one(session, platform, options, key, 0, err);
+}
+
+/* What the row says about the connection counts; a profile that cannot be read any more takes nothing from
+ * it. */
+static struct sw_link *link_of_place(struct sw_session *session,
+                                     const struct sw_platform *platform, const char *profile,
+                                     int64_t seq, struct sw_error *err)
+{
+    struct connection *known = find(session, platform, NULL, seq);
+    sw_auto(sw_place) struct sw_place place = { 0 };
+    sw_auto(json) json_t *today = NULL, *options = NULL;
+
+    if (known)
+        return known->link;
+    if (sw_store_place(session->store, seq, &place, err) < 0)
+        return NULL;
+    today = options_of_today(session, platform, profile, place.complete ? NULL : err);
+    if (!today && !place.complete)
+        return NULL;
+    options = sw_place_open_options(&place, platform->options, today);
+    return open_one(session, platform, options, NULL, seq, err);
+}
+
+struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+                         const char *profile, struct sw_error *err)
+{
+    struct sw_link *link;
+
+    pthread_mutex_lock(&session->lock);
+    link = link_of_profile(session, platform, profile, err);
+    pthread_mutex_unlock(&session->lock);
+    return link;
+}
+
+struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
+                                const json_t *options, struct sw_error *err)
+{
+    struct sw_link *link;
+
+    pthread_mutex_lock(&session->lock);
+    link = link_of_options(session, platform, options, err);
+    pthread_mutex_unlock(&session->lock);
+    return link;
+}
+
+struct sw_link *api_link_of_place(void *context, const struct sw_platform *platform,
+                                  const char *profile, int64_t place, struct sw_error *err)
+{
+    struct sw_session *session = context;
+    struct sw_link *link;
+
+    pthread_mutex_lock(&session->lock);
+    link = place ? link_of_place(session, platform, profile, place, err)
+                 : link_of_profile(session, platform, profile, err);
+    pthread_mutex_unlock(&session->lock);
+    return link;
+}
+
+/* ---- the place itself --------------------------------------------------------------------------- */
+
+/* All but the identity, which has to be asked for. */
+static void describe(const struct sw_platform *platform, struct sw_link *link,
+                     struct sw_place *out)
+{
+    *out = (struct sw_place){ .platform = sw_strdup(platform->name), .complete = true };
+    if (platform->place)
+        platform->place(link, out);
+    if (!out->address)
+        out->address = sw_strdup("");
+    if (!out->options)
+        out->options = json_object();
+}
+
+char *api_address(const struct sw_platform *platform, struct sw_link *link)
+{
+    sw_auto(sw_place) struct sw_place place = { 0 };
+
+    describe(platform, link, &place);
+    return *place.address ? sw_take(place.address) : NULL;
+}
+
+static int ask_identity(const struct sw_platform *platform, struct sw_link *link, char **identity,
+                        struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+
+    if (platform->identify && platform->identify(link, &text, err) < 0)
+        return -1;
+    *identity = sw_strdup(sw_buf_text(&text));
+    return 0;
+}
+
+/* Rows of this place are served by this link. */
+static void serve(struct sw_session *session, const struct sw_link *link, int64_t place)
+{
+    pthread_mutex_lock(&session->lock);
+    for (size_t i = 0; i < session->connection_count; i++)
+        if (session->connections[i].link == link)
+            session->connections[i].place = place;
+    pthread_mutex_unlock(&session->lock);
+}
+
+/* Never heard before: is it the same when asked again? Some engines make a new id for each answer. */
+static int believe_identity(const struct sw_platform *platform, struct sw_link *link,
+                            struct sw_place *place, struct sw_error *err)
+{
+    sw_autofree char *again = NULL;
+
+    if (sw_text_empty(place->identity))
+        return 0;
+    if (ask_identity(platform, link, &again, err) < 0)
+        return -1;
+    if (sw_text_empty(again) || !sw_identity_same(place->identity, again))
+        *place->identity = '\0';
+    return 0;
+}
+
+int api_settle_place(struct sw_session *session, const struct sw_platform *platform,
+                     struct sw_link *link, int64_t *place, struct sw_error *err)
+{
+    sw_auto(sw_place) struct sw_place here = { 0 };
+
+    describe(platform, link, &here);
+    if (ask_identity(platform, link, &here.identity, err) < 0 ||
+        sw_store_place_find(session->store, &here, place, err) < 0)
+        return -1;
+    if (!*place && (believe_identity(platform, link, &here, err) < 0 ||
+                    sw_store_place_add(session->store, &here, place, err) < 0))
+        return -1;
+    serve(session, link, *place);
+    return 0;
+}
+
+/* A row of an older version: its address answers, so now the rest is known, too. */
+static int learn(struct sw_session *session, const struct sw_platform *platform,
+                 struct sw_link *link, int64_t seq, const char *identity, struct sw_error *err)
+{
+    sw_auto(sw_place) struct sw_place here = { 0 };
+    int64_t learnt = 0;
+
+    if (session->read_only)
+        return 0;
+    describe(platform, link, &here);
+    here.identity = sw_strdup(identity);
+    if (sw_store_place_learn(session->store, seq, &here, &learnt, err) < 0)
+        return -1;
+    serve(session, link, learnt);
+    return 0;
+}
+
+static int fail_elsewhere(const struct sw_place *place, const char *identity, struct sw_error *err)
+{
+    const char *was = strchr(place->identity, ' '), *now = strchr(identity, ' ');
+
+    sw_fail(err, SW_E_UNREACHABLE, "it runs on %s%s%s%s, and another one answers there now%s%s%s",
+            *place->address ? place->address : "another machine", was ? " (" : "",
+            was ? was + 1 : "", was ? ")" : "", now ? " (" : "", now ? now + 1 : "",
+            now ? ")" : "");
+    return sw_hint(err, "look from where %s leads to the one it was sent to; if that is gone for good, "
+                        "`slipway rm --forget` drops the record",
+                   *place->address ? place->address : "its address");
+}
+
+int api_verify_place(void *context, const struct sw_platform *platform, const char *profile,
+                     int64_t seq, struct sw_error *err)
+{
+    struct sw_session *session = context;
+    sw_auto(sw_place) struct sw_place place = { 0 };
+    sw_autofree char *identity = NULL;
+    struct sw_link *link;
+
+    if (!seq || !platform->identify)
+        return 0;
+    link = api_link_of_place(session, platform, profile, seq, err);
+    if (!link || sw_store_place(session->store, seq, &place, err) < 0)
+        return -1;
+    if (place.complete && sw_text_empty(place.identity))
+        return 0;
+    if (ask_identity(platform, link, &identity, err) < 0)
+        return -1;
+    if (!place.complete)
+        return learn(session, platform, link, seq, identity, err);
+    if (sw_identity_same(place.identity, identity))
+        return 0;
+    fail_elsewhere(&place, identity, err);
+    return SW_ANOTHER_PLACE;
+}
+
+/* ---- a job and all that leads to it ---------------------------------------------------------- */
+
+int api_job_verify(struct sw_session *session, const struct api_job *job, struct sw_error *err)
+{
+    return api_verify_place(session, job->platform, job->row.profile, job->row.place, err);
+}
+
+int api_job_reach(struct sw_session *session, const char *id, struct api_job *out,
+                  struct sw_error *err)
+{
+    return api_job_open(session, id, out, err) < 0 || api_job_verify(session, out, err) != 0 ? -1
+                                                                                             : 0;
+}
+
+int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
+                 struct sw_error *err)
+{
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &out->row, err) < 0)
+        return -1;
+    out->platform = sw_platform_need(out->row.platform, err);
+    if (!out->platform)
+        return -1;
+    out->link = api_link_of_place(session, out->platform, out->row.profile, out->row.place, err);
+    if (!out->link)
+        return -1;
+    out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
+                                   .attempt = out->row.attempt, .state = out->row.state,
+                                   .details = out->row.details, .plan = out->row.plan,
+                                   .over = out->row.phase == SW_PHASE_OVER };
+    return 0;
+}

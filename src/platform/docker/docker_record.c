@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_record.c - how a job ended, kept where it survives its container.
+ *
+ * A runner's last report is also a file, one for each attempt and rank, in a folder of its own: of this
+ * machine where the engine sees our files, else a volume of the job. So the output of a job cannot bury
+ * it, and a container that was pruned, or removed by another store, does not make a finished job look
+ * like one that was lost.
+ *
+ * "Not there" and "could not be read" are two answers: the first is 0 without a report, the second -1.
+ *
+ * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
+ * link.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "core/id.h"
+#include "core/report.h"
+#include "net/http.h"
+
+char *docker_end_volume(const char *id)
+{
+    return sw_format("slipway-%s-end", id);
+}
+
+char *docker_end_folder(const struct sw_link *link, const char *id)
+{
+    sw_autofree char *folder = docker_job_folder(link, id);
+
+    return sw_path_join(folder, "end");
+}
+
+/* ---- one report ------------------------------------------------------------------------------ */
+
+/* 1: it was read, 0: there is none, -1: not by us. */
+static int read_here(const char *folder, const char *name, json_t **report)
+{
+    sw_autofree char *path = sw_path_join(folder, name);
+    sw_autofd int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char text[SW_REPORT_MAX];
+    struct stat info;
+    ssize_t n;
+
+    if (fd < 0)
+        return errno == ENOENT || errno == ELOOP ? 0 : -1;
+    if (fstat(fd, &info) < 0)
+        return -1;
+    if (!S_ISREG(info.st_mode) || info.st_size > (off_t)sizeof text)
+        return 0;
+    n = pread(fd, text, sizeof text, 0);
+    if (n < 0)
+        return -1;
+    *report = sw_report_parse(text, (size_t)n);
+    return *report != NULL;
+}
+
+static int read_there(struct docker_api *api, const char *container, const char *name,
+                      json_t **report, struct sw_error *err)
+{
+    sw_autofree char *path = sw_format("%s/%s", DOCKER_ENDS, name), *text = NULL;
+    struct sw_error why = { 0 };
+    size_t size = 0;
+
+    text = docker_file(api, container, path, &size, &why);
+    if (text)
+        *report = sw_report_parse(text, size);
+    if (text || why.code == SW_E_NOT_FOUND)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
+static void drop_beat(json_t **report)
+{
+    if (!*report || sw_report_is_last(*report))
+        return;
+    json_decref(*report);
+    *report = NULL;
+}
+
+static const json_t *end_mount(const json_t *container)
+{
+    json_t *mount;
+    size_t i;
+
+    json_array_foreach(json_object_get(container, "Mounts"), i, mount)
+        if (sw_text_same(sw_json_str(mount, "Destination"), DOCKER_ENDS))
+            return mount;
+    return NULL;
+}
+
+const char *docker_bound_ends(const json_t *container)
+{
+    const json_t *mount = end_mount(container);
+
+    return sw_text_same(sw_json_str(mount, "Type"), "bind") ? sw_json_str(mount, "Source") : NULL;
+}
+
+int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
+                     struct sw_error *err)
+{
+    const char *bound = docker_bound_ends(container);
+    char name[48];
+    int here = -1;
+
+    *report = NULL;
+    *kept = end_mount(container) != NULL;
+    if (!*kept)
+        return 0;
+    snprintf(name, sizeof name, DOCKER_END_NAME, docker_label_number(container, LABEL_ATTEMPT, 1),
+             docker_label_number(container, LABEL_RANK, 0));
+    if (bound && docker_api_is_local(api))
+        here = read_here(bound, name, report);
+    if (here < 0 && read_there(api, sw_json_str(container, "Id"), name, report, err) < 0)
+        return -1;
+    drop_beat(report);
+    return 0;
+}
+
+/* ---- a container that is gone ---------------------------------------------------------------- */
+
+/* Through a container that is never started, of an image with nothing in it. */
+static int read_volume(struct docker_api *api, const char *volume, const char *name,
+                       json_t **report, struct sw_error *err)
+{
+    sw_autofree char *about = docker_path("/volumes/", volume, "");
+    struct sw_error why = { 0 };
+    char look[SW_ID_SIZE];
+    int result = -1;
+
+    if (docker_ask(api, &(struct docker_call){ .path = about }, NULL, &why) < 0) {
+        if (why.code == SW_E_NOT_FOUND)
+            return 0;
+        if (err)
+            *err = why;
+        return -1;
+    }
+    sw_id_make("look", look);
+    if (docker_look_image(api, look, NULL, err) == 0 &&
+        docker_look_container(api, look, json_pack("{s:[o]}", "Mounts", docker_render_volume(
+            volume, DOCKER_ENDS, true, NULL)), err) == 0)
+        result = read_there(api, look, name, report, err);
+    docker_look_over(api, look);
+    return result;
+}
+
+int docker_record_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                       int rank, json_t **report, struct sw_error *err)
+{
+    const char *told = sw_json_str(job->details, "ends");
+    sw_autofree char *own = docker_end_folder(link, job->id);
+    const char *folder = told ? told : own;
+    sw_autofree char *volume = docker_end_volume(job->id);
+    char name[48];
+    int here = 0;
+
+    *report = NULL;
+    snprintf(name, sizeof name, DOCKER_END_NAME, job->attempt, rank);
+    if (docker_api_is_local(api) && sw_file_exists(folder))
+        here = read_here(folder, name, report);
+    else if (read_volume(api, volume, name, report, err) < 0)
+        return -1;
+    if (here < 0)
+        return sw_fail_errno(err, SW_E_UNREACHABLE, "cannot read how '%s' ended in '%s'", job->id,
+                             folder);
+    drop_beat(report);
+    return 0;
+}
+
+/* ---- what the engine remembers --------------------------------------------------------------- */
+
+static int take_date(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                     size_t length)
+{
+    (void)bytes;
+    (void)length;
+    *(int64_t *)context = so_far->date_ms;
+    return 0;
+}
+
+int docker_events_past(struct docker_api *api, json_t *filters,
+                       int (*take)(void *context, json_t *event), void *context,
+                       struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    struct docker_lines lines = { .take = take, .context = context };
+    int64_t now_ms = 0;
+    int result;
+
+    /* By the engine's own clock: "until" a time to come would be waited for. */
+    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
+                                               .sink_context = &now_ms }, NULL, err) < 0) {
+        json_decref(filters);
+        return -1;
+    }
+    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
+    if (filters)
+        docker_query_json(&path, "filters", filters);
+    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
+                                                    .sink = docker_lines_sink,
+                                                    .sink_context = &lines }, NULL, err);
+    docker_lines_done(&lines);
+    return result;
+}
+
+struct past {                        /* of one rank, as the engine's events tell it */
+    int attempt, rank;
+    bool died, killed, removed;
+    int exit_code;
+    int64_t ended_ms;
+};
+
+static int note_past(void *context, json_t *event)
+{
+    const json_t *about = json_object_get(json_object_get(event, "Actor"), "Attributes");
+    const char *attempt = sw_json_str(about, LABEL_ATTEMPT), *rank = sw_json_str(about, LABEL_RANK);
+    const char *action = sw_json_str(event, "Action"), *code = sw_json_str(about, "exitCode");
+    struct past *past = context;
+
+    if (!attempt || !rank || !action || atoi(attempt) != past->attempt || atoi(rank) != past->rank)
+        return 0;
+    past->killed |= strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0;
+    past->removed |= strcmp(action, "destroy") == 0 || strcmp(action, "remove") == 0;
+    if (strcmp(action, "die") == 0 && code) {
+        past->died = true;
+        past->exit_code = atoi(code);
+        past->ended_ms = sw_json_int(event, "timeNano", 0) / 1000000;
+    }
+    return 0;
+}
+
+/* It left no report. One that ended by itself is judged by its exit code; one that a hand ended, or took
+ * away while it ran, is canceled; of any other nobody knows. */
+static int ask_past(struct docker_api *api, const struct sw_jobref *job, int rank,
+                    struct docker_story *out, struct sw_error *err)
+{
+    struct past past = { .attempt = job->attempt, .rank = rank };
+    json_t *filters = json_pack("{s:[s],s:[o]}", "type", "container", "label",
+                                json_sprintf("%s=%s", LABEL_ID, job->id));
+
+    if (docker_api_is_podman(api)) {             /* its events come late or not at all */
+        json_decref(filters);
+        return 0;
+    }
+    if (docker_events_past(api, filters, note_past, &past, err) < 0)
+        return -1;
+    out->ended_ms = past.ended_ms;
+    out->end.by_hand = past.killed || (past.removed && !past.died);
+    if (past.died && !past.killed) {
+        out->end.gone = false;
+        out->end.exit_code = past.exit_code;
+        out->end.engine = DOCKER_ENGINE_STAYED;
+    }
+    return 0;
+}
+
+/* "2026-11-15T07:47:08.123Z" */
+static int64_t report_ms(const json_t *report)
+{
+    return docker_time_ms(sw_json_str(report, "at"));
+}
+
+int docker_story_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+                      int rank, struct docker_story *out, struct sw_error *err)
+{
+    *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
+                                           .gone = true } };
+    if (docker_record_gone(link, api, job, rank, &out->report, err) < 0)
+        return -1;
+    if (!out->report)
+        return ask_past(api, job, rank, out, err);
+    out->end.gone = false;
+    out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
+    docker_read_report(out);
+    /* A command that ended well after it was told to end is not done: its container had said so. */
+    if (out->end.stopped && out->end.exit_code == 0)
+        out->end.exit_code = 143;
+    out->ended_ms = report_ms(out->report);
+    return 0;
+}

@@ -273,6 +273,7 @@ struct sw_link {
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *identity, *identity_of;  /* which cluster it is, and the login host that said so; NULL: not asked */
     char *safe_base;               /* a base folder that no other may write to */
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;

@@ -146,8 +146,12 @@ static int add_notes(struct sw_buf *out, const struct slurm_job *job, struct sw_
 
     if (comment && strpbrk(comment, "\"\\\n\r"))
         return sw_fail(err, SW_E_SPEC, "slurm.comment holds a quote, backslash or line end");
-    sw_buf_addf(out, "#SBATCH --comment=\"%s%s%s\"\n", job->names->comment, comment ? " " : "",
-                comment ? comment : "");
+    sw_buf_addf(out, "#SBATCH --comment=\"%s", job->names->comment);
+    if (job->plan->store_id && slurm_word_check("store", job->plan->store_id, err) < 0)
+        return -1;
+    if (job->plan->store_id)                     /* whose it is: which store, and whose */
+        sw_buf_addf(out, " store=%s uid=%ld", job->plan->store_id, job->plan->owner_uid);
+    sw_buf_addf(out, "%s%s\"\n", comment ? " " : "", comment ? comment : "");
     if (!sw_json_str(options, "mail_user"))
         return 0;
     return add_directive(out, "mail_type", "mail-type", types, err) < 0 ||

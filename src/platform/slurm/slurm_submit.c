@@ -275,6 +275,8 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
         SW_INT("version", 1), SW_STR("job_id", job->plan->job_id), SW_INT("attempt", job->attempt),
         SW_STR("job_name", job->names->job_name), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs), SW_STR("results_dir", job->names->results),
+        SW_STR_OPT("store", job->plan->store_id),
+        SW_SUB("owner_uid", job->plan->store_id ? json_integer(job->plan->owner_uid) : NULL),
         SW_STR_OPT("image", job->plan->image), SW_INT("nodes", job->shape->nodes),
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));

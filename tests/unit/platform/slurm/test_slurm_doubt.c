@@ -289,6 +289,55 @@ static void words_in_records_are_no_commands(void **state)
     assert_false(there(stage, "pwned"));
 }
 
+/* ---- which cluster ------------------------------------------------------------------------------ */
+
+static char *identity_with(const char *config)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    struct sw_error err = { 0 };
+    struct stage *stage = NULL;
+    struct sw_link *link;
+    int result;
+
+    stage_set((void **)&stage);
+    stage_write(stage, "config", config);
+    link = open_link(stage);
+    result = slurm->identify(link, &text, &err);
+    if (result == 0) {
+        sw_auto(sw_buf) struct sw_buf again = SW_BUF_INIT;
+
+        stage_write(stage, "config", "ClusterName = changed\n");      /* asked once */
+        assert_int_equal(slurm->identify(link, &again, &err), 0);
+        assert_string_equal(sw_buf_text(&again), sw_buf_text(&text));
+    } else {
+        assert_int_equal(err.code, SW_E_UNREACHABLE);
+    }
+    slurm->close(link);
+    stage_clear((void **)&stage);
+    return result == 0 ? sw_buf_steal(&text) : sw_strdup("none");
+}
+
+static void a_cluster_tells_who_it_is(void **state)
+{
+    static const struct { const char *config, *identity; } rows[] = {
+        { "KillWait                = 30 sec\nClusterName             = bed\nSlurmctldHost[0]        = a(10.0.0.1)\n"
+          "SlurmctldHost[1]        = b\n", "bed@a,b bed" },
+        { "ClusterName = bed\nControlMachine = c\n", "bed@c bed" },
+        { "ClusterName = bed\n", "bed@ bed" },
+        { "ClusterName = (null)\nSlurmctldHost[0] = a\n", "none" },
+        { "slurm_load_ctl_conf error: Unable to contact slurm controller\n", "none" },
+        { "", "none" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *identity = identity_with(rows[i].config);
+
+        if (strcmp(identity, rows[i].identity) != 0)
+            fail_msg("%s: '%s'", rows[i].config, identity);
+    }
+}
+
 /* ---- folders ----------------------------------------------------------------------------------- */
 
 static unsigned mode_of(const struct stage *stage, const char *name)
@@ -366,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_record_is_read_whatever_has_its_number_now, stage_set, stage_clear),
         cmocka_unit_test(a_cancel_touches_only_what_is_ours),
         cmocka_unit_test_setup_teardown(words_in_records_are_no_commands, stage_set, stage_clear),
+        cmocka_unit_test(a_cluster_tells_who_it_is),
         cmocka_unit_test_setup_teardown(no_other_may_read_what_a_job_has, stage_set, stage_clear),
         cmocka_unit_test(a_folder_that_others_may_write_is_refused),
     };

@@ -233,6 +233,28 @@ static void a_time_limit_leaves_the_command_its_time(void **state)
     }
 }
 
+/* Behind our mark, which stays as it was for jobs of older versions. */
+static void a_job_says_whose_it_is(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS ",\"comment\":\"mine\"}");
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+    struct slurm_shape shape;
+    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+
+    (void)state;
+    free(plan->store_id);
+    plan->store_id = sw_strdup("k7w2q9");
+    plan->owner_uid = 1000;
+    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_batch(&batch, &job, NULL), 0);
+    assert_non_null(strstr(sw_buf_text(&batch),
+                           "#SBATCH --comment=\"slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine\"\n"));
+    assert_true(slurm_is_ours(&(struct slurm_mark){ "x", names.comment }, "y",
+                              "slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine"));
+}
+
 static void base_folders_are_checked(void **state)
 {
     static const char *const good[] = { "/lustre", "/lustre/fs1/users/ann-b_c.d" };
@@ -307,6 +329,7 @@ int main(void)
         cmocka_unit_test(names_cannot_carry_commands),
         cmocka_unit_test(a_cache_of_images_cannot_carry_lines),
         cmocka_unit_test(a_time_limit_leaves_the_command_its_time),
+        cmocka_unit_test(a_job_says_whose_it_is),
         cmocka_unit_test(base_folders_are_checked),
         cmocka_unit_test_setup_teardown(scripts_are_accepted_by_the_shells_that_read_them, stage_set,
                                         stage_clear),

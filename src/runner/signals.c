@@ -138,7 +138,9 @@ static void told_to_end(struct runner_child *child, struct runner_result *result
     result->canceled |= signal == SIGQUIT;
     if (signal == SIGXCPU && !child->kill_at_ms) {
         result->timed_out = true;
-        result->grace_ms = child->grace_ms = child->time_grace_ms > 0 ? child->time_grace_ms : child->grace_ms;
+        if (child->time_grace_ms > 0)
+            child->grace_ms = child->time_grace_ms;
+        result->grace_ms = child->grace_ms;
     }
     if (child->kind == RUNNER_COMMAND && signal == SIGINT)
         pass_on(child, SIGINT);

@@ -18,10 +18,12 @@
 #include "base/text.h"
 #include "core/stop.h"
 
-enum { CANCEL_PATIENCE_MS = 180000, LATE_MS = 15000, ANSWER_MS = 30000 };      /* late: srun and the script end */
+/* late: srun and the script end */
+enum { CANCEL_PATIENCE_MS = 180000, LATE_MS = 15000, ANSWER_MS = 30000 };
 
 /* Answers "over" when nothing of it is left, "never" when it waited and got no node, "wait" otherwise. One
- * that waited is gone at once. $how: soft, wait, hard. scancel that fails without a word found nothing in that state. */
+ * that waited is gone at once. $how: soft, wait, hard. scancel that fails without a word found nothing in
+ * that state. */
 static const char cancel_text[] =
     "[ -d \"$state\" ] || mkdir -p \"$state\" || exit 1\n"
     "[ \"$how\" != soft ] || [ -f \"$state/exit\" ] || : >\"$state/canceled\"\n"
@@ -51,7 +53,8 @@ static const char cancel_text[] =
     "    [ -n \"$seen\" ] || never=\n"
     "}\n"
     "end() {\n"
-    "    said=$(scancel \"$@\" \"$left\" 2>&1) || case $said in '' | *'nvalid job id'* | *'already complet'*) ;;\n"
+    "    said=$(scancel \"$@\" \"$left\" 2>&1) || case $said in '' | *'nvalid job id'* | *'already "
+    "complet'*) ;;\n"
     "    *) printf '%s\\n' \"$said\" >&2; exit 75 ;; esac\n"
     "}\n"
     "doing=\n"

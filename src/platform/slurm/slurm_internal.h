@@ -90,7 +90,8 @@ char *slurm_comment(const char *id, int attempt);                       /* owned
 /* Absolute, not "/", nothing that would need care in a shell or in Slurm's patterns. */
 int slurm_base_check(const char *base, struct sw_error *err);
 int slurm_path_check(const char *option, const char *path, struct sw_error *err);
-/* What becomes part of a name or of a command: a word without anything that a shell or Slurm reads otherwise. */
+/* What becomes part of a name or of a command: a word without anything that a shell or Slurm reads
+ * otherwise. */
 int slurm_word_check(const char *option, const char *word, struct sw_error *err);
 
 /* ---- slurm_shape.c ---------------------------------------------------------------------------- */
@@ -185,8 +186,8 @@ void slurm_depend_script(struct sw_buf *out, const json_t *options);
 
 /* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
 
-/* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the queue has
- * nothing either. */
+/* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the
+ * queue has nothing either. */
 void slurm_refusals_script(struct sw_buf *out);
 
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
@@ -252,8 +253,8 @@ struct slurm_known {               /* what else is known about the job */
     bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
-/* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike: a number is
- * believed only with our name or comment beside it. */
+/* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike:
+ * a number is believed only with our name or comment beside it. */
 bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment);
 void slurm_live_sort(struct slurm_live *rows, size_t count);
 /* The first row of a job in sorted ones; the others of it follow. NULL: none. */
@@ -290,7 +291,8 @@ struct sw_link {
 /* One call as it is; its exit code means nothing here. */
 int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err);
-/* One call of a script that ends with 75 when Slurm's own controller does not answer: that is SW_E_UNREACHABLE. */
+/* One call of a script that ends with 75 when Slurm's own controller does not answer: that is
+ * SW_E_UNREACHABLE. */
 int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                  struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
@@ -326,8 +328,8 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
     "    done\n"                                                                \
     "}\n"
 
-/* The shell function `whole WORD`: is it digits and nothing else? A word of a file or of a program gets into an
- * arithmetic expression only then, since shells evaluate what it holds. */
+/* The shell function `whole WORD`: is it digits and nothing else? A word of a file or of a program gets
+ * into an arithmetic expression only then, since shells evaluate what it holds. */
 #define SLURM_WHOLE "whole() { case $1 in '' | *[!0-9]*) return 1 ;; esac; }\n"
 
 #define SLURM_ENVIRONMENT "umask 077\nexport LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"

@@ -233,7 +233,8 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 
     if (bundle)
         sw_buf_add(out, tasks_text);
-    sw_buf_addf(out, "slipway_run() {\n    umask 022                             # what makes a container makes folders of its own\n    srun --kill-on-bad-exit=1 --wait=%lld --export=",
+    sw_buf_add(out, "slipway_run() {\n    umask 022                # what makes a container makes folders\n");
+    sw_buf_addf(out, "    srun --kill-on-bad-exit=1 --wait=%lld --export=",
                 (long long)(WAIT_S + job->shape->time_grace_ms / 1000));
     sw_buf_add_quoted(out, names);
     if (job->shape->cpus > 0)
@@ -322,10 +323,10 @@ static const char handed_text[] =
     "-printf \"$SLIPWAY_ATTEMPT %f %s\\n\" >>\"$slipway_own/parts\"\n"
     "! sw_used_up || slipway_give_up 75 node-lost '\"its retries are used up\"'\n";
 
-/* A signal that Slurm carries reaches every process of the step, and the command would hear TERM as often as it is
- * passed on. So a stop of ours is said with URG, which nothing minds but what each task runs (slurm_task.c), and which
- * tells the runner alone. A task that has not begun finds the file. When Slurm itself ends the job (TERM) it has told
- * all of them already. */
+/* A signal that Slurm carries reaches every process of the step, and the command would hear TERM as often
+ * as it is passed on. So a stop of ours is said with URG, which nothing minds but what each task runs
+ * (slurm_task.c), and which tells the runner alone. A task that has not begun finds the file. When Slurm
+ * itself ends the job (TERM) it has told all of them already. */
 static const char life_text[] =
     "\nslipway_why= slipway_told= slipway_stopper=\n"
     "slipway_stop() {\n"
@@ -377,9 +378,11 @@ static const char end_text[] =
     "slipway_field() {\n"
     "    sed -n \"s/^ *\\\"$1\\\": *\\(.*[^,]\\),*\\$/\\1/p\" \"$2\" 2>/dev/null | head -n 1\n"
     "}\n"
-    "[ -z \"$slipway_why\" ] || ls \"$slipway_own\" >/dev/null 2>&1    # a shared file system may answer from memory\n"
+    "[ -z \"$slipway_why\" ] || ls \"$slipway_own\" >/dev/null 2>&1    # a shared file system may "
+    "answer from memory\n"
     "if slipway_failed=$(readlink \"$slipway_own/first\"); then\n"
-    "    [ \"$slipway_code\" -ne 0 ] || { read -r slipway_code slipway_value <\"$slipway_own/rank-$slipway_failed\"; } "
+    "    [ \"$slipway_code\" -ne 0 ] || { read -r slipway_code slipway_value "
+    "<\"$slipway_own/rank-$slipway_failed\"; } "
     "2>/dev/null\n"
     "    slipway_code=${slipway_code:-1}\n"
     "    slipway_report=$slipway_own/rank-$slipway_failed.json\n"

@@ -4,8 +4,8 @@
  *
  * As many GPUs as a node has, or more, means whole nodes: 16 GPUs where a node has 8 are two nodes.
  * Slurm counts time in minutes and kills without asking; so the exact limit is kept by the job's own
- * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind. All of the time
- * between is the command's, but for the moment that the end itself takes.
+ * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind. All
+ * of the time between is the command's, but for the moment that the end itself takes.
  *
  * Pure.
  */

@@ -37,25 +37,30 @@ static const char begin_text[] =
     "[ -w \"$base\" ] || fail \"base|$base cannot be written\"\n"
     "[ -d \"$base/runner\" ] || mkdir -p \"$base/specs\" \"$base/env\" \"$base/meta\" "
     "\"$base/entrypoints\" \"$base/sbatch\" \"$base/runner\" || fail \"base|$base\"\n"
-    "[ -d \"$base/slurm-logs\" ] || (umask \"$own_umask\"; mkdir -p \"$base/slurm-logs\" \"$base/results\") || "
+    "[ -d \"$base/slurm-logs\" ] || (umask \"$own_umask\"; mkdir -p \"$base/slurm-logs\" "
+    "\"$base/results\") || "
     "fail \"base|$base\"\n";
 
 /* With `shared`, what leads to the job's own folders may be entered. */
 static const char open_text[] =
     "case $own_umask in 027) right=g+rx ;; *) right=go+rx ;; esac\n"
-    "mkdir -p \"$base/work\" && chmod \"$right\" \"$base\" \"$base/results\" \"$base/slurm-logs\" \"$base/work\" || "
+    "mkdir -p \"$base/work\" && chmod \"$right\" \"$base\" \"$base/results\" \"$base/slurm-logs\" "
+    "\"$base/work\" || "
     "fail \"base|$base cannot be opened to others\"\n";
 
-/* What runs as us lies there: no other may be able to put something else in its place. In a folder where each may remove
- * only his own (sticky) ours are safe once they are made. A group of one's own, named as the user, is no other. */
+/* What runs as us lies there: no other may be able to put something else in its place. In a folder where
+ * each may remove only his own (sticky) ours are safe once they are made. A group of one's own, named as
+ * the user, is no other. */
 static const char safe_text[] =
     "me=$(id -u)\n"
-    "rows=$(cd \"$base\" && stat -L -c '%u %a %G %U %n' . runner entrypoints sbatch meta env specs) || fail \"base|$base\"\n"
+    "rows=$(cd \"$base\" && stat -L -c '%u %a %G %U %n' . runner entrypoints sbatch meta env specs) || "
+    "fail \"base|$base\"\n"
     "while read -r uid mode group user folder; do\n"
     "    others=${mode#\"${mode%?}\"} mode=${mode%?} sticky=0\n"
     "    group_may=${mode#\"${mode%?}\"}\n"
     "    [ \"$folder\" != . ] || case $mode in [0-7][0-7][0-7]) sticky=${mode%??} ;; esac\n"
-    "    case $uid$folder in \"$me$folder\" | 0.) ;; *) fail \"theirs|$base/${folder#.} belongs to $user\" ;; esac\n"
+    "    case $uid$folder in \"$me$folder\" | 0.) ;; *) fail \"theirs|$base/${folder#.} belongs to "
+    "$user\" ;; esac\n"
     "    [ \"$group\" != \"$user\" ] || group_may=0\n"
     "    case $sticky in 1 | 3 | 5 | 7) continue ;; esac\n"
     "    case $others$group_may in *[2367]*) fail \"theirs|others may write to $base/${folder#.}\" ;; esac\n"
@@ -118,8 +123,9 @@ static const char account_text[] =
     "    refuse \"account|$said; accounts of $me: ${yours:-none}\"\n"
     "}\n";
 
-/* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said, and nothing is
- * removed. A script that ends in another way than by fail() has refused nothing either: explain(). */
+/* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said,
+ * and nothing is removed. A script that ends in another way than by fail() has refused nothing either:
+ * explain(). */
 static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
@@ -401,7 +407,8 @@ static const struct refusal {
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
     { "theirs", SW_E_REFUSED, "the job's folder is not yours alone: ",
-      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or take their right "
+      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or "
+      "take their right "
       "to write (chmod go-w)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "account", SW_E_REFUSED, "Slurm refused the job: ",
@@ -411,8 +418,9 @@ static const struct refusal {
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 
-/* The last line "word|text" of what the script said on its standard error. A script that refuses says so and ends with
- * 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job before. */
+/* The last line "word|text" of what the script said on its standard error. A script that refuses says so
+ * and ends with 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job
+ * before. */
 static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
 {
     const char *said = sw_buf_text(&reply->errors);
@@ -433,8 +441,8 @@ static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
         sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, text);
         return sw_hint(err, "%s", refusals[i].hint);
     }
-    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they told how it went%s%.500s",
-            reply->exit_code, *said ? ": " : "", said);
+    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they "
+            "told how it went%s%.500s", reply->exit_code, *said ? ": " : "", said);
     return sw_hint(err, "the job may have been queued: the next look finds out");
 }
 

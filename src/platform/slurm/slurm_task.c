@@ -195,9 +195,9 @@ static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
     sw_buf_add(out, cuda_text);
 }
 
-/* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from here but a stop
- * of ours, once. What ran away from the command has our mark in its environment; where Slurm tracks processes by
- * cgroups there is nothing left to find. */
+/* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from
+ * here but a stop of ours, once. What ran away from the command has our mark in its environment; where
+ * Slurm tracks processes by cgroups there is nothing left to find. */
 static const char run_text[] =
     "export SLIPWAY_TASK=\"$SLURM_JOB_ID.$slipway_rank\"\n"
     "slipway_sweep() {\n"
@@ -211,7 +211,8 @@ static const char run_text[] =
     "    [ -n \"$slipway_child\" ] && [ -z \"$slipway_told\" ] || return 0\n"
     "    slipway_told=1\n"
     "    { read -r slipway_how <\"$slipway_own/stop\"; } 2>&-\n"
-    "    case $slipway_how in time) kill -XCPU \"$slipway_child\" 2>&- ;; *) kill -QUIT \"$slipway_child\" 2>&- ;; esac\n"
+    "    case $slipway_how in time) kill -XCPU \"$slipway_child\" 2>&- ;; *) kill -QUIT "
+    "\"$slipway_child\" 2>&- ;; esac\n"
     "}\n"
     "trap slipway_stop URG\n"
     "trap : TERM INT HUP USR1 USR2\n"
@@ -231,7 +232,8 @@ static const char run_text[] =
     "slipway_sweep\n"
     "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
-    "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have their grace\n"
+    "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have "
+    "their grace\n"
     "exit \"$slipway_code\"\n";
 
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_slurm_doubt.c - a Slurm that lies, dies or forgets: what is not certain is not said, and what carries another
- * name is not ours.
+ * test_slurm_doubt.c - a Slurm that lies, dies or forgets: what is not certain is not said, and what
+ * carries another name is not ours.
  *
  * The platform's own functions, down a local shell, with stand-ins for Slurm's commands (stand-in).
  */
@@ -40,7 +40,8 @@ static struct sw_plan *plan_of(const char *options)
 static struct sw_link *open_link(const struct stage *stage)
 {
     static const char *const programs[] = { "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo" };
-    sw_autofree char *base = stage_path(stage, "base"), *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
+    sw_autofree char *base = stage_path(stage, "base");
+    sw_autofree char *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
     sw_auto(json) json_t *options = sw_json_object(SW_STR("transport", "local"), SW_STR("base_dir", base));
     struct sw_error err = { 0 };
     struct sw_link *link;
@@ -320,8 +321,8 @@ static char *identity_with(const char *config)
 static void a_cluster_tells_who_it_is(void **state)
 {
     static const struct { const char *config, *identity; } rows[] = {
-        { "KillWait                = 30 sec\nClusterName             = bed\nSlurmctldHost[0]        = a(10.0.0.1)\n"
-          "SlurmctldHost[1]        = b\n", "bed@a,b bed" },
+        { "KillWait                = 30 sec\nClusterName             = bed\n"
+          "SlurmctldHost[0]        = a(10.0.0.1)\nSlurmctldHost[1]        = b\n", "bed@a,b bed" },
         { "ClusterName = bed\nControlMachine = c\n", "bed@c bed" },
         { "ClusterName = bed\n", "bed@ bed" },
         { "ClusterName = (null)\nSlurmctldHost[0] = a\n", "none" },
@@ -352,11 +353,14 @@ static unsigned mode_of(const struct stage *stage, const char *name)
 
 static void no_other_may_read_what_a_job_has(void **state)
 {
-    static const char *const folders[] = { "base", "base/meta", "base/entrypoints", "base/env", "base/specs", "base/sbatch",
-                                           "base/runner", "base/slurm-logs", "base/results", "base/meta/" JOB ".1",
-                                           "base/slurm-logs/tao-job-" JOB ".1" };
-    static const char *const files[] = { "base/entrypoints/job_" JOB ".json", "base/sbatch/job_" JOB ".sbatch",
-                                         "base/specs/" JOB ".json", "base/meta/" JOB ".1/job", "base/meta/" JOB ".json" };
+    static const char *const folders[] = {
+        "base", "base/meta", "base/entrypoints", "base/env", "base/specs", "base/sbatch", "base/runner",
+        "base/slurm-logs", "base/results", "base/meta/" JOB ".1", "base/slurm-logs/tao-job-" JOB ".1",
+    };
+    static const char *const files[] = {
+        "base/entrypoints/job_" JOB ".json", "base/sbatch/job_" JOB ".sbatch", "base/specs/" JOB ".json",
+        "base/meta/" JOB ".1/job", "base/meta/" JOB ".json",
+    };
     struct stage *stage = *state;
     struct sw_receipt receipt = { 0 };
     struct sw_error err = { 0 };
@@ -400,7 +404,8 @@ static void a_folder_that_others_may_write_is_refused(void **state)
         path = stage_path(stage, rows[i].folder);
         assert_int_equal(chmod(path, rows[i].mode), 0);
         result = submit(stage, &second, &err);
-        if ((result < 0) != rows[i].refused || (result < 0 && (err.code != SW_E_REFUSED || !strstr(err.message, path))))
+        if ((result < 0) != rows[i].refused ||
+            (result < 0 && (err.code != SW_E_REFUSED || !strstr(err.message, path))))
             fail_msg("%s %o: %d %s", rows[i].folder, (unsigned)rows[i].mode, result, err.message);
         stage_clear((void **)&stage);
     }

@@ -164,8 +164,10 @@ static void a_value_that_a_batch_script_cannot_carry_is_refused(void **state)
 static void names_cannot_carry_commands(void **state)
 {
     static const char *const good[] = { "", "tao-job-", "a.b_c+d:e@f=g,h" };
-    static const char *const bad[] = { "x;y", "x y", "$(y)", "x\ny", "`y`", "* ", "../x", "a/b", "'", "\"", "\\", "%j" };
-    static const char *const folders[] = { "/lustre/x\n#SBATCH --x", "/lustre/x y", "/lustre/$(y)", "x", "/a/../b" };
+    static const char *const bad[] = { "x;y", "x y", "$(y)", "x\ny", "`y`", "* ", "../x", "a/b", "'",
+                                       "\"", "\\", "%j" };
+    static const char *const folders[] = { "/lustre/x\n#SBATCH --x", "/lustre/x y", "/lustre/$(y)", "x",
+                                           "/a/../b" };
     sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS "}");
     struct slurm_shape shape;
 

@@ -105,6 +105,8 @@ json_t *sw_payload_to_json(const struct sw_payload *payload)
         json_object_set_new(json, "config_format",
                             json_string(format_words[payload->config_format]));
     json_object_set_new(json, "grace_ms", json_integer(payload->grace_ms));
+    if (payload->time_grace_ms > 0)
+        json_object_set_new(json, "time_grace_ms", json_integer(payload->time_grace_ms));
     if (payload->time_ms)
         json_object_set_new(json, "time_ms", json_integer(payload->time_ms));
     return json;
@@ -146,6 +148,7 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     read_fields(payload, json);
     payload->filled |= version == 1;          /* its writer filled them in itself */
     payload->grace_ms = sw_json_int(json, "grace_ms", 10000);
+    payload->time_grace_ms = sw_json_int(json, "time_grace_ms", 0);
     payload->time_ms = sw_json_int(json, "time_ms", 0);
     for (size_t i = 0; format && i < SW_COUNT(format_words); i++)
         if (strcmp(format, format_words[i]) == 0)

@@ -54,6 +54,7 @@ struct sw_payload {
     char *peers;              /* folder that all ranks share: one that fails ends the others; NULL */
     bool redact;              /* take secrets out of what the command prints */
     int64_t grace_ms;         /* between TERM and KILL */
+    int64_t time_grace_ms;    /* the same when its time is up (XCPU); 0: as above */
     int64_t time_ms;          /* from the runner's start; then TERM, and exit code 124; 0: none */
 };
 

@@ -52,7 +52,8 @@ static int run_phase(struct runner *runner, const struct phase *phase,
 {
     struct watched watched = { runner, phase->name };
     struct runner_child child = {
-        .kind = phase->kind, .pid = runner_fork(phase->kind), .grace_ms = runner->payload->grace_ms,
+        .kind = phase->kind, .pid = runner_fork(phase->kind), .grace_ms = runner_grace_ms(runner, result),
+        .time_grace_ms = runner->payload->time_grace_ms,
         .kill_at_ms = phase->deadline_ms ? phase->deadline_ms + AFTER_DEADLINE_MS : 0,
         .tick = beat, .context = &watched };
     int status;
@@ -88,7 +89,7 @@ static int prepare_phase(struct runner *runner, const struct runner_result *resu
 /* When all must be over, after a stop from outside; 0: there was none, and nothing presses. */
 static int64_t end_of_stop(const struct runner *runner, const struct runner_result *result)
 {
-    return result->told_ms ? result->told_ms + sw_stop_ms(runner->payload->grace_ms) : 0;
+    return result->told_ms ? result->told_ms + sw_stop_ms(runner_grace_ms(runner, result)) : 0;
 }
 
 static void tell(const struct runner *runner, const struct runner_result *result,

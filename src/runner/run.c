@@ -167,7 +167,7 @@ static void beat(void *context)
 /* It may finish its round; after a stop half of the outputs' own time is left for the last one. */
 static int64_t syncer_until(const struct runner *runner, const struct runner_result *result)
 {
-    int64_t grace_ms = runner->payload->grace_ms;
+    int64_t grace_ms = runner_grace_ms(runner, result);
 
     return result->told_ms ? result->told_ms + grace_ms + sw_collect_ms(grace_ms) / 2 : 0;
 }
@@ -178,6 +178,7 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
     struct running running = { runner, result };
     int64_t begun = sw_monotonic_ms(), oom_kills = runner_oom_kills();
     struct runner_child command = { .kind = RUNNER_COMMAND, .grace_ms = runner->payload->grace_ms,
+                                    .time_grace_ms = runner->payload->time_grace_ms,
                                     .tick = beat, .context = &running };
     pid_t syncer;
     int status;

@@ -186,6 +186,7 @@ struct runner_result {
     int64_t deadline_ms;          /* monotonic: when its time is up; 0: never */
     bool canceled;                /* by QUIT from outside */
     bool timed_out;               /* its time was up: exit code 124 */
+    int64_t grace_ms;             /* of the stop that came, where it is not the usual one; 0: it is */
     bool stop_wanted;             /* set by a tick: end it now */
     int failed_peer;              /* rank that failed first, and we end because of it; -1: none */
     const char *failed;           /* the phase that failed; NULL: none */
@@ -236,7 +237,7 @@ enum runner_child_kind {
 struct runner_child {
     enum runner_child_kind kind;
     pid_t pid;
-    int64_t grace_ms;
+    int64_t grace_ms, time_grace_ms;   /* the second when XCPU comes; 0: the first */
     int64_t kill_at_ms;           /* monotonic; 0: not yet known */
     void (*tick)(void *context);  /* about once a second; may be NULL */
     void *context;
@@ -245,6 +246,7 @@ struct runner_child {
 /* fork(), the child without blocked signals, and ended when we end. */
 pid_t runner_fork(enum runner_child_kind kind);
 int runner_next_signal(int64_t wait_ms);      /* 0: none came */
+int64_t runner_grace_ms(const struct runner *runner, const struct runner_result *result);
 /* Wait for a child of ours, with the signals that come. Returns its wait status. */
 int runner_watch(struct runner_child *child, struct runner_result *result);
 

@@ -6,7 +6,8 @@
  * so what comes is passed on, after TERM or INT the grace runs, and then KILL does what TERM could not.
  * However often we are told to end, the command gets one TERM: a second one would end many programs in
  * the middle of their save. QUIT is how a cancel of ours says what it is: the command hears TERM, and
- * the report tells it from a machine that goes down. All orphans are reaped on the way.
+ * the report tells it from a machine that goes down. XCPU says that its time is up, where a platform counts
+ * it: that may leave the command another grace. All orphans are reaped on the way.
  */
 #include "runner/runner.h"
 
@@ -20,7 +21,8 @@
 #include "base/clock.h"
 #include "core/stop.h"
 
-static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
+static const int noticed[] = { SIGCHLD, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP,
+                               SIGXCPU };
 
 static void all_noticed(sigset_t *set)
 {
@@ -134,6 +136,12 @@ static void told_to_end(struct runner_child *child, struct runner_result *result
     if (!result->told_ms)
         result->told_ms = sw_monotonic_ms();
     result->canceled |= signal == SIGQUIT;
+    if (signal == SIGXCPU && !child->kill_at_ms) {
+        result->timed_out = true;
+        if (child->time_grace_ms > 0)
+            child->grace_ms = child->time_grace_ms;
+        result->grace_ms = child->grace_ms;
+    }
     if (child->kind == RUNNER_COMMAND && signal == SIGINT)
         pass_on(child, SIGINT);
     else
@@ -143,7 +151,7 @@ static void told_to_end(struct runner_child *child, struct runner_result *result
 
 static void take_signal(struct runner_child *child, struct runner_result *result, int signal)
 {
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT)
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGXCPU)
         told_to_end(child, result, signal);
     else if (child->kind == RUNNER_COMMAND)
         pass_on(child, signal);              /* USR1 and the like are between others and the command */
@@ -169,6 +177,11 @@ static int64_t wait_for(const struct runner_child *child, const struct runner_re
     int64_t left = until ? until - sw_monotonic_ms() : TICK_MS;
 
     return left < TICK_MS ? left : TICK_MS;
+}
+
+int64_t runner_grace_ms(const struct runner *runner, const struct runner_result *result)
+{
+    return result->grace_ms ? result->grace_ms : runner->payload->grace_ms;
 }
 
 int runner_watch(struct runner_child *child, struct runner_result *result)

@@ -136,6 +136,9 @@ static void slurm_close(struct sw_link *link)
     pthread_mutex_destroy(&link->lock);
     json_decref(link->options);
     free(link->state_dir);
+    free(link->identity);
+    free(link->identity_of);
+    free(link->safe_base);
     free(link->allowed_in);
     free(link->met);
     free(link);
@@ -183,6 +186,64 @@ int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_
     return slurm_ask_as(link, &call, reply, err);
 }
 
+/* The lines of `scontrol show config` that tell one cluster from another: its name, and the machines that its
+ * controller was put on, in the order of its configuration (not which of them is at work now). */
+static const char identify_text[] =
+    "said=$(scontrol show config 2>&1) || { printf '%s\\n' \"$said\" >&2; exit 75; }\n"
+    "printf '%s\\n' \"$said\" | sed -n 's/^ClusterName *= */C|/p; "
+    "s/^\\(SlurmctldHost\\[[0-9]*\\]\\|ControlMachine\\) *= */H|/p'\n";
+
+/* "cluster@first,second" from the answer's lines; NULL: it names none. Owned. */
+static char *identity_in(char *answer)
+{
+    sw_autofree char *name = NULL;
+    sw_auto(sw_buf) struct sw_buf hosts = SW_BUF_INIT;
+
+    for (char *line; (line = strsep(&answer, "\n"));) {
+        size_t length = strcspn(line, " \t(");              /* "host(address)" */
+
+        if (sw_text_starts(line, "C|") && !name)
+            name = sw_strndup(line + 2, strcspn(line + 2, " \t"));
+        else if (sw_text_starts(line, "H|") && length > 2)
+            sw_buf_addf(&hosts, "%s%.*s", hosts.length ? "," : "", (int)(length - 2), line + 2);
+    }
+    if (sw_text_empty(name) || sw_text_same(name, "(null)"))
+        return NULL;
+    return sw_format("%.200s@%.1000s", name, sw_buf_text(&hosts));
+}
+
+/* Asked once per login host in use: each of them could lead to another cluster. */
+static int slurm_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+{
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    sw_autofree char *found = NULL;
+    bool known;
+
+    pthread_mutex_lock(&link->lock);
+    known = link->identity && sw_text_same(link->identity_of, sw_ssh_host(link->ssh));
+    if (known)
+        sw_buf_add(identity, link->identity);
+    pthread_mutex_unlock(&link->lock);
+    if (known)
+        return 0;
+    if (slurm_ask(link, identify_text, NULL, 0, true, &reply, err) < 0)
+        return -1;
+    found = reply.exit_code == 0 ? identity_in(reply.output.data) : NULL;
+    if (!found)
+        return sw_fail(err, SW_E_UNREACHABLE, "%s does not say which cluster it belongs to: %.300s",
+                       sw_ssh_host(link->ssh), sw_buf_text(&reply.errors));
+    for (char *at = found; (at = strpbrk(at, " \t|"));)
+        *at = '_';                                   /* the first word is compared */
+    sw_buf_addf(identity, "%s %.*s", found, (int)strcspn(found, "@"), found);
+    pthread_mutex_lock(&link->lock);
+    free(link->identity);
+    free(link->identity_of);
+    link->identity = sw_strdup(sw_buf_text(identity));
+    link->identity_of = sw_strdup(sw_ssh_host(link->ssh));
+    pthread_mutex_unlock(&link->lock);
+    return 0;
+}
+
 const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err)
 {
     const char *own = sw_json_str(details, "base_dir");
@@ -215,10 +276,11 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 {
     const char *base = slurm_base(link, job->details, err);
 
-    if (!base)
+    const char *prefix = slurm_prefix(link, job->details);
+
+    if (!base || slurm_word_check("job_name_prefix", prefix, err) < 0)
         return -1;
-    slurm_names_init(names, base, slurm_prefix(link, job->details), job->id,
-                     slurm_submitted_as(job));
+    slurm_names_init(names, base, prefix, job->id, slurm_submitted_as(job));
     return 0;
 }
 
@@ -232,6 +294,7 @@ const struct sw_platform sw_platform_slurm = {
     .open = slurm_open,
     .close = slurm_close,
     .place = slurm_place,
+    .identify = slurm_identify,
     .render = slurm_render,
     .preflight = slurm_preflight,
     .checks = slurm_checks,

@@ -2,57 +2,86 @@
 /*
  * slurm_bring.c - the results of a job, from the cluster to a folder here.
  *
- * One stream down the connection that is there already: tar packs on the login node and unpacks
- * here, both the system's own. Our own notes (.slipway) stay there.
+ * One stream down the connection that is there already: the login node's own tar packs, and core/archive.h
+ * unpacks here, because what a job left (or a login host says it left) may not lead out of the folder: links
+ * stay links and point inside, whatever lies in the folder already. A thread unpacks while the connection
+ * brings more; what they share is a socket. Our own notes (.slipway) stay there.
  */
 #include "platform/slurm/slurm_internal.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <spawn.h>
+#include <pthread.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/file.h"
-
-extern char **environ;
+#include "core/archive.h"
 
 enum { LONGEST_MS = 24 * 3600 * 1000 };
 
 struct unpacking {
-    pid_t pid;
-    int to;                        /* its standard input */
+    struct sw_archive_stream stream;     /* first: it is passed as this */
+    struct sw_archive_place *place;
+    int from, to;                        /* the two ends */
+    pthread_t thread;
+    int result;
+    struct sw_error err;
 };
 
-static int start(struct unpacking *tar, const char *folder, struct sw_error *err)
+static ssize_t read_socket(struct sw_archive_stream *stream, void *bytes, size_t length, struct sw_error *err)
 {
-    const char *const words[] = { "tar", "-x", "-f", "-", "-C", folder, "--no-same-owner", NULL };
-    posix_spawn_file_actions_t actions;
-    int ends[2], problem;
+    const struct unpacking *unpacking = (const struct unpacking *)stream;
+    ssize_t n;
 
+    do
+        n = read(unpacking->from, bytes, length);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the cluster sent");
+}
+
+/* What comes behind the archive's end is swallowed; after a failure the sender must not wait for us. */
+static void *unpack(void *context)
+{
+    struct unpacking *unpacking = context;
+    const struct sw_archive_visitor visitor = sw_archive_place_visitor(unpacking->place);
+    char rest[4096];
+
+    unpacking->result = sw_archive_read_tar(&unpacking->stream, &visitor, &unpacking->err);
+    if (unpacking->result < 0)
+        shutdown(unpacking->from, SHUT_RD);
+    else
+        while (read_socket(&unpacking->stream, rest, sizeof rest, NULL) > 0)
+            ;
+    return NULL;
+}
+
+static int start(struct unpacking *unpacking, const struct sw_link *link, const char *folder,
+                 struct sw_error *err)
+{
+    int ends[2];
+
+    unpacking->stream.read = read_socket;
+    unpacking->place = sw_archive_place_open(folder, link->warn, link->warn_context, err);
+    if (!unpacking->place)
+        return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-    problem = posix_spawnp(&tar->pid, words[0], &actions, NULL, (char *const *)words, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    unpacking->from = ends[0];
+    unpacking->to = ends[1];
+    errno = pthread_create(&unpacking->thread, NULL, unpack, unpacking);
+    if (errno == 0)
+        return 0;
+    sw_fail_errno(err, SW_E_IO, "cannot start a thread");
     close(ends[0]);
-    tar->to = ends[1];
-    if (problem) {
-        close(ends[1]);
-        errno = problem;
-        return sw_fail_errno(err, SW_E_IO, "cannot start tar");
-    }
-    return 0;
+    close(ends[1]);
+    return -1;
 }
 
 static int pass_on(void *context, const char *bytes, size_t length)
 {
-    const struct unpacking *tar = context;
+    const struct unpacking *unpacking = context;
 
     while (length > 0) {
-        ssize_t n = send(tar->to, bytes, length, MSG_NOSIGNAL);
+        ssize_t n = send(unpacking->to, bytes, length, MSG_NOSIGNAL);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -64,16 +93,28 @@ static int pass_on(void *context, const char *bytes, size_t length)
     return 0;
 }
 
-/* Was all of it unpacked? */
-static int finish(struct unpacking *tar, struct sw_error *err)
+static void finish(struct unpacking *unpacking)
 {
-    int status = 0;
+    close(unpacking->to);
+    pthread_join(unpacking->thread, NULL);
+    close(unpacking->from);
+    sw_archive_place_close(unpacking->place);
+}
 
-    close(tar->to);
-    while (waitpid(tar->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return sw_fail(err, SW_E_IO, "tar could not unpack what came (is there room?)");
+/* Whose failure it was: a connection that broke leaves half an archive, too. */
+static int judge(const struct unpacking *unpacking, int asked, const struct sw_error *why,
+                 const struct sw_ssh_reply *reply, const char *results, struct sw_error *err)
+{
+    bool ours = unpacking->result < 0 && (asked < 0 ? why->code == SW_E_INTERRUPTED : reply->exit_code == 0);
+
+    if (ours || asked < 0) {
+        if (err)
+            *err = ours ? unpacking->err : *why;
+        return -1;
+    }
+    if (reply->exit_code != 0)
+        return sw_fail(err, SW_E_IO, "the cluster could not send '%s': %.300s", results,
+                       sw_buf_text(&reply->errors));
     return 0;
 }
 
@@ -93,35 +134,37 @@ static int count(void *context, const char *relative, const struct stat *info)
     return 0;
 }
 
+/* The archive, whole, down the connection and into the folder. */
+static int bring(struct sw_link *link, const char *results, const char *to, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct unpacking unpacking = { .from = -1, .to = -1 };
+    struct sw_ssh_call call = { .sink = pass_on, .sink_context = &unpacking, .timeout_ms = LONGEST_MS };
+    struct sw_error why = { 0 };
+    int asked;
+
+    if (start(&unpacking, link, to, err) < 0) {
+        sw_archive_place_close(unpacking.place);
+        return -1;
+    }
+    slurm_set(&script, "results", results);
+    sw_buf_add(&script, "cd \"$results\" || exit 1\n"
+                        "exec tar -c -f - --exclude=./.slipway .\n");
+    call.script = script.data;
+    asked = slurm_call(link, &call, &reply, &why);
+    finish(&unpacking);
+    return judge(&unpacking, asked, &why, &reply, results, err);
+}
+
 json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const char *to,
                     struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct unpacking tar;
-    struct sw_ssh_call call = { .sink = pass_on, .sink_context = &tar, .timeout_ms = LONGEST_MS };
     struct tally tally = { 0 };
-    int asked, unpacked;
 
-    if (slurm_names_of(link, job, &names, err) < 0 || sw_mkdirs(to, 0777, err) < 0 ||
-        start(&tar, to, err) < 0)
+    if (slurm_names_of(link, job, &names, err) < 0 || bring(link, names.results, to, err) < 0)
         return NULL;
-    slurm_set(&script, "results", names.results);
-    sw_buf_add(&script, "cd \"$results\" || exit 1\n"
-                        "exec tar -c -f - --exclude=./.slipway .\n");
-    call.script = script.data;
-    pthread_mutex_lock(&link->lock);
-    asked = sw_ssh_run(link->ssh, &call, &reply, err);
-    pthread_mutex_unlock(&link->lock);
-    unpacked = finish(&tar, asked < 0 ? NULL : err);
-    if (asked < 0 || unpacked < 0)
-        return NULL;
-    if (reply.exit_code != 0) {
-        sw_fail(err, SW_E_IO, "the cluster could not send '%s': %.300s", names.results,
-                sw_buf_text(&reply.errors));
-        return NULL;
-    }
     sw_walk(to, count, &tally, NULL);
     return sw_json_object(SW_INT("files", tally.files), SW_INT("bytes", tally.bytes),
                           SW_STR("to", to));

@@ -116,10 +116,11 @@ int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_link *link, const stru
 
 #define RUNNERS ((1u << SLURM_MACHINES) - 1)
 
-static void take(struct sw_buf *out, const struct slurm_stock *stock)
+/* `mode`: what it has from the moment it is there. */
+static void take(struct sw_buf *out, const struct slurm_stock *stock, const char *mode)
 {
     slurm_set(out, "file", stock->path);
-    sw_buf_addf(out, "take %zu \"$file\"\n", stock->size);
+    sw_buf_addf(out, "take %zu \"$file\" %s\n", stock->size, mode);
 }
 
 void slurm_cargo_stock(struct sw_buf *out, const struct slurm_job *job,
@@ -129,15 +130,13 @@ void slurm_cargo_stock(struct sw_buf *out, const struct slurm_job *job,
 
     sw_buf_add(out, "need=\n");
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
-        if (sent & 1u << kind) {
-            take(out, &cargo->stock[kind]);
-            sw_buf_add(out, "chmod 700 \"$file\"\n");
-        }
+        if (sent & 1u << kind)
+            take(out, &cargo->stock[kind], "700");
     }
     if (!(sent & RUNNERS))
         slurm_runners_look(out, job);
     if (sent & 1u << SLURM_STOCK_CA) {
-        take(out, certificates);
+        take(out, certificates, "600");
     } else if (certificates->path) {
         slurm_set(out, "file", certificates->path);
         sw_buf_add(out, "[ -s \"$file\" ] || need=\"$need certificates\"\n");
@@ -156,12 +155,12 @@ void slurm_cargo_own(struct sw_buf *out, const struct slurm_job *job,
                      const struct slurm_cargo *cargo)
 {
     if (cargo->secrets >= 0)
-        sw_buf_addf(out, "take %zu \"$secrets\"\n", cargo->secrets_size);
+        sw_buf_addf(out, "take %zu \"$secrets\" 600\n", cargo->secrets_size);
     if (!job->plan->code)
         return;
     slurm_set(out, "code", job->names->code);
     if (cargo->code.bytes)
-        sw_buf_addf(out, "take %zu \"$code\"\n", cargo->code.length);
+        sw_buf_addf(out, "take %zu \"$code\" 600\n", cargo->code.length);
     else
         sw_buf_add(out, "[ -s \"$code\" ] || refuse 'refused|the code of the first attempt is "
                         "gone'\n");

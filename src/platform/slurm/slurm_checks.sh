@@ -83,7 +83,7 @@ sw_check_bundle() {
 }
 
 sw_check_base() {
-    if ! (umask 022; mkdir -p "$base") 2>/dev/null; then
+    if ! (umask 077; mkdir -p "$base") 2>/dev/null; then
         sw_answer base no "$base cannot be made"
         return 1
     fi

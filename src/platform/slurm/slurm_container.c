@@ -78,11 +78,17 @@ int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, str
 {
     sw_auto(wanted) struct wanted wanted = { 0 };
     const struct slurm_cache cache = slurm_cache_of(job);
+    /* A folder of its own for converted images is there to be shared; one in ours is not. */
+    bool common = job->plan->image && sw_json_str(job->plan->options, "sqsh_cache_dir");
 
-    if (wanted_of(job->plan, &wanted, err) < 0)
+    if (slurm_path_check("sqsh_cache_dir", cache.folder, err) < 0 || wanted_of(job->plan, &wanted, err) < 0)
         return -1;
+    if (common)
+        sw_buf_add(out, "umask 022\n");
     slurm_image_prepare(out, &wanted.image, &cache, "slipway_give_up 78 image-error "
                         "\"\\\"the image could not be had\\\"\"");
+    if (common)
+        sw_buf_add(out, "umask \"$slipway_umask\"\n");
     if (wanted.mounts.count > 0)
         slurm_mounts_load(out, job->names->mounts, "slipway_give_up 66 exit "
                           "\"\\\"the list of mounts is gone\\\"\"");
@@ -152,7 +158,7 @@ int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct 
     /* A later attempt runs the same commits, whatever the branch is now. */
     sw_buf_add(out, "[ ! -s ");
     sw_buf_add_quoted(out, job->names->mounts);
-    sw_buf_add(out, " ] || exit 0\numask 022\n");
+    sw_buf_add(out, " ] || exit 0\numask 077\n");
     sw_text_once(out);
     slurm_mounts_stage(out, &wanted.mounts, &site);
     return 0;

@@ -95,7 +95,8 @@ static int made_of(const struct slurm_job *job, struct made *out, struct sw_erro
     const struct slurm_cache cache = slurm_cache_of(job);
     sw_autofree char *name = NULL;
 
-    if (slurm_image_parse(job->plan->image, &out->image, err) < 0)
+    if (slurm_path_check("sqsh_cache_dir", cache.folder, err) < 0 ||
+        slurm_image_parse(job->plan->image, &out->image, err) < 0)
         return -1;
     name = slurm_image_file_name(&out->image);
     out->file = sw_format("%s/%s", cache.folder, name);
@@ -115,11 +116,12 @@ static void add_image(struct sw_buf *out, const struct slurm_job *job, const str
 int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const char *partition = sw_json_str(job->plan->options, "conversion_partition");
+    const char *account = sw_json_str(job->plan->options, "account");
     sw_auto(made) struct made made = { 0 };
 
-    if (strpbrk(partition, " \t\r\n#\"'\\`$"))
-        return sw_fail(err, SW_E_SPEC, "slurm.conversion_partition '%s' is no name of a partition",
-                       partition);
+    if (slurm_word_check("conversion_partition", partition, err) < 0 ||
+        (account && slurm_word_check("account", account, err) < 0))
+        return -1;
     if (made_of(job, &made, err) < 0)
         return -1;
     sw_buf_add(out, "#!/bin/bash\n");

@@ -16,11 +16,14 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/stop.h"
 
-enum { CANCEL_PATIENCE_MS = 180000, COLLECT_MS = 120000, ANSWER_MS = 30000 };
+/* late: srun and the script end */
+enum { CANCEL_PATIENCE_MS = 180000, LATE_MS = 15000, ANSWER_MS = 30000 };
 
 /* Answers "over" when nothing of it is left, "never" when it waited and got no node, "wait" otherwise. One
- * that waited is gone at once. $how: soft, wait, hard. */
+ * that waited is gone at once. $how: soft, wait, hard. scancel that fails without a word found nothing in
+ * that state. */
 static const char cancel_text[] =
     "[ -d \"$state\" ] || mkdir -p \"$state\" || exit 1\n"
     "[ \"$how\" != soft ] || [ -f \"$state/exit\" ] || : >\"$state/canceled\"\n"
@@ -50,14 +53,15 @@ static const char cancel_text[] =
     "    [ -n \"$seen\" ] || never=\n"
     "}\n"
     "end() {\n"
-    "    said=$(scancel \"$@\" \"$left\" 2>&1) || case $said in *'nvalid job id'* | *'already complet'*) ;;\n"
+    "    said=$(scancel \"$@\" \"$left\" 2>&1) || case $said in '' | *'nvalid job id'* | *'already "
+    "complet'*) ;;\n"
     "    *) printf '%s\\n' \"$said\" >&2; exit 75 ;; esac\n"
     "}\n"
     "doing=\n"
     "ask \"$@\"\n"
+    "[ -z \"$waits\" ] || end --state=PENDING\n"
     "case $how in\n"
     "soft)\n"
-    "    [ -z \"$waits\" ] || end --state=PENDING\n"
     "    [ -z \"$runs\" ] || end --batch --signal=USR2 --state=RUNNING\n"
     "    [ -z \"$other\" ] || end ;;\n"
     "hard) [ -z \"$left\" ] || end ;;\n"
@@ -111,7 +115,8 @@ static int ask_once(struct sw_link *link, const struct sw_jobref *job,
 int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    int64_t hard_at = sw_monotonic_ms() + sw_json_int(job->plan, "grace_ms", 10000) + COLLECT_MS;
+    int64_t hard_at = sw_monotonic_ms() + LATE_MS +
+                      sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000));
     int64_t deadline = hard_at + CANCEL_PATIENCE_MS;
     const char *how = "soft";
     bool hard = false;

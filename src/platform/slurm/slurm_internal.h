@@ -66,6 +66,9 @@ void slurm_door_read(struct slurm_door *door, const json_t *options);
 /* The list of texts under `key` with commas between; NULL: none. Owned. */
 char *slurm_joined(const json_t *options, const char *key);
 
+/* Who may read what a job leaves, as a umask: `shared`. Borrowed. */
+const char *slurm_umask(const json_t *options);
+
 /* ---- slurm_names.c: where things are ---------------------------------------------------------- */
 
 struct slurm_names {               /* one attempt of one job; all owned */
@@ -86,6 +89,10 @@ static inline void slurm_names_auto(struct slurm_names *names) { slurm_names_don
 char *slurm_comment(const char *id, int attempt);                       /* owned */
 /* Absolute, not "/", nothing that would need care in a shell or in Slurm's patterns. */
 int slurm_base_check(const char *base, struct sw_error *err);
+int slurm_path_check(const char *option, const char *path, struct sw_error *err);
+/* What becomes part of a name or of a command: a word without anything that a shell or Slurm reads
+ * otherwise. */
+int slurm_word_check(const char *option, const char *word, struct sw_error *err);
 
 /* ---- slurm_shape.c ---------------------------------------------------------------------------- */
 
@@ -179,8 +186,8 @@ void slurm_depend_script(struct sw_buf *out, const json_t *options);
 
 /* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
 
-/* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the queue has
- * nothing either. */
+/* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the
+ * queue has nothing either. */
 void slurm_refusals_script(struct sw_buf *out);
 
 /* ---- slurm_states.c --------------------------------------------------------------------------- */
@@ -246,8 +253,8 @@ struct slurm_known {               /* what else is known about the job */
     bool accounting;               /* sacct answers */
     int64_t now_ms;
 };
-/* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike: a number is
- * believed only with our name or comment beside it. */
+/* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike:
+ * a number is believed only with our name or comment beside it. */
 bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment);
 void slurm_live_sort(struct slurm_live *rows, size_t count);
 /* The first row of a job in sorted ones; the others of it follow. NULL: none. */
@@ -267,6 +274,8 @@ struct sw_link {
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
     char *state_dir;
+    char *identity, *identity_of;  /* which cluster it is, and the login host that said so; NULL: not asked */
+    char *safe_base;               /* a base folder that no other may write to */
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
@@ -284,7 +293,8 @@ struct sw_link {
 /* One call as it is; its exit code means nothing here. */
 int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err);
-/* One call of a script that ends with 75 when Slurm's own controller does not answer: that is SW_E_UNREACHABLE. */
+/* One call of a script that ends with 75 when Slurm's own controller does not answer: that is
+ * SW_E_UNREACHABLE. */
 int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                  struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
@@ -320,11 +330,11 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
     "    done\n"                                                                \
     "}\n"
 
-/* The shell function `whole WORD`: is it digits and nothing else? A word of a file or of a program gets into an
- * arithmetic expression only then, since shells evaluate what it holds. */
+/* The shell function `whole WORD`: is it digits and nothing else? A word of a file or of a program gets
+ * into an arithmetic expression only then, since shells evaluate what it holds. */
 #define SLURM_WHOLE "whole() { case $1 in '' | *[!0-9]*) return 1 ;; esac; }\n"
 
-#define SLURM_ENVIRONMENT "export LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
+#define SLURM_ENVIRONMENT "umask 077\nexport LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
 int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,

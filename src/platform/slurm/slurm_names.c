@@ -17,6 +17,8 @@
 
 #include "base/text.h"
 
+enum { WORD_MOST = 100 };
+
 char *slurm_comment(const char *id, int attempt)
 {
     return sw_format("slipway:%s:%d", id, attempt);
@@ -69,18 +71,54 @@ static bool has_dots(const char *path)
     return false;
 }
 
+/* The first character that is neither a letter, a digit, nor one of these; NULL: there is none. */
+static const char *odd_character(const char *text, const char *allowed)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr(allowed, *text))
+            return text;
+    return NULL;
+}
+
+/* A character as a message can show it. */
+static char *shown(char c)
+{
+    return isprint((unsigned char)c) ? sw_format("'%c'", c) : sw_format("character %d", (unsigned char)c);
+}
+
+int slurm_path_check(const char *option, const char *path, struct sw_error *err)
+{
+    if (path[0] != '/' || !strcmp(path, "/") || has_dots(path))
+        return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' is not an absolute path below /", option, path);
+    for (const char *at = path; *at; at++) {
+        sw_autofree char *what = shown(*at);
+
+        if (!isalnum((unsigned char)*at) && !strchr("/._-+@=,", *at) && !((unsigned char)*at & 0x80))
+            return sw_fail(err, SW_E_SPEC, "slurm.%s '%s' holds a character that Slurm's file names cannot "
+                           "have: %s", option, path, what);
+    }
+    return 0;
+}
+
 int slurm_base_check(const char *base, struct sw_error *err)
 {
-    if (sw_text_empty(base)) {
-        sw_fail(err, SW_E_SPEC, "nobody says where on the cluster jobs may keep their files");
-        return sw_hint(err, "set slurm.base_dir or SLURM_BASE_RESULTS_DIR to a folder on its "
-                            "shared file system");
-    }
-    if (base[0] != '/' || !strcmp(base, "/") || has_dots(base))
-        return sw_fail(err, SW_E_SPEC, "slurm.base_dir '%s' is not an absolute path below /", base);
-    for (const char *at = base; *at; at++)
-        if (!isalnum((unsigned char)*at) && !strchr("/._-+@=,", *at) && !((unsigned char)*at & 0x80))
-            return sw_fail(err, SW_E_SPEC, "slurm.base_dir '%s' holds a character that Slurm's "
-                           "file names cannot have: '%c'", base, *at);
-    return 0;
+    if (!sw_text_empty(base))
+        return slurm_path_check("base_dir", base, err);
+    sw_fail(err, SW_E_SPEC, "nobody says where on the cluster jobs may keep their files");
+    return sw_hint(err, "set slurm.base_dir or SLURM_BASE_RESULTS_DIR to a folder on its "
+                        "shared file system");
+}
+
+int slurm_word_check(const char *option, const char *word, struct sw_error *err)
+{
+    const char *odd = odd_character(word, "._-+:@=,");
+    sw_autofree char *what = odd ? shown(*odd) : NULL;
+
+    if (!odd && strlen(word) <= WORD_MOST)
+        return 0;
+    if (odd)
+        sw_fail(err, SW_E_SPEC, "slurm.%s '%s' may not hold %s", option, word, what);
+    else
+        sw_fail(err, SW_E_SPEC, "slurm.%s has more than %d characters", option, WORD_MOST);
+    return sw_hint(err, "it becomes part of names and commands: letters, digits and . _ - + : @ = , only");
 }

@@ -16,6 +16,7 @@ static const char *const transports[] = { "ssh", "local", NULL };
 static const char *const containers[] = { "auto", "pyxis", "oci", "none", NULL };
 static const char *const latests[] = { "reuse", "refresh", "digest", NULL };
 static const char *const gpu_requests[] = { "gres", "gpus-per-node", NULL };
+static const char *const readers[] = { "none", "group", "all", NULL };
 static const char *const architectures[] = { "x86_64", "aarch64", NULL };
 
 static const struct sw_option cosmos_fields[] = {
@@ -53,6 +54,9 @@ const struct sw_option slurm_options[] = {
       .help = "folder on the cluster's shared file system that holds everything of ours" },
     { "job_name_prefix", SW_TEXT, SW_CONNECTION, .initial = "tao-job-",
       .help = "the job's name in the queue is this and its id" },
+
+    { "shared", SW_CHOICE, .choices = readers, .initial = "none", .env = "SLURM_SHARED",
+      .help = "who besides you may read a job's results, logs and work folder on the cluster" },
 
     /* How it is queued. */
     { "partition", SW_TEXTS, .env = "SLURM_PARTITION",
@@ -146,6 +150,13 @@ const struct sw_option slurm_options[] = {
       .help = "test on the login host that every input exists before submitting" },
     { 0 }
 };
+
+const char *slurm_umask(const json_t *options)
+{
+    const char *said = sw_json_str(options, "shared");
+
+    return sw_text_same(said, "group") ? "027" : sw_text_same(said, "all") ? "022" : "077";
+}
 
 char *slurm_joined(const json_t *options, const char *key)
 {

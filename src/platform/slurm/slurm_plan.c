@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 
 static const char *const four_hour_queues[] = { "polar", "polar3", "polar4", "grizzly" };
 
@@ -72,7 +73,9 @@ int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
 {
     struct slurm_shape shape;
 
-    if (!slurm_base(link, plan->options, err) || slurm_shape_of(plan, &shape, err) < 0 ||
+    if (!slurm_base(link, plan->options, err) ||
+        slurm_word_check("job_name_prefix", slurm_prefix(link, plan->options), err) < 0 ||
+        slurm_shape_of(plan, &shape, err) < 0 ||
         check_sources(plan, err) < 0 || check_known_queues(plan, &shape, err) < 0 ||
         check_container(plan, err) < 0)
         return -1;
@@ -87,6 +90,28 @@ static json_t *shown(const char *what, const char *text)
     return sw_json_object(SW_STR("what", what), SW_STR("text", text));
 }
 
+/* Which stop leaves the command how long between TERM and KILL: ours keep the grace, Slurm's own have
+ * limits of the cluster's, which no job can raise. */
+static char *stops_text(const struct sw_plan *plan, const struct slurm_shape *shape)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    char grace[32], at[32], then[32];
+
+    sw_duration_format(plan->grace_ms, grace);
+    sw_duration_format(shape->soft_s * 1000, at);
+    sw_duration_format(shape->time_grace_ms, then);
+    sw_buf_addf(&out, "slipway cancel: TERM, KILL after %s (grace)\n", grace);
+    if (shape->soft_s > 0)
+        sw_buf_addf(&out, "time limit: TERM %s after its start, KILL after %s\n", at, then);
+    else if (shape->ahead_s > 0)
+        sw_buf_addf(&out, "time limit: TERM %llds before Slurm's end, KILL after %s\n",
+                    (long long)shape->ahead_s, then);
+    sw_buf_add(&out, "scancel by hand, and Slurm's own end of the time: TERM, KILL after the cluster's "
+                     "KillWait (30s unless it was changed), whatever the grace\n"
+                     "preemption: TERM, KILL after the partition's GraceTime and KillWait\n");
+    return sw_buf_steal(&out);
+}
+
 json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
 {
     const char *base = slurm_base(link, plan->options, err);
@@ -95,7 +120,7 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
     sw_auto(sw_buf) struct sw_buf mounts = SW_BUF_INIT;
     sw_auto(sw_payload) struct sw_payload *letter = NULL;
     sw_auto(json) json_t *document = NULL, *all = NULL;
-    sw_autofree char *text = NULL;
+    sw_autofree char *text = NULL, *stops = NULL;
     struct slurm_shape shape;
     struct slurm_job job;
 
@@ -121,6 +146,8 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
         json_array_append_new(all, shown("the job that converts the image, unless it is in the cache",
                                          sw_buf_text(&conversion)));
     }
+    stops = stops_text(plan, &shape);
+    json_array_append_new(all, shown("how it is stopped", stops));
     if (json_array_size(plan->mounts) > 0)
         json_array_append_new(all, shown("mounts", sw_buf_text(&mounts)));
     return sw_take(all);

@@ -2,10 +2,10 @@
 /*
  * slurm_refusals.c - what Slurm says when it certainly queued nothing.
  *
- * sbatch ends with 1 for many reasons, and some of them (an answer that was cut, a controller that was slow) leave a
- * job in the queue. So only these texts are refusals; whatever else it says, the queue is asked for the job, and where
- * that does not show it the answer is "maybe". They are the words of slurm_strerror() and of sbatch's own reading of
- * its options, the same since Slurm 17.
+ * sbatch ends with 1 for many reasons, and some of them (an answer that was cut, a controller that was
+ * slow) leave a job in the queue. So only these texts are refusals; whatever else it says, the queue is
+ * asked for the job, and where that does not show it the answer is "maybe". They are the words of
+ * slurm_strerror() and of sbatch's own reading of its options, the same since Slurm 17.
  *
  * Pure.
  */
@@ -15,7 +15,8 @@
 
 static const struct {
     const char *says;
-    bool look;                     /* refused when the queue has nothing of it, too: a plugin of the site said no */
+    /* refused when the queue has nothing of it, too: a plugin of the site said no */
+    bool look;
 } refusals[] = {
     /* where and for whom */
     { "Invalid partition name specified", false },

@@ -146,8 +146,12 @@ static int add_notes(struct sw_buf *out, const struct slurm_job *job, struct sw_
 
     if (comment && strpbrk(comment, "\"\\\n\r"))
         return sw_fail(err, SW_E_SPEC, "slurm.comment holds a quote, backslash or line end");
-    sw_buf_addf(out, "#SBATCH --comment=\"%s%s%s\"\n", job->names->comment, comment ? " " : "",
-                comment ? comment : "");
+    sw_buf_addf(out, "#SBATCH --comment=\"%s", job->names->comment);
+    if (job->plan->store_id && slurm_word_check("store", job->plan->store_id, err) < 0)
+        return -1;
+    if (job->plan->store_id)                     /* whose it is: which store, and whose */
+        sw_buf_addf(out, " store=%s uid=%ld", job->plan->store_id, job->plan->owner_uid);
+    sw_buf_addf(out, "%s%s\"\n", comment ? " " : "", comment ? comment : "");
     if (!sw_json_str(options, "mail_user"))
         return 0;
     return add_directive(out, "mail_type", "mail-type", types, err) < 0 ||
@@ -158,15 +162,14 @@ static int add_notes(struct sw_buf *out, const struct slurm_job *job, struct sw_
 static int add_life(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options, *nice = json_object_get(options, "nice");
-    int64_t ahead_s = sw_json_duration_ms(options, "signal_ahead", 120000) / 1000;
     const char *task = sw_json_str(options, "array") ? ".%a" : "";
     size_t i;
     json_t *line;
 
     sw_buf_addf(out, "#SBATCH --output=%s/main%s.out\n#SBATCH --error=%s/main%s.err\n"
                 "#SBATCH --open-mode=append\n", job->names->logs, task, job->names->logs, task);
-    if (ahead_s > 0)
-        sw_buf_addf(out, "#SBATCH --signal=B:USR1@%lld\n", (long long)ahead_s);
+    if (job->shape->ahead_s > 0)
+        sw_buf_addf(out, "#SBATCH --signal=B:USR1@%lld\n", (long long)job->shape->ahead_s);
     sw_buf_add(out, sw_json_bool(options, "requeue", true) ? "#SBATCH --requeue\n"
                                                            : "#SBATCH --no-requeue\n");
     if (sw_json_str(options, "dependency"))
@@ -193,6 +196,7 @@ static void add_values(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_results", names->results);
     slurm_set(out, "slipway_secrets", names->secrets);
     slurm_set(out, "slipway_entrypoint", names->entrypoint);
+    slurm_set(out, "slipway_umask", slurm_umask(job->plan->options));
     slurm_set_number(out, "slipway_limit", job->shape->soft_s);
     sw_buf_addf(out, "export SLIPWAY_JOB_ID=%s SLIPWAY_ATTEMPT=%d\n", job->plan->job_id,
                 job->attempt);
@@ -215,9 +219,13 @@ static void add_rendezvous(struct sw_buf *out, const struct slurm_job *job)
 static const char tasks_text[] =
     "echo \"* /bin/sh $slipway_entrypoint %t\" >\"$slipway_own/tasks\" || exit 74\n";
 
+/* How long the others may go on when a task has ended; a stop leaves each its grace. */
+enum { WAIT_S = 60 };
+
 static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *options = job->plan->options;
+    const char *mpi = sw_json_str(options, "mpi");
     bool bundle = slurm_in_bundle(job->plan);
     sw_autofree char *names = bundle ? slurm_container_names(job) : sw_strdup("ALL");
     size_t i;
@@ -225,13 +233,17 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 
     if (bundle)
         sw_buf_add(out, tasks_text);
-    sw_buf_add(out, "slipway_run() {\n    srun --kill-on-bad-exit=1 --wait=60 --export=");
+    sw_buf_add(out, "slipway_run() {\n    umask 022                # what makes a container makes folders\n");
+    sw_buf_addf(out, "    srun --kill-on-bad-exit=1 --wait=%lld --export=",
+                (long long)(WAIT_S + job->shape->time_grace_ms / 1000));
     sw_buf_add_quoted(out, names);
     if (job->shape->cpus > 0)
         sw_buf_addf(out, " --cpus-per-task=%d", job->shape->cpus);
-    if (job->plan->launcher == SW_LAUNCHER_MPI)
-        sw_buf_addf(out, " --mpi=%s", sw_json_str(options, "mpi") ? sw_json_str(options, "mpi")
-                                                                  : "pmix");
+    if (job->plan->launcher == SW_LAUNCHER_MPI) {
+        if (slurm_word_check("mpi", mpi ? mpi : "pmix", err) < 0)
+            return -1;
+        sw_buf_addf(out, " --mpi=%s", mpi ? mpi : "pmix");
+    }
     if (slurm_container_step(out, job, err) < 0)
         return -1;
     json_array_foreach(json_object_get(options, "srun_args"), i, word) {
@@ -248,6 +260,7 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 static const char claim_text[] =
     "\n# Slurm's own words go to main.err; ours and the first task's to main.out.\n"
     "exec 2>&1\n"
+    "umask \"$slipway_umask\"\n"
     "slipway_task=${SLURM_ARRAY_TASK_ID-}\n"
     "slipway_number=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "slipway_own=$slipway_state${slipway_task:+/task-$slipway_task}\n"
@@ -265,7 +278,7 @@ static const char claim_text[] =
     "[ -s \"$slipway_state/job\" ] || echo \"$slipway_number\" >\"$slipway_state/job\"\n"
     "ln -sfn \"${slipway_logs##*/}\" "
     "\"$slipway_base/slurm-logs/$SLURM_JOB_NAME-$slipway_number\"\n"
-    "rm -f \"$slipway_own\"/exit \"$slipway_own\"/first \"$slipway_own\"/rank-*\n"
+    "rm -f \"$slipway_own\"/exit \"$slipway_own\"/first \"$slipway_own\"/stop \"$slipway_own\"/rank-*\n"
     "slipway_started=$(date +%s)\n"
     "echo \"${SLURM_RESTART_COUNT:-0} $SLURM_JOB_ID $slipway_started $SLURM_JOB_NODELIST\" "
     ">>\"$slipway_own/runs\"\n"
@@ -310,15 +323,29 @@ static const char handed_text[] =
     "-printf \"$SLIPWAY_ATTEMPT %f %s\\n\" >>\"$slipway_own/parts\"\n"
     "! sw_used_up || slipway_give_up 75 node-lost '\"its retries are used up\"'\n";
 
+/* A signal that Slurm carries reaches every process of the step, and the command would hear TERM as often
+ * as it is passed on. So a stop of ours is said with URG, which nothing minds but what each task runs
+ * (slurm_task.c), and which tells the runner alone. A task that has not begun finds the file. When Slurm
+ * itself ends the job (TERM) it has told all of them already. */
 static const char life_text[] =
-    "\nslipway_why=\n"
+    "\nslipway_why= slipway_told= slipway_stopper=\n"
     "slipway_stop() {\n"
-    "    [ -n \"$slipway_why\" ] || slipway_why=$1\n"
-    "    scancel --signal=TERM \"$SLURM_JOB_ID\" 2>/dev/null ||\n"
-    "        kill -TERM \"$slipway_step\" 2>/dev/null\n"
+    "    [ -z \"$slipway_why\" ] || return 0\n"
+    "    slipway_why=$1\n"
+    "    [ \"$1\" != cancel ] || : >\"$slipway_state/canceled\"\n"
+    "    echo \"$1\" >\"$slipway_own/stop.new\" && mv \"$slipway_own/stop.new\" \"$slipway_own/stop\"\n"
+    "    { trap 'kill \"$slipway_nap\"; exit' TERM\n"
+    "        for slipway_pause in 2 3 5 10; do\n"
+    "            ! scancel --signal=URG \"$SLURM_JOB_ID\" || slipway_told=1\n"
+    "            sleep \"$slipway_pause\" & slipway_nap=$!\n"
+    "            wait \"$slipway_nap\"\n"
+    "        done\n"
+    "        [ -n \"$slipway_told\" ] || kill -TERM \"$slipway_step\"; } >/dev/null 2>&1 &\n"
+    "    slipway_stopper=$!\n"
     "}\n"
     "trap 'slipway_stop time' USR1\n"
-    "trap 'slipway_stop term' TERM\n"
+    "trap 'slipway_stop cancel' USR2\n"
+    "trap '[ -n \"$slipway_why\" ] || slipway_why=term' TERM\n"
     "if [ \"$slipway_limit\" -gt 0 ]; then\n"
     "    { trap 'kill \"$slipway_sleep\"' TERM; trap - USR1\n"
     "        sleep \"$slipway_limit\" & slipway_sleep=$!\n"
@@ -342,8 +369,8 @@ static const char life_text[] =
     "    slipway_code=$?\n"
     "    kill -0 \"$slipway_step\" 2>/dev/null || break\n"
     "done\n"
-    "trap '' USR1 TERM\n"
-    "kill \"$slipway_clock\" ${slipway_timer-} 2>/dev/null\n";
+    "trap '' USR1 USR2 TERM\n"
+    "kill \"$slipway_clock\" ${slipway_timer-} $slipway_stopper 2>/dev/null\n";
 
 static const char end_text[] =
     "\n# How it ended: the first rank that failed tells code, signal and words.\n"
@@ -351,7 +378,13 @@ static const char end_text[] =
     "slipway_field() {\n"
     "    sed -n \"s/^ *\\\"$1\\\": *\\(.*[^,]\\),*\\$/\\1/p\" \"$2\" 2>/dev/null | head -n 1\n"
     "}\n"
-    "if [ \"$slipway_code\" -ne 0 ] && slipway_failed=$(readlink \"$slipway_own/first\"); then\n"
+    "[ -z \"$slipway_why\" ] || ls \"$slipway_own\" >/dev/null 2>&1    # a shared file system may "
+    "answer from memory\n"
+    "if slipway_failed=$(readlink \"$slipway_own/first\"); then\n"
+    "    [ \"$slipway_code\" -ne 0 ] || { read -r slipway_code slipway_value "
+    "<\"$slipway_own/rank-$slipway_failed\"; } "
+    "2>/dev/null\n"
+    "    slipway_code=${slipway_code:-1}\n"
     "    slipway_report=$slipway_own/rank-$slipway_failed.json\n"
     "    slipway_value=$(slipway_field exit_code \"$slipway_report\")\n"
     "    slipway_code=${slipway_value:-$slipway_code}\n"
@@ -392,10 +425,11 @@ static const char next_text[] =
     "fi\n"
     "[ \"$slipway_failed\" = -1 ] || read -r slipway_value slipway_node "
     "<\"$slipway_own/rank-$slipway_failed\"\n"
-    "[ \"$slipway_why\" != term ] || slipway_reason=term\n"
+    "case $slipway_why in term | cancel) slipway_reason=term ;; esac\n"
     "! sw_retry \"$slipway_code\" \"$slipway_reason\" \"$slipway_node\" || exit \"$slipway_code\"\n"
-    "[ \"$slipway_why\" != term ] || slipway_reason=$SW_REASON\n"
+    "case $slipway_why in term | cancel) slipway_reason=$SW_REASON ;; esac\n"
     "slipway_last_word\n"
+    "case $slipway_why$slipway_code in cancel0) ;; cancel*) scancel \"$SLURM_JOB_ID\" ;; esac\n"
     "exit \"$slipway_code\"\n";
 
 static void add_setup(struct sw_buf *out, const json_t *options)
@@ -410,6 +444,8 @@ static void add_setup(struct sw_buf *out, const json_t *options)
 int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
     sw_buf_add(out, "#!/bin/bash\n");
+    if (slurm_word_check("job_name_prefix", job->names->job_name, err) < 0)
+        return -1;
     if (add_size(out, job, err) < 0)
         return -1;
     sw_buf_addf(out, "#SBATCH --job-name=%s\n", job->names->job_name);

@@ -5,7 +5,7 @@
  * Which kinds a partition has is asked where the job is submitted, in the same round trip, and kept
  * beside the runners: nodes do not change their processors. Which kind a job got is asked by its batch
  * script (`uname -m`), so a partition may have both. A runner is named after its content and sent once
- * per version and kind.
+ * per version and kind; the batch script compares the two before it is run.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -134,6 +134,14 @@ static const char there_text[] =
     "    slipway_last_word\n"
     "    exit 78\n"
     "fi\n"
+    "case $(sha256sum <\"$slipway_runner\") in\n"
+    "\"${slipway_runner##*-}\"*) ;;\n"
+    "*)  rm -f \"$slipway_runner\"                         # sent anew by the next submit\n"
+    "    echo \"slipway: $slipway_runner is not what was sent; submit it again\"\n"
+    "    slipway_code=78 slipway_reason=exit slipway_message='\"its runner was changed\"'\n"
+    "    slipway_last_word\n"
+    "    exit 78 ;;\n"
+    "esac\n"
     "SW_RUNNER=$slipway_runner\n";
 
 void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job)

@@ -4,7 +4,8 @@
  *
  * As many GPUs as a node has, or more, means whole nodes: 16 GPUs where a node has 8 are two nodes.
  * Slurm counts time in minutes and kills without asking; so the exact limit is kept by the job's own
- * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind.
+ * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind. All
+ * of the time between is the command's, but for the moment that the end itself takes.
  *
  * Pure.
  */
@@ -17,7 +18,7 @@
 
 #include "base/text.h"
 
-enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2, REPLICAS_MOST = 100000 };
+enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
 
 static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
 {
@@ -58,11 +59,22 @@ static int64_t minutes_above(int64_t seconds)
     return (seconds + 59) / 60;
 }
 
+/* `signal_ahead`, and never less than the grace needs. */
+static int64_t ahead_of(const struct sw_plan *plan)
+{
+    int64_t said_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
+    int64_t least_s = (plan->grace_ms + 999) / 1000 + END_S;
+
+    if (said_s > 0 && said_s < least_s)
+        said_s = least_s;
+    return said_s < AHEAD_MOST_S ? said_s : AHEAD_MOST_S;
+}
+
 static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
 {
     const json_t *hours = json_object_get(plan->options, "time_hours");
     const json_t *sooner = json_object_get(plan->options, "timeout_hours");
-    int64_t ahead_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
+    int64_t ahead_s = ahead_of(plan);
     int64_t asked_s = plan->time_ms > 0 ? (plan->time_ms + 999) / 1000
                                         : (int64_t)(json_number_value(hours) * 3600);
     bool ours = sw_json_bool(plan->options, "use_timeout", true);
@@ -70,6 +82,8 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     if (asked_s <= 0)
         return sw_fail(err, SW_E_SPEC, "slurm.time_hours must be above 0");
     shape->limit_minutes = minutes_above(asked_s);
+    shape->ahead_s = ahead_s;
+    shape->time_grace_ms = plan->grace_ms;
     /* A limit that is no whole number of minutes, or leaves no time to save anything, is ours
      * alone; Slurm's own comes behind it. */
     if (plan->time_ms > 0 && (asked_s % 60 || asked_s <= 2 * ahead_s)) {
@@ -77,6 +91,10 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
         shape->limit_minutes = minutes_above(asked_s + ahead_s) + SPARE_MINUTES;
     } else if (ours) {
         shape->soft_s = asked_s > 2 * ahead_s ? asked_s - ahead_s : asked_s / 2;
+        if (1000 * (asked_s - shape->soft_s - END_S) > shape->time_grace_ms)
+            shape->time_grace_ms = 1000 * (asked_s - shape->soft_s - END_S);
+    } else if (ahead_s > 0) {                     /* Slurm's own signal says it */
+        shape->time_grace_ms = 1000 * (ahead_s - END_S);
     }
     if (json_is_number(sooner) && json_number_value(sooner) > 0) {
         int64_t soft_s = (int64_t)(json_number_value(sooner) * 3600);

@@ -55,7 +55,8 @@ static char *value_of(const char *line, const char *key)
     return NULL;
 }
 
-/* No node has a million millions of anything: such a number is none, so sums and products of them stay numbers. */
+/* No node has a million millions of anything: such a number is none, so sums and products of them stay
+ * numbers. */
 static int64_t number_of(const char *line, const char *key)
 {
     const long long most = 1LL << 40;

@@ -26,18 +26,45 @@
 /* ---- the script -------------------------------------------------------------------------------- */
 
 static const char begin_text[] =
-    "own_umask=$u\n"
     "read -r here </proc/sys/kernel/hostname || here=$(uname -n)\n"
     "umask 077\n"
     "fail() { printf '%s\\n' \"$*\" >&2; exit 1; }\n"
-    "take() { head -c \"$1\" >\"$2.$$\" && [ \"$(wc -c <\"$2.$$\")\" -eq \"$1\" ] || "
-    "{ rm -f \"$2.$$\"; fail 'cut|the connection ended early'; }; mv \"$2.$$\" \"$2\"; }\n"
-    "[ -d \"$base\" ] || (umask 022; mkdir -p \"$base\") || fail \"base|$base cannot be made\"\n"
+    "take() { part=$2.$here.$$\n"
+    "    head -c \"$1\" >\"$part\" && [ \"$(wc -c <\"$part\")\" -eq \"$1\" ] && chmod \"$3\" \"$part\" || "
+    "{ rm -f \"$part\"; fail 'cut|the connection ended early'; }\n"
+    "    mv \"$part\" \"$2\"; }\n"
+    "[ -d \"$base\" ] || (umask \"$own_umask\"; mkdir -p \"$base\") || fail \"base|$base cannot be made\"\n"
     "[ -w \"$base\" ] || fail \"base|$base cannot be written\"\n"
     "[ -d \"$base/runner\" ] || mkdir -p \"$base/specs\" \"$base/env\" \"$base/meta\" "
     "\"$base/entrypoints\" \"$base/sbatch\" \"$base/runner\" || fail \"base|$base\"\n"
-    "[ -d \"$base/slurm-logs\" ] || (umask 022; mkdir -p \"$base/slurm-logs\" \"$base/results\") || "
+    "[ -d \"$base/slurm-logs\" ] || (umask \"$own_umask\"; mkdir -p \"$base/slurm-logs\" "
+    "\"$base/results\") || "
     "fail \"base|$base\"\n";
+
+/* With `shared`, what leads to the job's own folders may be entered. */
+static const char open_text[] =
+    "case $own_umask in 027) right=g+rx ;; *) right=go+rx ;; esac\n"
+    "mkdir -p \"$base/work\" && chmod \"$right\" \"$base\" \"$base/results\" \"$base/slurm-logs\" "
+    "\"$base/work\" || "
+    "fail \"base|$base cannot be opened to others\"\n";
+
+/* What runs as us lies there: no other may be able to put something else in its place. In a folder where
+ * each may remove only his own (sticky) ours are safe once they are made. A group of one's own, named as
+ * the user, is no other. */
+static const char safe_text[] =
+    "me=$(id -u)\n"
+    "rows=$(cd \"$base\" && stat -L -c '%u %a %G %U %n' . runner entrypoints sbatch meta env specs) || "
+    "fail \"base|$base\"\n"
+    "while read -r uid mode group user folder; do\n"
+    "    others=${mode#\"${mode%?}\"} mode=${mode%?} sticky=0\n"
+    "    group_may=${mode#\"${mode%?}\"}\n"
+    "    [ \"$folder\" != . ] || case $mode in [0-7][0-7][0-7]) sticky=${mode%??} ;; esac\n"
+    "    case $uid$folder in \"$me$folder\" | 0.) ;; *) fail \"theirs|$base/${folder#.} belongs to "
+    "$user\" ;; esac\n"
+    "    [ \"$group\" != \"$user\" ] || group_may=0\n"
+    "    case $sticky in 1 | 3 | 5 | 7) continue ;; esac\n"
+    "    case $others$group_may in *[2367]*) fail \"theirs|others may write to $base/${folder#.}\" ;; esac\n"
+    "done <<ROWS\n$rows\nROWS\n";
 
 static const char find_text[] =
     "unsure() { exit 75; }\n"
@@ -96,8 +123,9 @@ static const char account_text[] =
     "    refuse \"account|$said; accounts of $me: ${yours:-none}\"\n"
     "}\n";
 
-/* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said, and nothing is
- * removed. A script that ends in another way than by fail() has refused nothing either: explain(). */
+/* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said,
+ * and nothing is removed. A script that ends in another way than by fail() has refused nothing either:
+ * explain(). */
 static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
@@ -255,6 +283,8 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
         SW_INT("version", 1), SW_STR("job_id", job->plan->job_id), SW_INT("attempt", job->attempt),
         SW_STR("job_name", job->names->job_name), SW_STR("job_dir", job->names->base),
         SW_STR("log_dir", job->names->logs), SW_STR("results_dir", job->names->results),
+        SW_STR_OPT("store", job->plan->store_id),
+        SW_SUB("owner_uid", job->plan->store_id ? json_integer(job->plan->owner_uid) : NULL),
         SW_STR_OPT("image", job->plan->image), SW_INT("nodes", job->shape->nodes),
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")));
@@ -273,6 +303,25 @@ static bool is_allowed(struct sw_link *link, const char *partition, int64_t minu
               minutes <= link->allowed_minutes;
     pthread_mutex_unlock(&link->lock);
     return allowed;
+}
+
+/* Asked once per connection, too. */
+static bool is_safe(struct sw_link *link, const char *base)
+{
+    bool safe;
+
+    pthread_mutex_lock(&link->lock);
+    safe = sw_text_same(link->safe_base, base);
+    pthread_mutex_unlock(&link->lock);
+    return safe;
+}
+
+static void remember_safe(struct sw_link *link, const char *base)
+{
+    pthread_mutex_lock(&link->lock);
+    free(link->safe_base);
+    link->safe_base = sw_strdup(base);
+    pthread_mutex_unlock(&link->lock);
 }
 
 static void remember_limit(struct sw_link *link, const struct slurm_job *job)
@@ -298,6 +347,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     sw_autofree char *partition = slurm_joined(job->plan->options, "partition");
 
     sw_buf_add(out, SLURM_ENVIRONMENT);
+    slurm_set(out, "own_umask", slurm_umask(job->plan->options));
     slurm_set(out, "base", names->base);
     slurm_set(out, "state", names->state);
     slurm_set(out, "logs", names->logs);
@@ -313,6 +363,10 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
                 (long long)sw_now_ms(), (int)getpid());
     sw_buf_add(out, SLURM_WHOLE);
     sw_buf_add(out, begin_text);
+    if (strcmp(slurm_umask(job->plan->options), "077") != 0)
+        sw_buf_add(out, open_text);
+    if (!is_safe(link, names->base))
+        sw_buf_add(out, safe_text);
     slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
     add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
@@ -354,6 +408,10 @@ static const struct refusal {
       "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
     { "base", SW_E_REFUSED, "the job's folder: ",
       "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
+    { "theirs", SW_E_REFUSED, "the job's folder is not yours alone: ",
+      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or "
+      "take their right "
+      "to write (chmod go-w)" },
     { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
     { "account", SW_E_REFUSED, "Slurm refused the job: ",
       "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
@@ -362,8 +420,9 @@ static const struct refusal {
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 
-/* The last line "word|text" of what the script said on its standard error. A script that refuses says so and ends with
- * 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job before. */
+/* The last line "word|text" of what the script said on its standard error. A script that refuses says so
+ * and ends with 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job
+ * before. */
 static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
 {
     const char *said = sw_buf_text(&reply->errors);
@@ -384,8 +443,8 @@ static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
         sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, text);
         return sw_hint(err, "%s", refusals[i].hint);
     }
-    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they told how it went%s%.500s",
-            reply->exit_code, *said ? ": " : "", said);
+    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they "
+            "told how it went%s%.500s", reply->exit_code, *said ? ": " : "", said);
     return sw_hint(err, "the job may have been queued: the next look finds out");
 }
 
@@ -427,6 +486,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
         fill_receipt(receipt, link, job, number);
         remember_limit(link, job);
+        remember_safe(link, job->names->base);
         return 0;
     }
     return explain(&reply, err);

@@ -129,6 +129,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     json_decref(letter->env);
     letter->env = slurm_environment(job);
     letter->redact = true;
+    letter->time_grace_ms = job->shape->time_grace_ms;
     if (job->ca) {
         free(letter->ca);
         letter->ca = sw_strdup(strrchr(job->ca, '/') + 1);
@@ -194,8 +195,9 @@ static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
     sw_buf_add(out, cuda_text);
 }
 
-/* What ran away from the command has our mark in its environment; where Slurm tracks processes by
- * cgroups there is nothing left to find. */
+/* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from
+ * here but a stop of ours, once. What ran away from the command has our mark in its environment; where
+ * Slurm tracks processes by cgroups there is nothing left to find. */
 static const char run_text[] =
     "export SLIPWAY_TASK=\"$SLURM_JOB_ID.$slipway_rank\"\n"
     "slipway_sweep() {\n"
@@ -204,9 +206,16 @@ static const char run_text[] =
     "        kill -KILL \"${slipway_file%/environ}\" 2>&-\n"
     "    done\n"
     "}\n"
-    "slipway_child=\n"
-    "trap '[ -z \"$slipway_child\" ] || kill -TERM \"$slipway_child\" 2>&-' TERM INT\n"
-    "trap '[ -z \"$slipway_child\" ] || kill -USR1 \"$slipway_child\" 2>&-' USR1\n"
+    "slipway_child= slipway_told= slipway_how=\n"
+    "slipway_stop() {\n"
+    "    [ -n \"$slipway_child\" ] && [ -z \"$slipway_told\" ] || return 0\n"
+    "    slipway_told=1\n"
+    "    { read -r slipway_how <\"$slipway_own/stop\"; } 2>&-\n"
+    "    case $slipway_how in time) kill -XCPU \"$slipway_child\" 2>&- ;; *) kill -QUIT "
+    "\"$slipway_child\" 2>&- ;; esac\n"
+    "}\n"
+    "trap slipway_stop URG\n"
+    "trap : TERM INT HUP USR1 USR2\n"
     "if [ -f \"$slipway_secrets\" ]; then\n"
     "    \"$slipway_runner\" all --report-only \"$slipway_report\" --secrets-fd 3 \"$slipway_letter\" "
     "3<\"$slipway_secrets\" &\n"
@@ -214,6 +223,7 @@ static const char run_text[] =
     "    \"$slipway_runner\" all --report-only \"$slipway_report\" \"$slipway_letter\" &\n"
     "fi\n"
     "slipway_child=$!\n"
+    "[ ! -e \"$slipway_own/stop\" ] || slipway_stop\n"
     "while :; do\n"
     "    wait \"$slipway_child\"\n"
     "    slipway_code=$?\n"
@@ -222,6 +232,8 @@ static const char run_text[] =
     "slipway_sweep\n"
     "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
+    "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have "
+    "their grace\n"
     "exit \"$slipway_code\"\n";
 
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
@@ -230,6 +242,7 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
 
     sw_buf_addf(out, "#!/bin/sh\n# Job %s: what each task runs. Made by slipway.\n",
                 job->plan->job_id);
+    sw_buf_addf(out, "umask %s\n", slurm_umask(job->plan->options));
     slurm_set(out, "slipway_letter", job->names->letter);
     slurm_set(out, "slipway_secrets", job->names->secrets);
     sw_buf_add(out, slurm_in_bundle(job->plan)              ? bundle_text

@@ -100,8 +100,9 @@ static const char heard_text[] =
     "}\n"
     "heard\n";
 
-/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta, named with $prefix. A number
- * that another job has now says nothing about ours: `said NUMBER FOLDER`. One that squeue says is waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
+/* The list of jobs calls `job INDEX NUMBER FOLDER ARRAY` for each in its folder $meta, named with $prefix.
+ * A number that another job has now says nothing about ours: `said NUMBER FOLDER`. One that squeue says is
+ * waiting or running, and that never ran before, has nothing more to tell; the others go to $act. */
 static const char job_text[] =
     "more= slow= past=\n"
     "said() {\n"
@@ -128,8 +129,9 @@ static const char job_text[] =
 
 /* After squeue: the records of those that are not waiting or running, and whom to ask sacct about: it has
  * nothing to add where our own record tells the end, or squeue says that our cancel was carried out. The
- * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them. What a submitter
- * sent may come into the queue after it died, or after it could not tell: for a while nothing is said about such a job. */
+ * secrets of a job that Slurm killed go when its end is seen; one that has sent a successor needs them.
+ * What a submitter sent may come into the queue after it died, or after it could not tell: for a while
+ * nothing is said about such a job. */
 static const char after_text[] =
     "forget() {\n"
     "    [ ! -d \"$state/attempts.d/after-$number\" ] || return 0\n"
@@ -445,11 +447,13 @@ static void list_calm(struct list *list, const struct sw_jobref *job, int64_t nu
         { SW_PENDING, "PENDING|", ".1/attempts\n" }, { SW_RUNNING, "RUNNING|", ".1/attempts.d/2\n" },
     };
 
-    if (number <= 0 || job->attempt != 1 || slurm_is_array(job) || strcmp(list->base, list->first_base) != 0)
+    if (number <= 0 || job->attempt != 1 || slurm_is_array(job) ||
+        strcmp(list->base, list->first_base) != 0 || slurm_word_check("job_name_prefix", name, NULL) < 0)
         return;
     for (size_t i = 0; i < SW_COUNT(kinds); i++)
         if (job->state == kinds[i].state)
-            list->calm[list->calm_count++] = (struct calm){ number, kinds[i].word, name, job->id, kinds[i].run, 0 };
+            list->calm[list->calm_count++] =
+                (struct calm){ number, kinds[i].word, name, job->id, kinds[i].run, 0 };
 }
 
 /* What stands before the name of each job. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_slurm_doubt.c - a Slurm that lies, dies or forgets: what is not certain is not said, and what carries another
- * name is not ours.
+ * test_slurm_doubt.c - a Slurm that lies, dies or forgets: what is not certain is not said, and what
+ * carries another name is not ours.
  *
  * The platform's own functions, down a local shell, with stand-ins for Slurm's commands (stand-in).
  */
@@ -40,7 +40,8 @@ static struct sw_plan *plan_of(const char *options)
 static struct sw_link *open_link(const struct stage *stage)
 {
     static const char *const programs[] = { "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo" };
-    sw_autofree char *base = stage_path(stage, "base"), *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
+    sw_autofree char *base = stage_path(stage, "base");
+    sw_autofree char *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
     sw_auto(json) json_t *options = sw_json_object(SW_STR("transport", "local"), SW_STR("base_dir", base));
     struct sw_error err = { 0 };
     struct sw_link *link;
@@ -289,6 +290,127 @@ static void words_in_records_are_no_commands(void **state)
     assert_false(there(stage, "pwned"));
 }
 
+/* ---- which cluster ------------------------------------------------------------------------------ */
+
+static char *identity_with(const char *config)
+{
+    sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    struct sw_error err = { 0 };
+    struct stage *stage = NULL;
+    struct sw_link *link;
+    int result;
+
+    stage_set((void **)&stage);
+    stage_write(stage, "config", config);
+    link = open_link(stage);
+    result = slurm->identify(link, &text, &err);
+    if (result == 0) {
+        sw_auto(sw_buf) struct sw_buf again = SW_BUF_INIT;
+
+        stage_write(stage, "config", "ClusterName = changed\n");      /* asked once */
+        assert_int_equal(slurm->identify(link, &again, &err), 0);
+        assert_string_equal(sw_buf_text(&again), sw_buf_text(&text));
+    } else {
+        assert_int_equal(err.code, SW_E_UNREACHABLE);
+    }
+    slurm->close(link);
+    stage_clear((void **)&stage);
+    return result == 0 ? sw_buf_steal(&text) : sw_strdup("none");
+}
+
+static void a_cluster_tells_who_it_is(void **state)
+{
+    static const struct { const char *config, *identity; } rows[] = {
+        { "KillWait                = 30 sec\nClusterName             = bed\n"
+          "SlurmctldHost[0]        = a(10.0.0.1)\nSlurmctldHost[1]        = b\n", "bed@a,b bed" },
+        { "ClusterName = bed\nControlMachine = c\n", "bed@c bed" },
+        { "ClusterName = bed\n", "bed@ bed" },
+        { "ClusterName = (null)\nSlurmctldHost[0] = a\n", "none" },
+        { "slurm_load_ctl_conf error: Unable to contact slurm controller\n", "none" },
+        { "", "none" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *identity = identity_with(rows[i].config);
+
+        if (strcmp(identity, rows[i].identity) != 0)
+            fail_msg("%s: '%s'", rows[i].config, identity);
+    }
+}
+
+/* ---- folders ----------------------------------------------------------------------------------- */
+
+static unsigned mode_of(const struct stage *stage, const char *name)
+{
+    sw_autofree char *path = stage_path(stage, name);
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        fail_msg("there is no '%s'", name);
+    return info.st_mode & 07777;
+}
+
+static void no_other_may_read_what_a_job_has(void **state)
+{
+    static const char *const folders[] = {
+        "base", "base/meta", "base/entrypoints", "base/env", "base/specs", "base/sbatch", "base/runner",
+        "base/slurm-logs", "base/results", "base/meta/" JOB ".1", "base/slurm-logs/tao-job-" JOB ".1",
+    };
+    static const char *const files[] = {
+        "base/entrypoints/job_" JOB ".json", "base/sbatch/job_" JOB ".sbatch", "base/specs/" JOB ".json",
+        "base/meta/" JOB ".1/job", "base/meta/" JOB ".json",
+    };
+    struct stage *stage = *state;
+    struct sw_receipt receipt = { 0 };
+    struct sw_error err = { 0 };
+    mode_t mask = umask(022);
+
+    if (submit(stage, &receipt, &err) < 0)
+        fail_msg("%s", err.message);
+    umask(mask);
+    for (size_t i = 0; i < SW_COUNT(folders); i++)
+        if (mode_of(stage, folders[i]) != 0700)
+            fail_msg("%s is %o", folders[i], mode_of(stage, folders[i]));
+    for (size_t i = 0; i < SW_COUNT(files); i++)
+        if (mode_of(stage, files[i]) != 0600)
+            fail_msg("%s is %o", files[i], mode_of(stage, files[i]));
+}
+
+static void a_folder_that_others_may_write_is_refused(void **state)
+{
+    static const struct {
+        const char *folder;
+        mode_t mode;
+        bool refused;
+    } rows[] = {
+        { "base", 0777, true }, { "base", 01777, false }, { "base", 0757, true }, { "base", 0755, false },
+        { "base/runner", 0777, true }, { "base/runner", 01777, true }, { "base/entrypoints", 0702, true },
+        { "base/meta", 0755, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        struct sw_receipt first = { 0 }, second = { 0 };
+        struct sw_error err = { 0 };
+        struct stage *stage = NULL;
+        sw_autofree char *path = NULL;
+        int result;
+
+        stage_set((void **)&stage);
+        write_line(stage, "does", "say " FAILED "Invalid qos specification");
+        submit(stage, &first, &err);                     /* makes the folders */
+        write_line(stage, "does", "accept");
+        path = stage_path(stage, rows[i].folder);
+        assert_int_equal(chmod(path, rows[i].mode), 0);
+        result = submit(stage, &second, &err);
+        if ((result < 0) != rows[i].refused ||
+            (result < 0 && (err.code != SW_E_REFUSED || !strstr(err.message, path))))
+            fail_msg("%s %o: %d %s", rows[i].folder, (unsigned)rows[i].mode, result, err.message);
+        stage_clear((void **)&stage);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +420,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_record_is_read_whatever_has_its_number_now, stage_set, stage_clear),
         cmocka_unit_test(a_cancel_touches_only_what_is_ours),
         cmocka_unit_test_setup_teardown(words_in_records_are_no_commands, stage_set, stage_clear),
+        cmocka_unit_test(a_cluster_tells_who_it_is),
+        cmocka_unit_test_setup_teardown(no_other_may_read_what_a_job_has, stage_set, stage_clear),
+        cmocka_unit_test(a_folder_that_others_may_write_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

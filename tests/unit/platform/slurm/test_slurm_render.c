@@ -145,6 +145,8 @@ static void a_value_that_a_batch_script_cannot_carry_is_refused(void **state)
         "{" DEFAULTS ",\"dependency\":\"afterok:dino\\n#SBATCH\"}",
         "{" DEFAULTS ",\"sbatch_args\":[\"--wrap='x'\"]}", "{\"time_hours\":0}",
         "{" DEFAULTS ",\"cosmos\":{\"policy_nodes\":2,\"rollout_nodes\":2}}",
+        "{" DEFAULTS ",\"mpi\":\"pmix;touch x\"}", "{" DEFAULTS ",\"mpi\":\"$(touch x)\"}",
+        "{" DEFAULTS ",\"mpi\":\"pmix\\ntouch x\"}", "{" DEFAULTS ",\"mpi\":\"`touch x`\"}",
     };
 
     (void)state;
@@ -152,10 +154,107 @@ static void a_value_that_a_batch_script_cannot_carry_is_refused(void **state)
         sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, task = SW_BUF_INIT;
         struct sw_error err = { 0 };
 
-        if (render("{}", options[i], &batch, &task, &err) == 0)
+        if (render("{\"launcher\":2}", options[i], &batch, &task, &err) == 0)
             fail_msg("%s was accepted", options[i]);
         assert_int_equal(err.code, SW_E_SPEC);
     }
+}
+
+/* Words and folders that become part of names, commands and lines of the batch script. */
+static void names_cannot_carry_commands(void **state)
+{
+    static const char *const good[] = { "", "tao-job-", "a.b_c+d:e@f=g,h" };
+    static const char *const bad[] = { "x;y", "x y", "$(y)", "x\ny", "`y`", "* ", "../x", "a/b", "'",
+                                       "\"", "\\", "%j" };
+    static const char *const folders[] = { "/lustre/x\n#SBATCH --x", "/lustre/x y", "/lustre/$(y)", "x",
+                                           "/a/../b" };
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS "}");
+    struct slurm_shape shape;
+
+    (void)state;
+    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+    for (size_t i = 0; i < SW_COUNT(good); i++)
+        assert_int_equal(slurm_word_check("job_name_prefix", good[i], NULL), 0);
+    for (size_t i = 0; i < SW_COUNT(bad); i++) {
+        sw_auto(slurm_names) struct slurm_names names = { 0 };
+        sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+        struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+
+        slurm_names_init(&names, "/lustre/ann", bad[i], plan->job_id, 1);
+        if (slurm_batch(&batch, &job, NULL) == 0)
+            fail_msg("the prefix '%s' was accepted", bad[i]);
+    }
+    for (size_t i = 0; i < SW_COUNT(folders); i++)
+        assert_int_equal(slurm_path_check("sqsh_cache_dir", folders[i], NULL), -1);
+}
+
+static void a_cache_of_images_cannot_carry_lines(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{\"image\":\"nvcr.io/nvidia/app:1\"}",
+        "{" DEFAULTS ",\"conversion_partition\":\"cpu\",\"sqsh_cache_dir\":\"/lustre/x\\ntouch y\"}");
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    struct slurm_shape shape;
+    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+    struct sw_error err = { 0 };
+
+    (void)state;
+    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_convert_batch(&script, &job, &err), -1);
+    assert_int_equal(err.code, SW_E_SPEC);
+    assert_int_equal(slurm_batch(&script, &job, &err), -1);
+}
+
+/* TERM comes early enough for the grace, and all that is left until Slurm's own end is the command's. */
+static void a_time_limit_leaves_the_command_its_time(void **state)
+{
+    static const struct {
+        const char *more, *options;
+        int64_t limit_minutes, soft_s, grace_ms;
+    } rows[] = {
+        { "{}", "{" DEFAULTS "}", 240, 14400 - 120, 115000 },
+        { "{\"time_ms\":600000}", "{" DEFAULTS "}", 10, 480, 115000 },
+        { "{\"time_ms\":3600000,\"grace_ms\":600000}", "{" DEFAULTS "}", 60, 3600 - 605, 600000 },
+        { "{\"time_ms\":5000}", "{" DEFAULTS "}", 5, 5, 10000 },
+        { "{\"time_ms\":5000,\"grace_ms\":600000}", "{" DEFAULTS "}", 13, 5, 600000 },
+        { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"5m\"}", 240, 0, 295000 },
+        { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"0s\"}", 240, 0, 10000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(sw_plan) struct sw_plan *plan = plan_of(rows[i].more, rows[i].options);
+        struct slurm_shape shape;
+
+        assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+        if (shape.limit_minutes != rows[i].limit_minutes || shape.soft_s != rows[i].soft_s ||
+            shape.time_grace_ms != rows[i].grace_ms)
+            fail_msg("%s: %lld min, %lld s, %lld ms", rows[i].more, (long long)shape.limit_minutes,
+                     (long long)shape.soft_s, (long long)shape.time_grace_ms);
+    }
+}
+
+/* Behind our mark, which stays as it was for jobs of older versions. */
+static void a_job_says_whose_it_is(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS ",\"comment\":\"mine\"}");
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+    struct slurm_shape shape;
+    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+
+    (void)state;
+    free(plan->store_id);
+    plan->store_id = sw_strdup("k7w2q9");
+    plan->owner_uid = 1000;
+    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_batch(&batch, &job, NULL), 0);
+    assert_non_null(strstr(sw_buf_text(&batch),
+                           "#SBATCH --comment=\"slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine\"\n"));
+    assert_true(slurm_is_ours(&(struct slurm_mark){ "x", names.comment }, "y",
+                              "slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine"));
 }
 
 static void base_folders_are_checked(void **state)
@@ -229,6 +328,10 @@ int main(void)
         cmocka_unit_test(resources_follow_the_contract),
         cmocka_unit_test(a_value_that_a_batch_script_cannot_carry_is_refused),
         cmocka_unit_test(a_conversion_is_a_job_of_its_own_where_it_can_be),
+        cmocka_unit_test(names_cannot_carry_commands),
+        cmocka_unit_test(a_cache_of_images_cannot_carry_lines),
+        cmocka_unit_test(a_time_limit_leaves_the_command_its_time),
+        cmocka_unit_test(a_job_says_whose_it_is),
         cmocka_unit_test(base_folders_are_checked),
         cmocka_unit_test_setup_teardown(scripts_are_accepted_by_the_shells_that_read_them, stage_set,
                                         stage_clear),

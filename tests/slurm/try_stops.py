@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# try_stops.py - a stop is a stop: one TERM, and the whole grace before KILL, whoever stops the job.
+#
+#   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_stops.py SLIPWAY [CASE...]
+#
+# The cluster's own KillWait is two seconds: whatever takes longer is ours to keep.
+import os
+import subprocess
+import sys
+
+from bed_client import BASE, Client, control, main, until
+
+sys.dont_write_bytecode = True
+
+# Writes down each TERM and goes on; the time it was last alive shows when KILL came. /proc/uptime is the same clock in
+# every container. Other ranks than the first end at once, which must not cut its grace short.
+DEAF = ("d={results_dir}; [ $NODE_RANK = 0 ] || trap 'read a b </proc/uptime; echo $a >>$d/told.$NODE_RANK; exit 1' TERM; "
+        "[ $NODE_RANK != 0 ] || trap 'read a b </proc/uptime; echo $a >>$d/told.$NODE_RANK' TERM; echo up >$d/up.$NODE_RANK; "
+        "while :; do sleep 0.1; read a b </proc/uptime; echo $a >$d/last.$NODE_RANK; done")
+IMAGE = "/media/lustre/stops.sqsh"
+
+
+def text(job, name):
+    try:
+        with open(f"{BASE}/results/{job}/{name}", encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def begun(job, ranks=1):
+    until(f"the command of {job}", lambda: all(text(job, f"up.{rank}") for rank in range(ranks)))
+
+
+def told(job, rank=0):
+    return [float(word) for word in text(job, f"told.{rank}").split()]
+
+
+def lived(job, rank=0):
+    """Seconds between the first TERM and the end."""
+    return float(text(job, f"last.{rank}")) - told(job, rank)[0]
+
+
+def kinds():
+    """Without a container, and with one where there is an image."""
+    if not os.path.exists(IMAGE):
+        control("make-sqsh", IMAGE)
+    return ({}, {"image": IMAGE})
+
+
+def a_cancel_is_one_term_and_the_whole_grace(client):
+    jobs = [client.submit(DEAF, grace="6s", nodes=nodes, retry={"max": 0}, **kind) for kind in kinds() for nodes in (1, 2)]
+    for job, ranks in zip(jobs, (1, 2, 1, 2)):
+        begun(job, ranks)
+    client.slipway("cancel", *jobs)
+    for job, ranks in zip(jobs, (1, 2, 1, 2)):
+        assert client.status(job)["status"] == "Canceled" and not client.in_queue(job), client.status(job)
+        for rank in range(ranks):
+            assert len(told(job, rank)) == 1, (job, rank, told(job, rank))
+        assert 5 <= lived(job) <= 12, (job, lived(job))
+
+
+def a_canceled_job_is_canceled_for_slurm_too(client):
+    job = client.submit("echo up >{results_dir}/up.0; sleep 300")
+    begun(job)
+    client.slipway("cancel", job)
+    until("accounting", lambda: "CANCELLED" in client.as_user("sacct", "-nX", "-j", client.slurm_id(job), "--format=State"))
+
+
+def a_time_limit_is_one_term_and_all_of_signal_ahead(client):
+    more = {"time": "1m", "grace": "2s", "retry": {"max": 0}}
+    jobs = [client.submit(DEAF, slurm={"signal_ahead": "22s"}, **more, **kind) for kind in kinds()]
+    for job in jobs:
+        client.wait(job)
+        seen = client.status(job)
+        assert (seen["status"], seen["exit_code"], seen["reason"]) == ("Error", 124, "time"), seen
+        assert len(told(job)) == 1, (job, told(job))
+        assert 15 <= lived(job) <= 22, (job, lived(job))
+
+
+def a_limit_of_seconds_has_the_grace(client):
+    jobs = [client.submit(DEAF, time="5s", grace="6s", retry={"max": 0}, **kind) for kind in kinds()]
+    for job in jobs:
+        client.wait(job)
+        assert client.status(job)["exit_code"] == 124, client.status(job)
+        assert len(told(job)) == 1 and 5 <= lived(job) <= 12, (job, told(job), lived(job))
+
+
+def a_scancel_by_hand_is_one_term(client):
+    jobs = [client.submit(DEAF, grace="20s", retry={"max": 0}, **kind) for kind in kinds()]
+    for job in jobs:
+        begun(job)
+        client.as_user("scancel", client.slurm_id(job))
+    for job in jobs:
+        client.wait(job)
+        assert len(told(job)) == 1, (job, told(job))
+
+
+def a_job_that_has_not_begun_its_command_is_canceled_at_once(client):
+    job = client.submit("true", slurm={"setup": ["echo up >$slipway_results/up.0", "sleep 300"]})
+    begun(job)
+    client.slipway("cancel", job)
+    assert client.status(job)["status"] == "Canceled" and not client.in_queue(job)
+
+
+def a_login_host_that_hangs_is_told_in_time(client):
+    job = client.submit("sleep 300")
+    client.running_on(job)
+    for name in ("login1", "login2"):
+        control("freeze", name)
+    try:
+        done = subprocess.run([client.program, "cancel", job], env=client.environment, cwd=client.home, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
+        assert done.returncode == 69, (done.returncode, done.stderr)
+    finally:
+        for name in ("login1", "login2"):
+            control("thaw", name)
+    client.slipway("cancel", job)
+    assert not client.in_queue(job)
+
+
+CASES = [a_cancel_is_one_term_and_the_whole_grace, a_canceled_job_is_canceled_for_slurm_too,
+         a_time_limit_is_one_term_and_all_of_signal_ahead, a_limit_of_seconds_has_the_grace, a_scancel_by_hand_is_one_term,
+         a_job_that_has_not_begun_its_command_is_canceled_at_once, a_login_host_that_hangs_is_told_in_time]
+
+if __name__ == "__main__":
+    sys.exit(main(CASES, Client))

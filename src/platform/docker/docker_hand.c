@@ -119,7 +119,8 @@ int docker_find_hand(struct docker_api *api, const char *container, struct docke
         !(end->stopped || killed || lost))
         return 0;
     fresh = docker_api_open(docker_api_where(api), err);
-    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &end->engine, &by_kill, err) < 0)
+    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &end->engine, &by_kill,
+                           err) < 0)
         return -1;
     end->by_hand = end->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
     return 0;

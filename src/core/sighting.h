@@ -38,6 +38,8 @@ struct sw_sighting {
     json_t *before;            /* and how those before went, as sw_store_attempts() tells it; owned by
                                   whoever polled; NULL */
     enum sw_presence presence;
+    bool by_absence;           /* present, and its end follows from its not being there any more: believed
+                                  only at the place that it was sent to, like SW_ABSENT */
     enum sw_state state;
     char reason[48];           /* one word: "exit", "signal", "time", "memory", "gpu-wait" */
     char message[256];         /* for people */

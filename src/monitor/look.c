@@ -441,22 +441,27 @@ static void note_unreachable(json_t *unreachable, const char *platform, const st
                                                           SW_STR("message", why->message)));
 }
 
+static bool was_found(const struct sw_sighting *seen)
+{
+    return seen->presence == SW_PRESENT && !seen->by_absence;
+}
+
 /* "No such job" counts only where the jobs were sent to. */
 static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
                           json_t *unreachable)
 {
     const struct question *question = slice->question;
     struct sw_error why = { 0 };
-    size_t absent = 0;
+    size_t missed = 0;
 
     for (size_t i = 0; i < slice->count; i++)
-        absent += slice->seen[i].presence == SW_ABSENT;
-    if (absent == 0 || !harbour->verify ||
+        missed += !was_found(&slice->seen[i]);
+    if (missed == 0 || !harbour->verify ||
         harbour->verify(harbour->context, question->platform, question->profile, question->place,
                         &why) == 0)
         return;
     for (size_t i = 0; i < slice->count; i++)
-        if (slice->seen[i].presence == SW_ABSENT)
+        if (!was_found(&slice->seen[i]))
             slice->seen[i].presence = SW_UNSEEN;
     note_unreachable(unreachable, question->platform->name, &why);
 }

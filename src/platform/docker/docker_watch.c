@@ -517,6 +517,7 @@ static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_si
         return -1;
     }
     crew.missing = crew.nodes;
+    seen->by_absence = true;
     return judge_over(link, api, &crew, seen, err);
 }
 

@@ -100,12 +100,26 @@ static size_t user_kept(const char *at, size_t info, enum shown_as as)
     return colon ? (size_t)(colon - at) : info - 1;
 }
 
-/* The URI whose authority begins at *from, written to *to; both move on. */
+/* Where another URI begins in the path of this one ("http://proxy/http://me:pw@host"), or `end`. */
+static size_t nested(const char *at, size_t begin, size_t end)
+{
+    for (size_t i = begin; i + 3 <= end; i++)
+        if (strncmp(at + i, "://", 3) == 0) {
+            while (i > begin && is_scheme_char(at[i - 1]))
+                i--;
+            return i;
+        }
+    return end;
+}
+
+/* The URI whose authority begins at *from, written to *to; both move on, at most to the next one. */
 static void show_one(const char **from, char **to, enum shown_as as)
 {
     const char *at = *from;
-    size_t length = uri_length(at), info = user_info(at, length), kept, before;
+    size_t length = uri_length(at), info = 0, kept, before;
 
+    for (size_t more; (more = user_info(at + info, length - info));)
+        info += more;
     kept = info ? user_kept(at, info, as) : 0;
     memmove(*to, at, kept);
     *to += kept;
@@ -114,6 +128,8 @@ static void show_one(const char **from, char **to, enum shown_as as)
     before = info;
     while (before < length && at[before] != '?' && !(as == WEB && at[before] == '#'))
         before++;
+    if (nested(at, info, before) < before)
+        before = length = nested(at, info, before);
     memmove(*to, at + info, before - info);
     *to += before - info;
     if (length - before > strlen(HIDDEN)) {

@@ -29,6 +29,8 @@ static const struct { const char *text, *shown; } rows[] = {
     { "input https://host/x?sig=SIG: 1 file (of https://host/?sig=SIG).",
       "input https://host/x?...: 1 file (of https://host/?...)." },
     { "https://a/?xyzzy from https://b/?xyzzy", "https://a/?... from https://b/?..." },
+    { "http://proxy/http://me:pw@host/?sig=SIG", "http://proxy/http://host/?..." },
+    { "http://me:pw@https://me:pw@host", "http://https://host" },
     { "git+https://tok:x@host/r.git@main", "git+https://host/r.git@main" },
     { "ssh://me@gpu1 and ssh://me:pw@gpu1", "ssh://me@gpu1 and ssh://me@gpu1" },
     { "s3://bucket/a#b", "s3://bucket/a#b" },

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "berth.h"
 #include "unruly.h"
@@ -28,6 +29,26 @@ static bool is_far(const char *host)
     return strncmp(host, "ssh://", strlen("ssh://")) == 0;
 }
 
+/* The engine's own socket, on its side. */
+static void real_socket(const char *host, char *path, size_t size)
+{
+    if (is_far(host))
+        snprintf(path, size, "%s/docker.sock", getenv("SLIPWAY_TEST_ENGINE"));
+    else
+        snprintf(path, size, "%s", host + strlen("unix://"));
+}
+
+/* Jobs are looked for where they were sent, so the address stays and what it leads to is turned. */
+static void lead_to(const char *dir, const char *target)
+{
+    char link[128], beside[136];
+
+    snprintf(link, sizeof link, "%s/engine.sock", dir);
+    snprintf(beside, sizeof beside, "%s.new", link);
+    if (symlink(target, beside) < 0 || rename(beside, link) < 0)
+        abort();
+}
+
 static void disturb(const char *dir, const char *api)
 {
     static char real[256];
@@ -35,18 +56,13 @@ static void disturb(const char *dir, const char *api)
 
     if (!*real)
         snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
-    if (!api) {
-        unruly_end();
-        setenv("DOCKER_HOST", real, 1);
-        return;
-    }
+    real_socket(real, engine, sizeof engine);
     snprintf(path, sizeof path, "%s/unruly.sock", dir);
-    snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", path);
-    if (is_far(real))
-        snprintf(engine, sizeof engine, "%s/docker.sock", getenv("SLIPWAY_TEST_ENGINE"));
-    else
-        snprintf(engine, sizeof engine, "%s", real + strlen("unix://"));
-    unruly_begin(path, engine, api);
+    unruly_end();
+    if (api)
+        unruly_begin(path, engine, api);
+    lead_to(dir, api ? path : engine);
+    snprintf(host, sizeof host, "%s%s/engine.sock", is_far(real) ? real : "unix://", dir);
     setenv("DOCKER_HOST", host, 1);
 }
 

@@ -70,7 +70,7 @@ static void say_how_it_went(const struct cli *cli, const json_t *report, bool dr
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT;
 
     sw_size_format(bytes, size);
-    sw_size_format(ms > 0 ? bytes * 1000 / ms : 0, rate);
+    sw_size_format(ms > 0 && bytes < INT64_MAX / 1000 ? bytes * 1000 / ms : 0, rate);
     cli_duration(ms, took);
     sw_buf_addf(&line, "%lld file%s%s copied, %s", files, files == 1 ? "" : "s",
                 dry_run ? " would be" : "", size);

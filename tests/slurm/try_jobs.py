@@ -94,7 +94,7 @@ def a_login_lost_before_sbatch_gives_one_job_in_the_end(client):
     # Until it is known that nothing was started, the first submit counts; then the same id starts it.
     until("one job of that id", lambda: client.slipway("run", "-d", "--id", "lost-before", client.job_file("sleep 1"),
                                                        check=False).returncode == 0 and
-          client.status("lost-before")["status"] == "Complete")
+          client.status("lost-before")["status"] == "Complete", 180)
     client.had_ids("lost-before", 1)
 
 
@@ -378,7 +378,8 @@ def an_input_is_not_looked_for_when_told_so(client):
 def a_command_runs_beside_each_rank(client):
     job = client.submit("cd /tmp; sleep 300", nodes=2, gpus=2, env={"MINE": "a value; with 'signs'"})
     client.running_on(job)
-    until("both ranks", lambda: client.slipway("exec", job, "--rank", "1", "--", "sh", "-c", "echo $MINE").stdout)
+    until("both ranks", lambda: client.slipway("exec", job, "--rank", "1", "--", "sh", "-c", "echo $MINE").stdout.strip() and
+          client.slipway("exec", job, "--", "sh", "-c", "echo $MINE").stdout.strip())
     shown = 'echo "$NODE_RANK $SLURMD_NODENAME $MINE $PWD"; exit 75'
     nodes = client.as_user("scontrol", "show", "hostnames", client.running_on(job)).split()
     for rank in (0, 1):
@@ -433,7 +434,7 @@ def certificates_that_were_named_are_sent_once(client):
     first, with_them = round_trips(client, "run", "-d", path)
     second, without = round_trips(client, "run", "-d", path)
     del client.environment["SSL_CERT_FILE"]
-    assert (with_them, without) == (3, 2), (with_them, without)
+    assert (with_them, without) == (4, 3), (with_them, without)       # hello, which cluster, and the submit
     names = set()
     for done in (first, second):
         with open(f"{BASE}/entrypoints/job_{done.stdout.split()[0]}.json", encoding="utf-8") as file:

@@ -52,7 +52,8 @@ def a_job_that_is_canceled_hears_of_it_and_leaves_no_container(client):
     client.wait(job)
     assert client.status(job)["status"] == "Canceled", client.status(job)
     assert "saved" in client.log(job), client.log(job)
-    until("the end of the container", lambda: not os.listdir(f"{ROOT}/oci/ann"))
+    number = client.slurm_id(job)                          # others may be left of jobs that were killed
+    until("the end of the container", lambda: not [name for name in os.listdir(f"{ROOT}/oci/ann") if f".{number}." in name])
 
 
 def results_and_inputs_are_folders_of_the_job(client):

@@ -4,8 +4,8 @@
  *
  * A cancel first leaves a mark in the attempt's folder: a submit that is still on its way finds it
  * and sends nothing, a job that starts later ends itself, and no retry follows. What waits is then
- * taken out of the queue. What runs is told so by a signal to its batch script alone, which lets the
- * command have its grace: Slurm's own cancel signals every process at once and kills after KillWait,
+ * taken out of the queue. What runs a step is told so by a signal to its batch script alone, which lets
+ * the command have its grace: Slurm's own cancel signals every process at once and kills after KillWait,
  * whatever the job was promised. That is for a job that does not end in time. Slurm is asked until
  * nothing of the job is queued, running or being cleaned up; and whatever number we remember, only
  * a job with our name or comment is touched.
@@ -57,13 +57,18 @@ static const char cancel_text[] =
     "complet'*) ;;\n"
     "    *) printf '%s\\n' \"$said\" >&2; exit 75 ;; esac\n"
     "}\n"
+    "begun() {\n"
+    "    case $(squeue -h -s -j \"$left\" -o %i 2>/dev/null) in *.[0-9]*) return 0 ;; esac\n"
+    "    return 1\n"
+    "}\n"
     "doing=\n"
     "ask \"$@\"\n"
     "[ -z \"$waits\" ] || end --state=PENDING\n"
     "case $how in\n"
     "soft)\n"
-    "    [ -z \"$runs\" ] || end --batch --signal=USR2 --state=RUNNING\n"
-    "    [ -z \"$other\" ] || end ;;\n"
+    "    [ -z \"$runs\" ] || begun || other=1\n"
+    "    if [ -n \"$other\" ]; then end; elif [ -n \"$runs\" ]; then end --batch --signal=USR2 "
+    "--state=RUNNING; fi ;;\n"
     "hard) [ -z \"$left\" ] || end ;;\n"
     "esac\n"
     "for pause in 0.05 0.1 0.2 0.3 0.5 0.5; do\n"

@@ -161,9 +161,14 @@ static bool squeue_has(const struct slurm_answers *answers, const struct slurm_m
     return false;
 }
 
-/* Does accounting speak of our job under this number? Its steps have names of their own. */
+/* Does accounting speak of our job under this number? Its steps have names of their own. It may not know
+ * the job's name yet ("allocation"): then squeue's word for the number counts, which it has for one job. */
 static bool past_is_ours(const struct slurm_answers *answers, const struct slurm_mark *mark, int64_t job)
 {
+    const struct slurm_live *live = slurm_live_find(answers->live, answers->live_count, job);
+
+    if (live)
+        return slurm_is_ours(mark, live->name, live->comment);
     for (size_t i = 0; i < answers->past_count; i++) {
         const struct slurm_past *row = &answers->past[i];
 

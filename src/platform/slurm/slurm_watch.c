@@ -161,7 +161,7 @@ static const char after_text[] =
     "    fi\n"
     "    [ -s \"$state/owner\" ] || return 0\n"
     "    read -r host pid since token <\"$state/owner\"\n"
-    "    case $host in \"$(uname -n)\") young=30 ;; -) young=120 ;; *) young=600 ;; esac\n"
+    "    case $host in \"$(uname -n)\") young=30 ;; -) young=60 ;; *) young=600 ;; esac\n"
     "    if [ \"$young\" = 30 ] && whole \"$pid\" && kill -0 \"$pid\" 2>/dev/null; then echo \"L|$1\"\n"
     "    elif [ -n \"$(find \"$state/owner\" -newermt \"-$young seconds\")\" ]; then echo \"L|$1\"; fi\n"
     "}\n";

@@ -204,8 +204,8 @@ static void a_number_is_believed_with_our_name_beside_it(void **state)
         { "101|PENDING|tao-job-" JOB "2|slipway:" JOB "2:1", NULL, SW_ABSENT, SW_UNKNOWN },
         { "7|RUNNING|x|y", "101|FAILED|3:0|0:0|900|1000|n1|precious|", SW_ABSENT, SW_UNKNOWN },
         { "7|RUNNING|x|y", "101|COMPLETED|0:0|0:0|900|1000|n1|tao-job-" JOB "|", SW_PRESENT, SW_COMPLETE },
-        { "101|RUNNING|precious|", "101|COMPLETED|0:0|0:0|900|1000|n1|tao-job-" JOB "|", SW_PRESENT,
-          SW_COMPLETE },
+        { "101|COMPLETED|tao-job-" JOB "|", "101|COMPLETED|0:0|1:0|900|1000|n1|allocation|\n"
+          "101.0|FAILED|1:0||900|1000|n1|sh|", SW_PRESENT, SW_ERROR },     /* its name comes later */
     };
 
     (void)state;

@@ -10,7 +10,7 @@ import subprocess
 from bed_config import REGISTRY, UID, folder, run, write
 
 PROGRAMS = ["awk", "bash", "sh", "cat", "chmod", "cp", "cut", "date", "dd", "env", "false", "grep", "head",
-            "hostname", "id", "kill", "ln", "ls", "mkdir", "mv", "nproc", "printenv", "printf", "pwd", "readlink",
+            "hostname", "id", "kill", "ln", "ls", "mkdir", "mkfifo", "mv", "nproc", "printenv", "printf", "pwd", "readlink",
             "rm", "sed", "seq", "setsid", "sleep", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname",
             "wc", "whoami"]
 

@@ -187,7 +187,7 @@ static int remove_enter(struct removing *r, int at, const char *name)
 static int remove_leave(struct removing *r, int at)
 {
     const struct removed_level *above = &r->levels[r->depth - 2];
-    sw_autofd int mine = at, up = openat(at, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    sw_autofd int mine = at, up = openat(mine, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sw_autofree char *name = r->levels[--r->depth].name;
     struct stat info;
 

@@ -116,7 +116,8 @@ const struct command command_logs = {
     .summary = "show a job's log",
     .description =
         "You get what the job wrote to stdout and stderr, on stdout, byte for byte unless that "
-        "is a terminal. A job of several ranks has each line begin with its rank (\"0| \"). "
+        "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
+        "of several ranks has each line begin with its rank (\"0| \"). "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
         "job's own exit code when the job is over. A time without a zone is UTC.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",

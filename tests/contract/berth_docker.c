@@ -38,12 +38,13 @@ static void real_socket(const char *host, char *path, size_t size)
         snprintf(path, size, "%s", host + strlen("unix://"));
 }
 
-/* Jobs are looked for where they were sent, so the address stays and what it leads to is turned. */
-static void lead_to(const char *dir, const char *target)
+/* Jobs are looked for where they were sent, so the address stays and what it leads to is turned. It is beside
+ * the engine, not in the case's folder: a process that names that folder counts as one of the case. */
+static void lead_to(const char *dir, const char *target, char *link, size_t size)
 {
-    char link[128], beside[136];
+    char beside[256];
 
-    snprintf(link, sizeof link, "%s/engine.sock", dir);
+    snprintf(link, size, "%s%s.sock", getenv("SLIPWAY_TEST_ENGINE"), strrchr(dir, '/'));
     snprintf(beside, sizeof beside, "%s.new", link);
     if (symlink(target, beside) < 0 || rename(beside, link) < 0)
         abort();
@@ -52,7 +53,7 @@ static void lead_to(const char *dir, const char *target)
 static void disturb(const char *dir, const char *api)
 {
     static char real[256];
-    char path[128], host[400], engine[256];
+    char path[128], host[600], engine[256], link[240];
 
     if (!*real)
         snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
@@ -61,8 +62,8 @@ static void disturb(const char *dir, const char *api)
     unruly_end();
     if (api)
         unruly_begin(path, engine, api);
-    lead_to(dir, api ? path : engine);
-    snprintf(host, sizeof host, "%s%s/engine.sock", is_far(real) ? real : "unix://", dir);
+    lead_to(dir, api ? path : engine, link, sizeof link);
+    snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", link);
     setenv("DOCKER_HOST", host, 1);
 }
 

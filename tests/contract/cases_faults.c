@@ -89,7 +89,7 @@ static void expect_open_or_found(struct stay *here, const struct sw_request *mad
 static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
 {
     struct stay *here = *state;
-    struct sw_request *made = request(here, SLEEPS, 300);
+    struct sw_request *made = request(here, SLEEPS, 3000);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
 

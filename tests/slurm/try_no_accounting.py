@@ -4,6 +4,8 @@
 # last word is enough.
 #
 #   tests/slurm/cluster --no-accounting --min-job-age 2 -- python3 tests/slurm/try_no_accounting.py SLIPWAY
+import json
+import os
 import sys
 
 from bed_client import Client, main, until
@@ -36,5 +38,22 @@ def a_canceled_job_stays_canceled(client):
     other.close()
 
 
+def runners_that_no_job_names_are_caches(client):
+    job = client.submit("true")
+    client.wait(job)
+    folder = os.path.join(os.environ["SLURM_BASE_RESULTS_DIR"], "runner")
+    ours = set(os.listdir(folder))
+    unused, named = "slipway-runner-x86_64-0000000000000000", "slipway-runner-x86_64-1111111111111111"
+    for name in (unused, named):
+        client.as_user("touch", f"{folder}/{name}")
+    client.as_user("sh", "-c", f"echo {named} >{folder}/../sbatch/job_other.sbatch")
+    assert not [row for row in json.loads(client.slipway("gc", "-o", "json").stdout) if row["platform"] == "slurm"]
+    rows = [row for row in json.loads(client.slipway("gc", "--caches", "-o", "json").stdout) if row["platform"] == "slurm"]
+    assert [(os.path.basename(row["where"]), row["removed"]) for row in rows] == [(unused, False)], rows
+    client.slipway("gc", "--caches", "--yes")
+    assert set(os.listdir(folder)) == ours | {named}, os.listdir(folder)
+
+
 if __name__ == "__main__":
-    sys.exit(main([ends_are_known_when_nobody_else_remembers, a_canceled_job_stays_canceled], Client))
+    sys.exit(main([ends_are_known_when_nobody_else_remembers, a_canceled_job_stays_canceled,
+                   runners_that_no_job_names_are_caches], Client))

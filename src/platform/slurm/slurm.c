@@ -295,6 +295,7 @@ const struct sw_platform sw_platform_slurm = {
     .close = slurm_close,
     .place = slurm_place,
     .identify = slurm_identify,
+    .leftovers = slurm_leftovers,
     .render = slurm_render,
     .preflight = slurm_preflight,
     .checks = slurm_checks,

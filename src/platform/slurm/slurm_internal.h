@@ -162,6 +162,8 @@ int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_lin
                        const struct sw_plan *plan, const char *base, struct sw_error *err);
 /* For the submit: adds to $need the kinds of its machines whose runner the cluster lacks. */
 void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job);
+/* The names of the runners of this version, each behind a space. */
+void slurm_runner_names(struct sw_buf *out, struct sw_link *link);
 unsigned slurm_runners_needed(const char *need);              /* bits by kind */
 /* For the batch script: sets and exports slipway_runner, or ends the job. */
 void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job);
@@ -354,6 +356,8 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                    struct sw_error *err);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+/* slurm_caches.c */
+json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
 int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err);
 /* slurm_checks.c, slurm_inventory.c */

@@ -58,6 +58,21 @@ int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_lin
     return found > 0 ? 0 : -1;
 }
 
+void slurm_runner_names(struct sw_buf *out, struct sw_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+    for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
+        struct slurm_stock one = { 0 };
+
+        one.bytes = sw_embedded_runner(machines[kind], &one.size, NULL);
+        if (!one.bytes)
+            continue;
+        name_runner(link, kind, &one);
+        sw_buf_addf(out, " %s", link->runner_name[kind]);
+    }
+    pthread_mutex_unlock(&link->lock);
+}
+
 /* ---- the submit -------------------------------------------------------------------------------- */
 
 static const char ask_text[] =

@@ -24,11 +24,17 @@ static const char *const checks[] = {
     NULL
 };
 
+static const char *const caches[] = {
+#include "platform/slurm/slurm_caches.sh.inc"
+    NULL
+};
+
 static const char *const *const texts[] = {
     [SLURM_TEXT_IMAGE] = image,
     [SLURM_TEXT_CREDENTIALS] = credentials,
     [SLURM_TEXT_RETRY] = retry,
     [SLURM_TEXT_CHECKS] = checks,
+    [SLURM_TEXT_CACHES] = caches,
 };
 
 void slurm_text_add(struct sw_buf *out, enum slurm_text which)

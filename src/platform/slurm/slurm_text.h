@@ -15,6 +15,7 @@ enum slurm_text {
     SLURM_TEXT_CREDENTIALS,
     SLURM_TEXT_RETRY,
     SLURM_TEXT_CHECKS,
+    SLURM_TEXT_CACHES,
 };
 
 void slurm_text_add(struct sw_buf *out, enum slurm_text which);

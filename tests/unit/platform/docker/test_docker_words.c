@@ -60,7 +60,7 @@ static void ends_are_told_apart(void **state)
         { { .exit_code = 143, .stopped = true, .canceled = true, .failed = "outputs", .message = "late",
             .failed_peer = -1 }, SW_CANCELED, "canceled", 0 },
         { { .exit_code = 143, .stopped = true, .failed = "outputs", .message = "late",
-            .failed_peer = -1 }, SW_ERROR, "restart", 0 },
+            .failed_peer = -1, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart", 0 },
         { { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1 }, SW_CANCELED,
           "canceled", 0 },
         { { .exit_code = 128, .error = "no such device", .failed_peer = -1 }, SW_ERROR, "start", 0 },

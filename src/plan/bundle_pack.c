@@ -66,7 +66,8 @@ void sw_gzip(const void *bytes, size_t length, struct sw_buf *out)
 
 static void octal(char *field, int width, uint64_t value)
 {
-    snprintf(field, (size_t)width, "%0*llo", width - 1, (unsigned long long)value);
+    for (int i = width - 2; i >= 0; i--, value >>= 3)
+        field[i] = (char)('0' + (value & 7));
 }
 
 static void add_header(struct sw_buf *out, const char *name, char type, const char *target,

@@ -135,16 +135,17 @@ void cli_printf(const char *fmt, ...)
     va_end(args);
 }
 
+/* -1 also when an earlier write failed: then there may be nothing left to flush. */
 int cli_flush(void)
 {
-    return note_problem(fflush(stdout));
+    return note_problem(fflush(stdout)) < 0 || ferror(stdout) ? -1 : 0;
 }
 
 int cli_print_end(const struct cli *cli)
 {
     struct sw_error err = { 0 };
 
-    if (cli_flush() == 0 && !ferror(stdout))
+    if (cli_flush() == 0)
         return 0;
     if (out_problem == EPIPE)
         return EXIT_READER_GONE;

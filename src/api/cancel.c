@@ -8,6 +8,7 @@
  * taken back. A store that cannot be written (a full disk) keeps no job from being canceled: then the
  * platform is asked on what can be read.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/api_internal.h"
@@ -69,10 +70,11 @@ static int record_cancel(struct sw_session *session, const struct api_job *job,
 {
     struct sw_sighting seen = {
         .job = job->ref, .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
-        .message = "canceled before it started", .exit_code = SW_NO_EXIT_CODE,
-        .failed_replica = -1, .ended_ms = sw_now_ms(),
+        .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
     };
 
+    snprintf(seen.message, sizeof seen.message, "%s",
+             job->row.started_ms ? "canceled" : "canceled before it started");
     if (sw_store_saw(session->store, &seen, NULL, sw_now_ms(), NULL, err) < 0)
         return -1;
     api_run_hooks(session);

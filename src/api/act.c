@@ -12,7 +12,7 @@
 
 enum {
     TOLD_MS = 1000,                /* between two looks where news come by themselves */
-    LOOK_FOR_MS = 5000,            /* one look of somebody who waits for ever */
+    LOOK_FOR_MS = 5000,            /* one look of a caller that waits for ever */
     FIRST_LOOK_MS = 1000,          /* one look at least, also when there is no time at all */
     REMOVE_LOOK_MS = 30000,
 };
@@ -83,7 +83,7 @@ static int still_there(const struct sw_job *row, const json_t *unreachable, stru
     const json_t *first = json_array_get(unreachable, 0);
 
     if (first) {
-        sw_fail(err, SW_E_UNREACHABLE, "nobody knows whether job '%s' is over: %s: %s", row->id,
+        sw_fail(err, SW_E_UNREACHABLE, "whether job '%s' is over is not known: %s: %s", row->id,
                 sw_json_str(first, "platform"), sw_json_str(first, "message"));
         return sw_hint(err, "try again when %s answers", sw_json_str(first, "platform"));
     }

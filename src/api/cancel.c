@@ -24,7 +24,7 @@ enum {
 struct canceling {                 /* one cancel under way; may outlive its caller's patience */
     struct sw_session *session;
     struct api_job job;
-    int owners;                    /* holds the lock: nobody else repeats it meanwhile */
+    int owners;                    /* holds the lock: no other process repeats it meanwhile */
 };
 
 static int ask_platform(void *context, struct sw_error *err)

@@ -7,7 +7,7 @@
  * row. Today's folder, profile and environment decide only where new jobs go.
  *
  * That a job is there is proven by our marks on it. That it is gone is believed only where the
- * identity is still the same: whoever answers at another engine's address knows nothing about it.
+ * identity is still the same: an engine that answers at another's address knows nothing about it.
  */
 #include "api/api_internal.h"
 

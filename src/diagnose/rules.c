@@ -51,10 +51,10 @@ static const struct reason_rule {
     { "not-started", { "reason-not-started", DIAG_INFRA, "unknown",
       "nothing was started: run it again" } },
     { "removed", { "reason-removed", DIAG_PROGRAM, "unknown",
-      "its container was taken away on the engine, and nobody knows how far it came: look at its "
+      "its container was taken away on the engine, and how far it came is not known: look at its "
       "results, then run it again" } },
     { "stopped", { "reason-stopped", DIAG_PROGRAM, "unknown",
-      "it was stopped from outside, and nobody knows by whom: run it again if it was not meant" } },
+      "it was stopped from outside, by whom is not known: run it again if it was not meant" } },
     { "guard", { "reason-guard", DIAG_PROGRAM, "user",
       "it was stopped because it stood still, as 'guard:' asks: look where the log ends" } },
     { "refused", { "reason-refused", DIAG_PROGRAM, "user",

@@ -276,7 +276,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
                : 0;
 }
 
-/* Damage is told by whoever reads jobs: a store without an id can still be looked at. */
+/* Damage is told when jobs are read: a store without an id can still be looked at. */
 static void read_id(struct sw_store *store)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;

@@ -101,7 +101,7 @@ static void leave_record(struct docker_api *api, const json_t *container)
         sw_file_write(path, text, strlen(text), 0644, NULL);
 }
 
-/* One that was never started is taken away: then nobody can start it any more. 1: it was; 0: it is over;
+/* One that was never started is taken away: then it cannot be started any more. 1: it was; 0: it is over;
  * -1 + err. */
 static int end_one(struct docker_api *api, const json_t *container, int64_t grace_ms,
                    struct sw_error *err)
@@ -316,7 +316,7 @@ static int left_containers(const struct search *search, struct sw_error *err)
         const char *job = docker_label(container, LABEL_ID), *id = sw_json_str(container, "Id");
         const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
 
-        /* One that runs is somebody's job, not a leftover. */
+        /* One that runs is a job, not a leftover. */
         if (!job || !id || search->sweep->known(search->sweep->context, job) ||
             !docker_is_over(sw_json_str(container, "State")))
             continue;

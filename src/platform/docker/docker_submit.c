@@ -261,7 +261,7 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
            docker_network_make(api, network, why) == 0;
 }
 
-/* Was it started, although nobody said so? 1: it was; 0: that stays open; -1: no, the engine refused, and
+/* Was it started, although no answer said so? 1: it was; 0: that stays open; -1: no, the engine refused, and
  * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
 static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
 {

@@ -481,7 +481,7 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
-/* A submit that nobody confirmed: "no such job" is believed at once, so the name is asked, too. */
+/* A submit that was not confirmed: "no such job" is believed at once, so the name is asked, too. */
 static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
 {
     sw_auto(json) json_t *found = NULL;

@@ -60,7 +60,7 @@ int docker_events_past(struct docker_api *api, json_t *filters,
 bool docker_removes_itself(const struct sw_jobref *job);
 /* docker_hand.c: since when the engine is there; 0: it does not tell. */
 int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
-/* Find out whether somebody stopped it, or an engine that went down, where it matters. `container`: its
+/* Find out whether a hand stopped it, or an engine that went down, where it matters. `container`: its
  * id; NULL: it is gone, and that is not known. -1: the engine cannot be asked, or is going down. */
 int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
                      struct sw_error *err);

@@ -104,7 +104,7 @@ int slurm_base_check(const char *base, struct sw_error *err)
 {
     if (!sw_text_empty(base))
         return slurm_path_check("base_dir", base, err);
-    sw_fail(err, SW_E_SPEC, "nobody says where on the cluster jobs may keep their files");
+    sw_fail(err, SW_E_SPEC, "no folder on the cluster is configured for the files of jobs");
     return sw_hint(err, "set slurm.base_dir or SLURM_BASE_RESULTS_DIR to a folder on its "
                         "shared file system");
 }

@@ -243,6 +243,7 @@ struct docker_end {                  /* how one container ended, from inspect an
     bool oom, stopped, timed_out, canceled;
     bool by_hand;                    /* somebody stopped it with the engine's own means */
     enum docker_engine engine;       /* asked only where it matters */
+    bool never_began;                /* gone, and the engine remembers no start of it */
     bool gone;                       /* there is no container any more, and no report */
     int rank;                        /* of several; -1: there is one */
     int failed_peer;                 /* -1: none */

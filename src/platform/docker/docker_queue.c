@@ -263,6 +263,7 @@ struct turn {                        /* a waiting job and what it gets */
     char *made[DOCKER_NODES_MAX];
     int nodes;
     json_t *devices;
+    bool plain_limits;               /* the engine may not raise limits */
 };
 
 static void turn_auto(struct turn *turn)
@@ -346,6 +347,8 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
     real = sw_strndup(name, strlen(name) - strlen(DOCKER_WAIT));
     body = json_deep_copy(json_object_get(inspected, "Config"));
     json_object_set(body, "HostConfig", json_object_get(inspected, "HostConfig"));
+    if (turn->plain_limits)
+        json_object_del(json_object_get(body, "HostConfig"), "Ulimits");
     docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
                           docker_label(inspected, LABEL_RUNTIME) != NULL);
     sw_buf_add(&path, "/containers/create");
@@ -360,19 +363,44 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
 static void undo_turn(struct docker_api *api, struct turn *turn)
 {
     for (int rank = 0; rank < turn->nodes; rank++)
-        if (turn->made[rank])
+        if (turn->made[rank]) {
             docker_delete(api, turn->made[rank], false, NULL);
+            free(sw_take(turn->made[rank]));
+        }
 }
 
-/* A start that the engine refuses is the job's end, told by its container; it waits no more. */
-static void start_turn(struct docker_api *api, struct turn *turn)
+static int start_made(struct docker_api *api, const struct turn *turn, struct sw_error *err)
 {
     for (int rank = 0; rank < turn->nodes; rank++) {
         sw_auto(json) json_t *made = docker_inspect(api, turn->made[rank], NULL);
         const char *network = sw_json_str(json_object_get(made, "HostConfig"), "NetworkMode");
 
-        if (docker_start(api, turn->made[rank], network, NULL) < 0)
-            break;
+        if (docker_start(api, turn->made[rank], network, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int make_all(struct docker_api *api, struct turn *turn, struct sw_error *err)
+{
+    for (int rank = 0; rank < turn->nodes; rank++)
+        if (make_real(api, turn, rank, err) < 0 ||
+            move_letter(api, sw_json_str(turn->waits[rank], "Id"), turn->made[rank], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* A start that the engine refuses is the job's end, told by its container; it waits no more. An engine that may
+ * not raise limits gets it without, as a submit that need not wait does. */
+static void start_turn(struct docker_api *api, struct turn *turn)
+{
+    struct sw_error why = { 0 };
+
+    if (start_made(api, turn, &why) < 0 && strstr(why.message, "rlimit")) {
+        undo_turn(api, turn);
+        turn->plain_limits = true;
+        if (make_all(api, turn, NULL) == 0)
+            start_made(api, turn, NULL);
     }
     for (int rank = 0; rank < turn->nodes; rank++)
         docker_delete(api, sw_json_str(turn->waits[rank], "Id"), false, NULL);
@@ -390,13 +418,8 @@ static int go_ahead(struct docker_api *api, const struct turn *turn, const char 
 static int take_turn(struct docker_api *api, struct turn *turn, const char *lock,
                      struct sw_error *err)
 {
-    int result = 0;
+    int result = make_all(api, turn, err);
 
-    for (int rank = 0; rank < turn->nodes && result == 0; rank++) {
-        result = make_real(api, turn, rank, err);
-        if (result == 0)
-            result = move_letter(api, sw_json_str(turn->waits[rank], "Id"), turn->made[rank], err);
-    }
     if (result == 0)
         result = go_ahead(api, turn, lock, err);
     if (result < 0) {

@@ -216,7 +216,7 @@ int docker_events_past(struct docker_api *api, json_t *filters,
 
 struct past {                        /* of one rank, as the engine's events tell it */
     int attempt, rank;
-    bool died, killed, removed;
+    bool started, died, killed, removed;
     int exit_code;
     int64_t ended_ms;
 };
@@ -230,6 +230,7 @@ static int note_past(void *context, json_t *event)
 
     if (!attempt || !rank || !action || atoi(attempt) != past->attempt || atoi(rank) != past->rank)
         return 0;
+    past->started |= strcmp(action, "start") == 0;
     past->killed |= strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0;
     past->removed |= strcmp(action, "destroy") == 0 || strcmp(action, "remove") == 0;
     if (strcmp(action, "die") == 0 && code) {
@@ -256,7 +257,8 @@ static int ask_past(struct docker_api *api, const struct sw_jobref *job, int ran
     if (docker_events_past(api, filters, note_past, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
-    out->end.by_hand = past.killed || (past.removed && !past.died);
+    out->end.never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->end.never_began);
     if (past.died && !past.killed) {
         out->end.gone = false;
         out->end.exit_code = past.exit_code;

@@ -105,9 +105,13 @@ static void say_of(struct sw_sighting *seen, enum sw_state state, const char *re
     say(seen, state, reason, text);
 }
 
+/* One that was never started was taken away by a client whose turn it was, or whose start was refused: it is
+ * as if it had not been made. */
 static void judge_gone(const struct docker_end *end, struct sw_sighting *seen)
 {
-    if (end->by_hand)
+    if (end->never_began)
+        seen->presence = SW_ABSENT;
+    else if (end->by_hand)
         say_of(seen, SW_CANCELED, "canceled", end, "was removed by hand on the engine");
     else
         say_of(seen, SW_ERROR, "removed", end, "is gone, and the engine no longer knows who removed "

@@ -481,41 +481,47 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
-/* A submit that was not confirmed: "no such job" is believed at once, so the name is asked, too. */
-static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
+/* 1: there is one; 0: certainly not; -1. */
+static int is_there(struct docker_api *api, const char *name, struct sw_error *err)
 {
-    sw_auto(json) json_t *found = NULL;
-    char name[DOCKER_NAME_SIZE];
     struct sw_error why = { 0 };
+    sw_auto(json) json_t *found = docker_inspect(api, name, &why);
 
-    seen->presence = SW_ABSENT;
-    docker_name(name, seen->job.id, seen->job.attempt, plan_nodes(&seen->job), 0);
-    found = docker_inspect(api, name, &why);
-    if (found)
-        seen->presence = SW_UNSEEN;
-    if (found || why.code == SW_E_NOT_FOUND)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
-}
-
-/* It was there, and no container of it is left. The list may lie for a moment: the first one is asked for
- * by its id. */
-static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_sighting *seen,
-                      struct sw_error *err)
-{
-    struct docker_crew crew = { .nodes = plan_nodes(&seen->job) };
-    struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(api, seen->job.remote_id, &why);
-
-    if (found)
-        return 0;                                  /* presence stays SW_UNSEEN */
-    if (why.code != SW_E_NOT_FOUND) {
+    if (!found && why.code != SW_E_NOT_FOUND) {
         if (err)
             *err = why;
         return -1;
     }
+    return found != NULL;
+}
+
+/* A submit that was not confirmed: "no such job" is believed at once, so the name is asked, too. */
+static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
+{
+    char name[DOCKER_NAME_SIZE];
+    int there;
+
+    docker_name(name, seen->job.id, seen->job.attempt, plan_nodes(&seen->job), 0);
+    there = is_there(api, name, err);
+    seen->presence = there == 0 ? SW_ABSENT : SW_UNSEEN;
+    return there < 0 ? -1 : 0;
+}
+
+/* It was there, and no container of it is left. The list may lie for a moment, or be made just while one
+ * that waited for GPUs becomes the real one: so the first one is asked for by its id, and by its name. */
+static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_sighting *seen,
+                      struct sw_error *err)
+{
+    struct docker_crew crew = { .nodes = plan_nodes(&seen->job) };
+    char name[DOCKER_NAME_SIZE];
+    int there;
+
+    docker_name(name, seen->job.id, seen->job.attempt, crew.nodes, 0);
+    there = is_there(api, seen->job.remote_id, err);
+    if (there == 0)
+        there = is_there(api, name, err);
+    if (there != 0)
+        return there < 0 ? -1 : 0;                 /* presence stays SW_UNSEEN */
     crew.missing = crew.nodes;
     seen->by_absence = true;
     return judge_over(link, api, &crew, seen, err);

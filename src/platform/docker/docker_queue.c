@@ -390,8 +390,8 @@ static int make_all(struct docker_api *api, struct turn *turn, struct sw_error *
     return 0;
 }
 
-/* A start that the engine refuses is the job's end, told by its container; it waits no more. An engine that may
- * not raise limits gets it without, as a submit that need not wait does. */
+/* A start that the engine refuses is the job's end, told by its container; it waits no more. An engine
+ * that may not raise limits gets it without, as a submit that need not wait does. */
 static void start_turn(struct docker_api *api, struct turn *turn)
 {
     struct sw_error why = { 0 };

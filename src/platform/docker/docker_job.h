@@ -184,6 +184,8 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
                                 int rank, const json_t *devices, struct sw_error *err);
 /* Put GPUs into a body that was made without (or take them out: NULL). */
 void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime);
+/* Of a container that is made anew: without the limits that GPU jobs usually get, with all others. */
+void docker_render_plain_limits(json_t *host_config);
 json_t *docker_render_network(const char *name);
 struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err);

@@ -348,7 +348,7 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
     body = json_deep_copy(json_object_get(inspected, "Config"));
     json_object_set(body, "HostConfig", json_object_get(inspected, "HostConfig"));
     if (turn->plain_limits)
-        json_object_del(json_object_get(body, "HostConfig"), "Ulimits");
+        docker_render_plain_limits(json_object_get(body, "HostConfig"));
     docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
                           docker_label(inspected, LABEL_RUNTIME) != NULL);
     sw_buf_add(&path, "/containers/create");

@@ -200,12 +200,29 @@ static int add_ulimit(json_t *list, const char *name, const char *text, struct s
 }
 
 /* What NVIDIA's images ask for on the first line they print. */
+static const struct { const char *name, *value; } usual[] = {
+    { "memlock", "-1" }, { "stack", "67108864" },
+};
+
+void docker_render_plain_limits(json_t *host_config)
+{
+    json_t *limits = json_object_get(host_config, "Ulimits");
+
+    for (size_t i = json_array_size(limits); i-- > 0;)
+        for (size_t k = 0; k < SW_COUNT(usual); k++) {
+            const json_t *limit = json_array_get(limits, i);
+
+            if (sw_text_same(sw_json_str(limit, "Name"), usual[k].name) &&
+                sw_json_int(limit, "Hard", 0) == strtoll(usual[k].value, NULL, 10)) {
+                json_array_remove(limits, i);
+                break;
+            }
+        }
+}
+
 static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *site,
                        struct sw_error *err)
 {
-    static const struct { const char *name, *value; } usual[] = {
-        { "memlock", "-1" }, { "stack", "67108864" },
-    };
     const json_t *given = json_object_get(plan->options, "ulimits");
     sw_auto(json) json_t *list = json_array();
     const char *name;

@@ -3,8 +3,8 @@
  * cancel.c - stop a job, and take that back.
  *
  * Cancel is a fence: the intent is stored first, so that it survives us; success is reported only when
- * the platform confirms that nothing of the job runs any more. A platform that does not answer keeps
- * nobody waiting: the intent stands, every later refresh carries it out, and until then it can be
+ * the platform confirms that nothing of the job runs any more. A platform that does not answer holds up
+ * no caller: the intent stands, every later refresh carries it out, and until then it can be
  * taken back. A store that cannot be written (a full disk) keeps no job from being canceled: then the
  * platform is asked on what can be read.
  */

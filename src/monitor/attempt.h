@@ -39,8 +39,8 @@ struct sw_attempt {
 void sw_attempt_mark(struct sw_plan *plan, const struct sw_store *store);
 
 /* Submit. The row is there, "submitting", owned by this process, which holds its lock. Afterwards the
- * row says what happened: 0, and *why has a code when the platform did not take it (or when nobody
- * knows). -1 only when the store fails. A row that was ended meanwhile is noticed: what was started is
+ * row says what happened: 0, and *why has a code when the platform did not take it (or when that
+ * is not known). -1 only when the store fails. A row that was ended meanwhile is noticed: what was started is
  * canceled, or the row is opened again. */
 int sw_attempt_submit(const struct sw_attempt *attempt, struct sw_error *why, struct sw_error *err);
 

@@ -11,12 +11,12 @@
  *   - it keeps the last 256, so one that has fewer remembers all of its life, and if the container's end is
  *     not among them, that was before. An end without its start may be its own doing, when it began.
  *
- * Where none of them knows, nobody does, and the job is not run again for it. An engine that is still
+ * Where none of them knows, the job is not run again for it. An engine that is still
  * going down answers on connections that it has, but takes no new one; so it is asked on a new one, and
  * no answer changes no job.
  *
  * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
- * `kill` makes it somebody's; without that it stays a signal.
+ * `kill` makes it a hand's; without that it stays a signal.
  */
 #include "platform/docker/docker_watch.h"
 

@@ -131,6 +131,7 @@ enum sw_step {
 struct sw_storage_options {
     const char *(*env)(void *context, const char *name);   /* NULL: getenv() */
     void *env_context;
+    bool look_only;              /* run no program to get at a credential */
 };
 const char *sw_storage_env(const struct sw_storage_options *options, const char *name);
 

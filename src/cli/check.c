@@ -82,8 +82,8 @@ const struct command command_check = {
     .description = "Show the kind and size of each URI. All of them are looked at; the exit status is 0 "
                    "when all are there, else the highest of 66 (one is not there), 69 (a server does "
                    "not answer) and 77 (a credential is missing or refused; the message names the "
-                   "variable). Nothing is copied. With -p the words are paths as the jobs of that platform see them, "
-                   "and the platform looks: an engine's machine, a cluster's login node.",
+                   "variable). Nothing is copied. With -p the words are paths as the jobs of that platform "
+                   "see them, and the platform looks: an engine's machine, a cluster's login node.",
     .example = "slipway check s3://bucket/coco/ hf_model://org/name\nslipway check -p docker /data/coco",
     .flags = check_flags,
     .options_size = sizeof(struct check_options),

@@ -48,13 +48,8 @@ struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env
         if (name && sw_secrets_add(secrets, name, env(context, name), err) < 0)
             return NULL;
     }
-    /* For the runner alone, and only those that are there: data may need none. */
-    json_array_foreach(plan->credentials, i, entry) {
-        const char *name = json_string_value(entry), *value = name ? env(context, name) : NULL;
-
-        if (!sw_text_empty(value) && sw_secrets_add(secrets, name, value, err) < 0)
-            return NULL;
-    }
+    if (sw_plan_send_settings(plan, env, context, secrets, err) < 0)
+        return NULL;
     return sw_take(secrets);
 }
 

@@ -48,6 +48,7 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
 
     payload->mount = sw_strdup(plan->cache);
     payload->flags = json_incref(plan->flags);
+    payload->settings = sw_plan_settings_sent(plan);
     if (plan->config_outputs)
         payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)

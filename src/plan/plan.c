@@ -55,6 +55,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->code);
     json_decref(plan->mounts);
     json_decref(plan->credentials);
+    json_decref(plan->settings);
     json_decref(plan->dotenv);
     json_decref(plan->rules);
     json_decref(plan->options);

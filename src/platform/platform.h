@@ -74,6 +74,9 @@ struct sw_platform {
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
     json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 
+    /* Is 127.0.0.1 of this machine also that of the job? Without asking. Optional: it is not. */
+    bool (*sees_loopback)(struct sw_link *link, const struct sw_plan *plan);
+
     /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
     int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 

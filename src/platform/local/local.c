@@ -53,6 +53,13 @@ static void local_close(struct sw_link *link)
     free(link);
 }
 
+static bool local_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+{
+    (void)link;
+    (void)plan;
+    return true;
+}
+
 const struct sw_platform sw_platform_local = {
     .name = "local",
     .summary = "this machine: processes watched by a supervisor, no container",
@@ -60,6 +67,7 @@ const struct sw_platform sw_platform_local = {
     .guards = true,
     .open = local_open,
     .close = local_close,
+    .sees_loopback = local_sees_loopback,
     .render = local_mounts_render,
     .preflight = local_mounts_preflight,
     .submit = local_mounts_submit,

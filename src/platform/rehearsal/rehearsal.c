@@ -600,6 +600,13 @@ static json_t *rehearsal_list_path(struct sw_link *link, const char *path, struc
     return sw_folder_names(path, err);
 }
 
+static bool rehearsal_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+{
+    (void)link;
+    (void)plan;
+    return true;
+}
+
 const struct sw_platform sw_platform_rehearsal = {
     .name       = "rehearsal",
     .summary    = "only pretends, on a script such as 'pending 1s, running 2s, exit 3'; "
@@ -607,6 +614,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .options    = rehearsal_options,
     .open       = rehearsal_open,       .close      = rehearsal_close,
     .place      = rehearsal_place,      .identify   = rehearsal_identify,
+    .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,

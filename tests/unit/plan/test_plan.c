@@ -81,7 +81,7 @@ static void places_of_the_config_have_the_same_shape(void **state)
     (void)state;
     assert_string_equal(in, "[{\"key\":\"data\",\"container_path\":\"/d\"}]");
     assert_string_equal(out, "[{\"key\":\"out\",\"type\":\"file\"}]");
-    assert_string_equal(keys, "[\"HF_TOKEN\"]");
+    assert_string_equal(keys, "[\"HF_TOKEN\",\"HUGGING_FACE_HUB_TOKEN\"]");
     assert_string_equal(plan->cache, "/mnt");
     assert_true(json_is_object(bare->args));          /* flags alone make it args mode, too */
 }

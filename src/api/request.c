@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "core/id.h"
 #include "plan/bundle.h"
+#include "plan/paths.h"
 
 struct sw_request *sw_request_new(void)
 {
@@ -169,6 +170,20 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
     }
 }
 
+/* Without a container /results is the machine's own folder, and nothing of it is kept. */
+static void say_results(struct sw_session *session, const struct api_plan *made)
+{
+    static const char text[] =
+        "the command names /results, which without a container is a folder of the machine that runs it: "
+        "what is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
+
+    if (!made->platform->rewrites_paths || !made->platform->rewrites_paths(made->plan) ||
+        !sw_paths_misses_results(made->plan))
+        return;
+    json_array_append_new(made->spec->warnings, json_string(text));
+    api_warn(session, text);
+}
+
 /* ---- trust -------------------------------------------------------------------------------------- */
 
 static void ask_all(struct api_asking *asking, const json_t *names)
@@ -316,6 +331,7 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
         return fail_untrusted(request, out, err);
     pass_warnings_on(session, out->spec);
     say_code(session, out);
+    say_results(session, out);
     out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
     return out->link ? 0 : -1;
 }

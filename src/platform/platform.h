@@ -71,6 +71,10 @@ struct sw_platform {
      * people. An id that changes between two questions is none: then `identity` stays empty. Optional. */
     int (*identify)(struct sw_link *link, struct sw_buf *identity, struct sw_error *err);
 
+    /* Does this job have no files of its own, so that the paths it declares are rewritten? Optional: it
+     * has a container to itself. Pure. */
+    bool (*rewrites_paths)(const struct sw_plan *plan);
+
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
     json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 

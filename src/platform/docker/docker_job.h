@@ -32,11 +32,12 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "core/payload.h"
+#include "plan/paths.h"
 #include "platform/docker/docker_api.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
-#define DOCKER_RESULTS   "/results"                /* what the job leaves */
+#define DOCKER_RESULTS   SW_RESULTS                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
 #define DOCKER_ENDS      DOCKER_HOME "/end"        /* the runner's last report, outside the container */

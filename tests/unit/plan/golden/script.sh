@@ -2,7 +2,7 @@
 # Job golden-aaaaaaaa, everything it needs inside. Made by `slipway entrypoint --script`.
 #     docker run --rm -v "$PWD/job.sh:/job.sh" IMAGE sh /job.sh
 #     sbatch job.sh
-#     sh job.sh
+#     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
 umask 077
@@ -46,5 +46,10 @@ OpoL8GHMwWPlMHjg7x9k4pBsg1btBMC6KEoh5LZ8I4Uoi5fykB7rVyHvW7l5Tlgi/RH+4kJs9jt5
 2G/LHVCSNn2cUwfoVThT7VSUBI2zHQF+xRk7zgheg1NVAN5QMxxJb2P4Z5DuI36wd72LxrNB1yOb
 jOg3b7Ij3Wo5zWTVYKjOMjpNaHARczhRGM6s5fgDGKtIt4EBAAA=
 SLIPWAY
+if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /results ]; then
+    TAO_RESULTS_ROOT=${PWD%/}/results
+    export TAO_RESULTS_ROOT
+    echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
+fi
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

@@ -326,16 +326,11 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths
     json_array_foreach(plan->outputs, i, entry) {
         const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
         sw_autofree char *filled = NULL, *place = NULL;
-        const struct fill fill = { .job_id = plan->job_id };
 
         if (sw_text_empty(path))
             continue;
         if (to) {
-            sw_autofree char *named = fill_word(to, &fill, false, NULL);
-            const char *id = strstr(named, "{id}");
-
-            filled = id ? sw_format("%.*s%s%s", (int)(id - named), named, plan->job_id, id + 4)
-                        : sw_strdup(named);
+            filled = sw_fill_destination(to, plan->job_id);
             place = local_place_of(filled, plan->base_dir, err);
             if (!place) {
                 sw_wrap(err, "output '%s'", path);

@@ -14,6 +14,7 @@
 #include "core/id.h"
 #include "net/http.h"
 #include "plan/bundle.h"
+#include "plan/paths.h"
 
 struct sw_request *sw_request_new(void)
 {
@@ -168,6 +169,20 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
         json_array_append(made->spec->warnings, text);
         api_warn(session, json_string_value(text));
     }
+}
+
+/* Without a container /results is the machine's own folder, and nothing of it is kept. */
+static void say_results(struct sw_session *session, const struct api_plan *made)
+{
+    static const char text[] =
+        "the command names /results, which without a container is a folder of the machine that runs it: "
+        "what is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
+
+    if (!made->platform->rewrites_paths || !made->platform->rewrites_paths(made->plan) ||
+        !sw_paths_misses_results(made->plan))
+        return;
+    json_array_append_new(made->spec->warnings, json_string(text));
+    api_warn(session, text);
 }
 
 /* ---- trust -------------------------------------------------------------------------------------- */
@@ -342,6 +357,7 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
         return fail_untrusted(request, out, err);
     pass_warnings_on(session, out->spec);
     say_code(session, out);
+    say_results(session, out);
     out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
     if (!out->link)
         return -1;

@@ -49,7 +49,7 @@ static void say_summary(struct cli *cli, const char *id)
         say_field(cli, "cause", job, "cause");
         say_field(cli, "advice", job, "suggestion");
     }
-    say_field(cli, "results", job, "results_dir");
+    say_field(cli, "results", job, "results_place");
     cli_say(cli, "  next     slipway %s %s", cli_job_state(job) == SW_ERROR ? "why" : "get", id);
     cli_say(cli, "           slipway status %s", id);
 }

@@ -119,7 +119,8 @@ const struct command command_logs = {
         "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
         "of several ranks has each line begin with its rank (\"0| \"). "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
-        "job's own exit code when the job is over. A time without a zone is UTC.",
+        "job's own exit code when the job is over. A log that is gone, with its container or its "
+        "folder, is an error (66). A time without a zone is UTC.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),

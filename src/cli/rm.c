@@ -2,6 +2,7 @@
 /*
  * rm.c - `slipway rm JOB...`: forget finished jobs and remove their files.
  */
+#include "base/text.h"
 #include "cli/cli.h"
 
 struct rm_options {
@@ -41,9 +42,19 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
     return 0;
 }
 
+/* Where the results will stay; owned; NULL: not known. Asked before the record is gone. */
+static char *place_kept(struct cli *cli, const char *id)
+{
+    sw_auto(json) json_t *job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+    const char *known = sw_json_str(job, "results_place");
+
+    return sw_text_empty(known) ? sw_results_dir(cli->session, id, NULL) : sw_strdup(known);
+}
+
 static int remove_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
 {
     const struct rm_options *options = context;
+    sw_autofree char *kept = options->keep_results && !options->forget ? place_kept(cli, id) : NULL;
 
     if (options->forget) {
         if (sw_forget(cli->session, id, err) < 0)
@@ -53,7 +64,7 @@ static int remove_one(struct cli *cli, const char *id, const void *context, stru
     }
     if (sw_remove(cli->session, id, options->keep_results, err) < 0)
         return sw_wrap(err, "cannot remove '%s'", id);
-    cli_say_job(cli, id, "removed%s", options->keep_results ? ", results kept" : "");
+    cli_say_job(cli, id, "removed%s%s", kept ? "; its results stay in " : "", kept ? kept : "");
     return 0;
 }
 

@@ -189,6 +189,20 @@ static void add_retry(struct sw_buf *out, const json_t *job)
     add_line(out, "retry", sw_buf_text(&text));
 }
 
+/* "/results to s3://bucket/runs/7/" */
+static void add_outputs(struct sw_buf *out, const json_t *job)
+{
+    const json_t *output;
+    size_t i;
+
+    json_array_foreach(json_object_get(job, "outputs"), i, output) {
+        sw_autofree char *text = sw_format("%s to %s", sw_json_str(output, "path"),
+                                           sw_json_str(output, "to"));
+
+        add_line(out, "output", text);
+    }
+}
+
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
@@ -221,7 +235,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_retry(out, job);
     add_labels(out, job);
     add_line(out, "node", sw_json_str(job, "node"));
-    add_line(out, "results", sw_json_str(job, "results_dir"));
+    add_line(out, "results", sw_json_str(job, "results_place"));
+    add_outputs(out, job);
     cli_job_age(job, "seen_age_ms", text);
     if (!sw_state_is_final(state))
         sw_buf_addf(out, "  %-10s %s%s\n", "seen", strcmp(text, "-") ? text : "never",

@@ -10,6 +10,8 @@
 
 #include "base/json.h"
 
+#define SW_FACT_LOG_GONE "log_gone"      /* a fact: there was a log, and it cannot be read any more */
+
 struct sw_evidence {
     enum sw_state state;
     char reason[48];          /* the platform's word, as in struct sw_sighting */

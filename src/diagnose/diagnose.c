@@ -23,6 +23,11 @@ static const struct diag_ruling unknown = {
     "", DIAG_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
 };
 
+static const struct diag_ruling unreadable = {
+    "", DIAG_PROGRAM, "unknown",
+    "no rule explains this failure, and the log of the job is gone: run it again, and wait for its end"
+};
+
 void diag_show_line(json_t *lines, const char *text, size_t length)
 {
     size_t cut = length < DIAG_LINE_BYTES ? length : DIAG_LINE_BYTES;
@@ -127,7 +132,9 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
     log.count = own_lines;                /* the message is evidence already */
     show_last_words(&log, lines);
     ruling = diag_judge_symptom(evidence);
-    return ruling ? *ruling : unknown;
+    if (ruling)
+        return *ruling;
+    return sw_json_bool(evidence->facts, SW_FACT_LOG_GONE, false) ? unreadable : unknown;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */

@@ -379,12 +379,18 @@ static void read_last_words(const struct slice *slice)
             read_log(slice, i);
 }
 
-static void settle(const struct slice *slice, const struct sw_sighting *seen)
+static void settle(const struct slice *slice)
 {
     const struct sw_platform *platform = slice->question->platform;
+    sw_autofree const struct sw_jobref **over =
+        sw_realloc_array(NULL, slice->count + 1, sizeof *over);
+    size_t count = 0;
 
-    if (platform->settle && seen->presence == SW_PRESENT && sw_state_is_final(seen->state))
-        platform->settle(slice->link, &seen->job, NULL);
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->seen[i].presence == SW_PRESENT && sw_state_is_final(slice->seen[i].state))
+            over[count++] = &slice->seen[i].job;
+    if (platform->settle && count > 0)
+        platform->settle(slice->link, over, count);
 }
 
 /* The next attempt. The row is claimed by us, and the platform certainly has nothing of it. */
@@ -429,8 +435,8 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (!sw_state_is_final(seen->state))
             read_log(slice, i);
-        settle(slice, seen);
     }
+    settle(slice);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "core/id.h"
 #include "core/mount.h"
+#include "plan/paths.h"
 
 static struct sw_plan *plan_new(void)
 {
@@ -171,7 +172,8 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan_places(plan, job);
     plan->mounts = json_incref(json_object_get(job, "mounts"));
     plan->credentials = sw_plan_credentials(plan);
-    if (sw_mounts_parse(plan->mounts, &mounts, err) < 0)
+    if (sw_mounts_parse(plan->mounts, &mounts, err) < 0 ||
+        sw_paths_check_outputs(plan->outputs, err) < 0)
         return -1;
     return format ? sw_format_parse(format, &plan->config_format, err) : 0;
 }

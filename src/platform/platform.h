@@ -71,6 +71,10 @@ struct sw_platform {
      * people. An id that changes between two questions is none: then `identity` stays empty. Optional. */
     int (*identify)(struct sw_link *link, struct sw_buf *identity, struct sw_error *err);
 
+    /* Does this job have no files of its own, so that the paths it declares are rewritten? Optional: it
+     * has a container to itself. Pure. */
+    bool (*rewrites_paths)(const struct sw_plan *plan);
+
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
     json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 
@@ -119,9 +123,10 @@ struct sw_platform {
      * will never begin, which is all that there is to know about it. */
     int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
-    /* The job is over, and that is written down: put away what its options say it shall not leave. May be
-     * called again; what fails stays for cleanup(). Optional. */
-    int (*settle)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+    /* These jobs are over, and that is written down: copy the end of their logs where the platform may
+     * forget them, and put away what their options say they shall not leave. May be called again; what
+     * fails stays for cleanup(). Few round trips for all of them. Optional. */
+    void (*settle)(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
 
     /* Remove what we made for a finished job; missing things are success. */
     int (*cleanup)(struct sw_link *link, const struct sw_jobref *job, bool keep_results,

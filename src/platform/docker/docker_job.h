@@ -22,7 +22,8 @@
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
  *     docker_end.c       cancel, cleanup, leftovers
- *     docker_settle.c    containers that go when their job is over
+ *     docker_settle.c    what is done when a job is over: its log is kept, its containers may go
+ *     docker_keep.c      the end of a log, kept when the end is seen
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -32,11 +33,12 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "core/payload.h"
+#include "plan/paths.h"
 #include "platform/docker/docker_api.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
-#define DOCKER_RESULTS   "/results"                /* what the job leaves */
+#define DOCKER_RESULTS   SW_RESULTS                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
 #define DOCKER_ENDS      DOCKER_HOME "/end"        /* the runner's last report, outside the container */
@@ -140,7 +142,8 @@ json_t *docker_ask_beat(struct docker_api *api, const char *container, const cha
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */
-char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+/* *gone: there was a log, and neither the engine nor this machine has it. */
+char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica, bool *gone);
 struct docker_streams *docker_streams_open(void);
 void docker_streams_close(struct docker_streams *streams);
 
@@ -330,7 +333,7 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
 int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
                    struct sw_error *err);
-int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+void docker_settle(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
 json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
                     struct sw_error *err);

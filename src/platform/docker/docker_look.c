@@ -153,6 +153,7 @@ int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw
     sw_auto(json) json_t *end = end_of(link, job, err);
     const char *reason = sw_json_str(end, "reason"), *message = sw_json_str(end, "message");
     const char *tail;
+    bool gone = false;
 
     if (!end)
         return -1;
@@ -167,8 +168,10 @@ int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw
     json_object_set_new(out->facts, "gpus_requested",
                         json_integer(sw_json_int(job->plan, "gpus", 0)));
     tail = sw_json_str(out->facts, "log_tail");
-    out->log_tail = tail ? sw_strdup(tail) : docker_spool_tail(link, job, out->failed_replica);
+    out->log_tail = tail ? sw_strdup(tail) : docker_spool_tail(link, job, out->failed_replica, &gone);
     json_object_del(out->facts, "log_tail");
+    if (gone)
+        json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
     return 0;
 }
 

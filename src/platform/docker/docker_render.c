@@ -386,6 +386,6 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
     if (plan->nodes > 1)
-        payload->peers = sw_format("%s/.slipway", payload->results_dir);
+        payload->peers = sw_strdup(DOCKER_ENDS);         /* all ranks see it, and it is no result */
     return sw_take(payload);
 }

@@ -81,6 +81,7 @@ const struct sw_platform sw_platform_local = {
     .replicas = local_replicas,
     .evidence = local_evidence,
     .results_dir = local_results_dir,
+    .rewrites_paths = local_rewrites_paths,
     .check_path = local_check_path,
     .list_path = local_list_path,
     .adopt = local_adopt,

@@ -89,6 +89,7 @@ static inline void local_site_auto(struct local_site *site) { local_site_done(si
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
                                  int attempt, struct sw_error *err);
+bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 

@@ -50,7 +50,7 @@ static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
     return 0;
 }
 
-/* "/a/b" and "/a_b" would become one folder. */
+/* "/q/b", "/a/b" and "/a_b": the second and the third would be one folder. */
 static int check_collisions(const struct sw_plan *plan, const struct sw_payload *payload,
                             struct sw_error *err)
 {

@@ -286,22 +286,6 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths 
     return sw_take(out);
 }
 
-/* Places of the config stay what they are; only folders of the container are elsewhere. */
-static json_t *payload_config_inputs(const struct sw_plan *plan, const struct sw_paths *paths)
-{
-    json_t *out = json_deep_copy(plan->config_inputs), *entry;
-    size_t i;
-
-    json_array_foreach(out, i, entry) {
-        const char *path = sw_json_str(entry, "container_path");
-
-        if (path)
-            json_object_set_new(entry, "container_path",
-                                sw_json_text(sw_paths_of(paths, path)));
-    }
-    return out;
-}
-
 static json_t *every_ms(const json_t *entry)
 {
     const char *every = sw_json_str(entry, "every");
@@ -342,16 +326,11 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths
     json_array_foreach(plan->outputs, i, entry) {
         const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
         sw_autofree char *filled = NULL, *place = NULL;
-        const struct fill fill = { .job_id = plan->job_id };
 
         if (sw_text_empty(path))
             continue;
         if (to) {
-            sw_autofree char *named = fill_word(to, &fill, false, NULL);
-            const char *id = strstr(named, "{id}");
-
-            filled = id ? sw_format("%.*s%s%s", (int)(id - named), named, plan->job_id, id + 4)
-                        : sw_strdup(named);
+            filled = sw_fill_destination(to, plan->job_id);
             place = local_place_of(filled, plan->base_dir, err);
             if (!place) {
                 sw_wrap(err, "output '%s'", path);
@@ -367,26 +346,18 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths
     return sw_take(out);
 }
 
-/* With the folders that config_inputs name: they are paths of the job, too. */
-static json_t *all_inputs(const struct sw_plan *plan)
+bool local_rewrites_paths(const struct sw_plan *plan)
 {
-    json_t *all = plan->inputs ? json_copy(plan->inputs) : json_array(), *entry;
-    size_t i;
-
-    json_array_foreach(plan->config_inputs, i, entry)
-        if (sw_json_str(entry, "container_path"))
-            json_array_append_new(all, sw_json_object(
-                SW_SUB_COPY("path", json_object_get(entry, "container_path"))));
-    return all;
+    (void)plan;
+    return true;
 }
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
                                  int attempt, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
-    sw_auto(json) json_t *inputs = all_inputs(plan);
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_new(inputs, plan->outputs, site->work_dir, site->results_dir);
+        sw_paths_of_plan(plan, site->work_dir, site->results_dir);
 
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
@@ -410,7 +381,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     }
     sw_entrypoint_common(payload, plan);
     payload->args = plan->args ? sw_paths_document(paths, plan->args) : NULL;
-    payload->config_inputs = payload_config_inputs(plan, paths);
+    payload->config_inputs = sw_paths_entries(paths, plan->config_inputs, "container_path");
     payload->env = payload_env(plan, site, paths);
     payload->inputs = payload_inputs(plan, paths, err);
     payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;

@@ -128,6 +128,7 @@ int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct
         return -1;
     container = (struct slurm_container){
         .image = &wanted.image, .bundle = wanted.bundle, .mounts = mounts, .env = env,
+        .results_from = slurm_mounts_results(job->plan) ? "slipway_results" : NULL,
         .mounts_from = wanted.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL,
         .mount_home = said(options, "mount_home", false),
         .remap_root = said(options, "remap_root", false),

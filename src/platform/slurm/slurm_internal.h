@@ -80,7 +80,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
     char *results;
-    char *work;                    /* of a job without container: its inputs and its config */
+    char *work;                    /* inputs, code, config, the runner's notes: what is no result */
 };
 void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
                       const char *id, int attempt);
@@ -113,6 +113,19 @@ int slurm_replicas_of(const struct sw_jobref *job);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
+
+/* ---- slurm_places.c: folders as the job's own processes see them ------------------------------- */
+
+struct slurm_job;
+bool slurm_has_tasks(const struct sw_plan *plan);        /* is it an array? */
+bool slurm_has_own_root(const struct sw_plan *plan);     /* a container whose files are the job's own */
+bool slurm_rewrites_paths(const struct sw_plan *plan);
+bool slurm_mounts_results(const struct sw_plan *plan);   /* is the results folder at /results there? */
+/* Results and work folder of the job, or of an array's task; owned. */
+char *slurm_results_inside(const struct slurm_job *job);
+char *slurm_work_inside(const struct slurm_job *job);
+/* Of an array: the line of the batch script that makes a task's own payload. */
+void slurm_task_letter(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_render.c, slurm_task.c ------------------------------------------------------------- */
 

@@ -264,6 +264,7 @@ static const char claim_text[] =
     "slipway_task=${SLURM_ARRAY_TASK_ID-}\n"
     "slipway_number=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "slipway_own=$slipway_state${slipway_task:+/task-$slipway_task}\n"
+    "slipway_results=$slipway_results${slipway_task:+/task-$slipway_task}\n"
     "export slipway_own slipway_logs slipway_task\n"
     "mkdir -p \"$slipway_own\" \"$slipway_results\" || exit 74\n"
     "\n# Two jobs of one attempt: the first that starts owns it.\n"
@@ -461,6 +462,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
     sw_buf_add(out, handed_text);
     slurm_runner_choose(out, job);
     add_rendezvous(out, job);
+    slurm_task_letter(out, job);
     add_setup(out, job->plan->options);
     if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)
         return -1;

@@ -2,7 +2,7 @@
 # Job golden-aaaaaaaa, everything it needs inside. Made by `slipway entrypoint --script`.
 #     docker run --rm -v "$PWD/job.sh:/job.sh" IMAGE sh /job.sh
 #     sbatch job.sh
-#     sh job.sh
+#     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
 umask 077
@@ -52,5 +52,10 @@ SLIPWAY
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/ca.pem"
 H4sIAAAAAAAC/0tUSE4tKslMy0xOLEnlAgDFqD2sDgAAAA==
 SLIPWAY
+if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /results ]; then
+    TAO_RESULTS_ROOT=${PWD%/}/results
+    export TAO_RESULTS_ROOT
+    echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
+fi
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

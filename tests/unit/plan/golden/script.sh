@@ -2,7 +2,7 @@
 # Job golden-aaaaaaaa, everything it needs inside. Made by `slipway entrypoint --script`.
 #     docker run --rm -v "$PWD/job.sh:/job.sh" IMAGE sh /job.sh
 #     sbatch job.sh
-#     sh job.sh
+#     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
 umask 077
@@ -46,5 +46,10 @@ dG0vwIcxh6ArrzEAf/8gE6/JFo1qEwDrVyHXRVEKIbflm9w8k/C+p4UIoixeyoP8g8/Yb5IQm/1O
 HvbbcgeUZGwfp9QBeoVnqj0XJUHjXUdAWHHGjhOir+hVhcAbaqZH0ruI/wzm9xEf3V3vow1sMPXI
 khH95k12pFst0ySrRmN1ltEbQtFHncOJwvTEWo4/awHP1oEBAAA=
 SLIPWAY
+if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /results ]; then
+    TAO_RESULTS_ROOT=${PWD%/}/results
+    export TAO_RESULTS_ROOT
+    echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
+fi
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

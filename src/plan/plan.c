@@ -104,6 +104,11 @@ static int plan_resources(struct sw_plan *plan, const json_t *job, struct sw_err
     return 0;
 }
 
+bool sw_plan_gpus_unsaid(const struct sw_plan *plan)
+{
+    return plan->gpus == 0 && sw_text_same(sw_json_str(plan->sources, "gpus"), "default");
+}
+
 static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)
 {
     const json_t *argv = json_object_get(job, "argv");

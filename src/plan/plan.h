@@ -79,6 +79,9 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
 void sw_plan_free(struct sw_plan *plan);
 SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 
+/* The user did not mention GPUs: their number is the default, 0. */
+bool sw_plan_gpus_unsaid(const struct sw_plan *plan);
+
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
 
@@ -95,15 +98,5 @@ json_t *sw_plan_settings_sent(const struct sw_plan *plan);
  * settings were taken is gone. */
 int sw_plan_send_settings(const struct sw_plan *plan, sw_env_fn *env, void *context,
                           struct sw_secrets *secrets, struct sw_error *err);
-
-/* The rendezvous variables of one rank (contract: same names on every platform). */
-struct sw_rendezvous {
-    int nodes, node_rank, gpus_per_node;
-    const char *master_addr;
-    int master_port;
-    const char *worker_addrs;       /* comma list */
-    bool world_size_ranks;
-};
-void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
 
 #endif

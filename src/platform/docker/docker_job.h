@@ -151,6 +151,7 @@ void docker_streams_close(struct docker_streams *streams);
 
 struct docker_base {                /* what inspect says about an image; all owned */
     json_t *entrypoint;              /* array of words; NULL: none */
+    json_t *env;                     /* array of "NAME=value"; NULL: none */
     char *user;                      /* "", "1000", "app:app" */
     char *arch;                      /* as uname -m says it: "x86_64", "aarch64" */
 };

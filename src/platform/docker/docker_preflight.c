@@ -7,8 +7,19 @@
  * what is missing is told by the steps themselves.
  */
 #include "base/text.h"
+#include "core/gpu.h"
 #include "platform/docker/docker_checks.h"
 #include "platform/docker/docker_job.h"
+
+/* Only of this machine is it known what it has without another question. */
+static void say_gpus(const struct sw_link *link, const struct docker_api *api, const struct sw_plan *plan)
+{
+    sw_autofree char *text = link->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+                                 ? sw_gpu_unasked() : NULL;
+
+    if (text)
+        link->warn(link->warn_context, text);
+}
 
 int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
 {
@@ -25,7 +36,10 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
     }
     if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
         return -1;
-    return docker_api_version(lent.api, err) ? 0 : -1;
+    if (!docker_api_version(lent.api, err))
+        return -1;
+    say_gpus(link, lent.api, plan);
+    return 0;
 }
 
 static enum docker_pull_policy policy_of(const struct sw_plan *plan)

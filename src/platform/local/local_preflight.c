@@ -126,6 +126,10 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
 
 static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
 {
+    sw_autofree char *gpus = link->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
+
+    if (gpus)
+        link->warn(link->warn_context, gpus);
     if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");

@@ -17,17 +17,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/job_env.h"
 #include "plan/entrypoint.h"
 
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
-};
-
-/* Set per rank by the supervisor: a value in the job's `env` would only mislead. */
-static const char *const per_rank_names[] = {
-    "NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORKER_ADDRS",
-    "NUM_GPU_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "SLIPWAY_JOB_ID",
-    "SLIPWAY_JOB_DIR", "SLIPWAY_ATTEMPT",
 };
 
 void local_site_init(struct local_site *site, const struct sw_link *link,
@@ -228,15 +222,12 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
 static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
                            const struct sw_paths *paths)
 {
-    json_t *env = plan->env ? sw_paths_document(paths, plan->env) : json_object();
+    sw_auto(json) json_t *own = sw_job_env_own(plan->env);
+    json_t *env = sw_paths_document(paths, own);
     sw_autofree char *above = sw_path_absolute("..", site->results_dir);
 
-    for (size_t i = 0; i < SW_COUNT(per_rank_names); i++)
-        json_object_del(env, per_rank_names[i]);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(plan->job_id));
-    json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(site->results_dir));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(above));
-    json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(site->results_dir));
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = site->results_dir,
+                                         .results_above = above, .results_dir = site->results_dir }, env);
     if (sw_json_str(plan->python, "venv")) {
         sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
                                                    plan->base_dir, NULL);
@@ -456,8 +447,9 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
 
     json_object_foreach((json_t *)env, name, value)
         sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
-    for (i = 0; i < SW_COUNT(per_rank_names); i++)
-        sw_buf_addf(&out, "%s (set for each rank)\n", per_rank_names[i]);
+    for (const struct sw_job_variable *row = sw_job_variables; row->name; row++)
+        if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE)
+            sw_buf_addf(&out, "%s (%s)\n", row->name, row->meaning);
     json_array_foreach(plan->secrets, i, value)
         sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));
     return sw_json_text(sw_buf_text(&out));

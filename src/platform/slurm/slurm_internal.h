@@ -46,7 +46,6 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
-    SLURM_MASTER_PORT = 29500,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 

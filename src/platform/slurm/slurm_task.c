@@ -16,32 +16,18 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/command.h"
+#include "core/job_env.h"
 #include "plan/entrypoint.h"
 #include "plan/paths.h"
 
-static const struct {
-    const char *name, *value;
-} defaults[] = {
-    { "NCCL_DEBUG", "INFO" },
-    { "LOGLEVEL", "INFO" },
-    { "PYTHONNOUSERSITE", "1" },
-    { "PYTHONDONTWRITEBYTECODE", "1" },
-};
-
+/* What is known before a task runs; its defaults are the entrypoint's, which sees what is set already. */
 json_t *slurm_environment(const struct slurm_job *job)
 {
-    json_t *env = job->plan->env ? json_deep_copy(job->plan->env) : json_object();
+    json_t *env = sw_job_env_own(job->plan->env);
     sw_autofree char *results = sw_format("%s/results", job->names->base);
 
-    for (size_t i = 0; i < SW_COUNT(defaults); i++)
-        if (!json_object_get(env, defaults[i].name))
-            json_object_set_new(env, defaults[i].name, json_string(defaults[i].value));
-    if (!json_object_get(env, "HF_HOME"))
-        json_object_set_new(env, "HF_HOME",
-                            json_sprintf("%s/.cache/huggingface", job->names->base));
     slurm_cosmos_environment(env, job);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
+    sw_job_env_add(&(struct sw_job_env){ .job_id = job->plan->job_id, .results_above = results }, env);
     return env;
 }
 
@@ -158,7 +144,7 @@ static const char rank_text[] =
 static const char bundle_text[] =
     "SLURM_NODEID=$1 SLURM_PROCID=$1 slipway_rank=$1\n"
     "IFS=,\n"
-    "set -- $WORKER_ADDRS\n"
+    "set -- $slipway_hosts\n"
     "unset IFS\n"
     "shift \"$slipway_rank\"\n"
     "SLURMD_NODENAME=$1\n"
@@ -232,6 +218,15 @@ static const char run_text[] =
     "their grace\n"
     "exit \"$slipway_code\"\n";
 
+static void add_defaults(struct sw_buf *out, const struct slurm_job *job)
+{
+    bool inside = job->plan->image && !sw_text_same(sw_json_str(job->plan->options, "container"), "none");
+    sw_autofree char *hf_home = sw_format("%s/.cache/huggingface", job->names->base);
+    sw_autofree char *text = sw_job_env_defaults_shell(inside, hf_home);
+
+    sw_buf_add(out, text);
+}
+
 /* TAO_RESULTS_ROOT is the contract's: the folder that the job's own is in; of a task, its own. */
 static void add_results(struct sw_buf *out, const struct slurm_job *job)
 {
@@ -264,6 +259,7 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
                     : job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
                                                              : "slipway_rank=$SLURM_NODEID\n");
     sw_buf_add(out, rank_text);
+    add_defaults(out, job);
     add_results(out, job);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);

@@ -79,6 +79,10 @@ SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
 
+/* The first key, as the job file calls it, in which two plans (as JSON) ask for different jobs; owned.
+ * NULL: they mean the same. */
+char *sw_plan_difference(const json_t *first, const json_t *second);
+
 /* Names of the variables that fetching its inputs and bringing its outputs may need: those of the
  * storages that its URIs name, and no others. Owned. */
 json_t *sw_plan_credentials(const struct sw_plan *plan);

@@ -160,9 +160,9 @@ SW_API int sw_submit(struct sw_session *session, const struct sw_request *reques
 SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *request,
                           char id[SW_ID_SIZE], bool *already, struct sw_error *err);
 
-/* Is the job's platform fit for it? Looks at everything it needs (reach, versions, disk, GPUs, image,
- * mounts), and nothing happens. JSON: {"version", "platform", "ok", "checks": [{"check","ok",
- * "message","fix"}]}. What is wrong with the job itself is an error. */
+/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk, room, GPUs,
+ * image, mounts), its secrets and its data, and nothing happens. JSON: {"version", "platform", "ok",
+ * "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 
@@ -416,7 +416,8 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}. */
+/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a platform that
+ * is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -92,42 +92,6 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_SUB_COPY("warnings", made.spec->warnings)));
 }
 
-static json_t *checks_of(const struct api_plan *made, struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-    sw_autofree char *title = sw_format("platform %s", made->platform->name);
-    bool good;
-
-    if (made->platform->checks)
-        return made->platform->checks(made->link, made->plan, err);
-    good = !made->platform->preflight ||
-           made->platform->preflight(made->link, made->plan, &why) == 0;
-    return json_pack("[o]", sw_json_object(
-        SW_STR("check", title), SW_BOOL("ok", good),
-        SW_STR("message", good ? "the job can run here" : why.message),
-        SW_STR_OPT("fix", why.hint[0] ? why.hint : NULL)));
-}
-
-char *sw_preflight(struct sw_session *session, const struct sw_request *request,
-                   struct sw_error *err)
-{
-    sw_auto(api_plan) struct api_plan made = { 0 };
-    bool good = true;
-    json_t *checks, *each;
-    size_t i;
-
-    if (api_plan_make(session, request, &made, err) < 0)
-        return NULL;
-    checks = checks_of(&made, err);
-    if (!checks)
-        return NULL;
-    json_array_foreach(checks, i, each)
-        good = good && sw_json_bool(each, "ok", false);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
-        SW_SUB("checks", checks)));
-}
-
 /* The row, with its owner; the lock on its id must be ours before. */
 static int remember(struct sw_session *session, const struct sw_plan *plan, int64_t place,
                     int owners, struct sw_error *err)

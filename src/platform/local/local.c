@@ -62,6 +62,7 @@ const struct sw_platform sw_platform_local = {
     .close = local_close,
     .render = local_mounts_render,
     .preflight = local_mounts_preflight,
+    .checks = local_checks,
     .submit = local_mounts_submit,
     .poll = local_poll,
     .read_log = local_read_log,

@@ -416,7 +416,7 @@ static const struct refusal {
     { "account", SW_E_REFUSED, "Slurm refused the job: ",
       "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
     { "refused", SW_E_REFUSED, "Slurm refused the job: ",
-      "see the message; `slipway doctor` shows partitions and limits" },
+      "see the message; `slipway inventory slurm` shows partitions, limits and GPUs" },
     { "cut", SW_E_UNREACHABLE, "", "" },
 };
 

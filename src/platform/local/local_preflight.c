@@ -95,10 +95,18 @@ static int check_python(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
+/* "0 NVIDIA A100, 1 NVIDIA A100" */
+static void name_gpus(const struct sw_gpu *gpus, int count, struct sw_buf *out)
+{
+    for (int i = 0; i < count; i++)
+        sw_buf_addf(out, "%s%d %s", i ? ", " : "", gpus[i].index, gpus[i].name);
+}
+
 static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
 {
     const json_t *ids = json_object_get(plan->options, "gpu_ids");
     struct sw_gpu gpus[SW_GPU_MAX];
+    sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
     int count, fitting = 0;
 
@@ -109,12 +117,13 @@ static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
         fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
     if (wanted <= fitting)
         return 0;
+    name_gpus(gpus, count, &here);
     sw_fail(err, SW_E_REFUSED,
-            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s",
+            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
             (long long)wanted, plan->gpus, plan->nodes, fitting,
-            fitting == count ? "" : " that fit 'gpus' and 'gpu_ids'");
+            fitting < count ? " that fit 'gpus' and 'gpu_ids': " : count ? ": " : "", sw_buf_text(&here));
     return sw_hint(err, count == 0 ? "no NVIDIA driver answers here; `gpus: 0` runs on CPUs"
-                                   : "`slipway platforms local` shows what is here");
+                                   : "`slipway inventory local` shows what is here");
 }
 
 static int check_room(const struct sw_plan *plan, struct sw_error *err)

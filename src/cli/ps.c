@@ -176,8 +176,8 @@ const struct command command_ps = {
         "You get one line per job, the newest 20 first. All platforms are asked once, together; "
         "SEEN says how old the answer about a running job is. A platform that does not answer "
         "is named on stderr and its jobs stay in the list as they were last seen. Jobs whose submit was "
-        "refused or came to nothing are left out, unless --all, --state or NAME asks for them. Where the jobs are in "
-        "more than one place (two engines, two clusters), PLACE says which.",
+        "refused or came to nothing are left out, unless --all, --state or NAME asks for them. Where the "
+        "jobs are in more than one place (two engines, two clusters), PLACE says which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },

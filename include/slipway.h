@@ -140,7 +140,8 @@ SW_API int sw_request_set(struct sw_request *request, const char *key, const cha
 SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
                            struct sw_error *err);
 
-/* Give the job id yourself: submitting the same id again finds the first job. */
+/* Give the job id yourself: submitting the same job again finds the first one, and submitting another job
+ * under its id is SW_E_CONFLICT. */
 SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
 
 /* ---- plan and submit ------------------------------------------------------------------ */
@@ -155,10 +156,13 @@ SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *re
  * remembered leaves a row that tells the truth; the id is written in that case too. */
 SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
                      char id[SW_ID_SIZE], struct sw_error *err);
+/* The same; *already: the request names its id, and that same job was there. Nothing was sent then. */
+SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *request,
+                          char id[SW_ID_SIZE], bool *already, struct sw_error *err);
 
-/* Is the job's platform fit for it? Looks at everything it needs (reach, versions, disk, GPUs, image,
- * mounts), and nothing happens. JSON: {"version", "platform", "ok", "checks": [{"check","ok",
- * "message","fix"}]}. What is wrong with the job itself is an error. */
+/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk, room, GPUs,
+ * image, mounts), its secrets and its data, and nothing happens. JSON: {"version", "platform", "ok",
+ * "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 
@@ -412,7 +416,8 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}. */
+/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a platform that
+ * is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -164,6 +164,14 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
+/* same_id.c: SW_E_CONFLICT when the id of this plan is certainly that of another job. Asks no platform. */
+int api_other_id(struct sw_session *session, const struct api_plan *made, struct sw_error *err);
+/* The id of this plan is taken. *again: the submit that took it came to nothing and its row is
+ * gone by now, so that ours may be written; otherwise the job that is there is the answer. SW_E_CONFLICT:
+ * it is another job than the plan's. */
+int api_same_id(struct sw_session *session, const struct api_plan *made, bool *again,
+                struct sw_error *err);
+
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
 

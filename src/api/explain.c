@@ -37,6 +37,9 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
     rules = sw_diagnose_rules(json_object_get(job->row.plan, "rules"), api_rules(session));
     verdict = sw_diagnose_with(&evidence, rules);
     sw_evidence_done(&evidence);
+    /* What was refused came with a hint, and nothing on the platform knows it. */
+    if (verdict && sw_text_same(job->row.reason, "refused") && !sw_text_empty(job->row.suggestion))
+        json_object_set_new(verdict, "suggestion", sw_json_text(job->row.suggestion));
     return verdict;
 }
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "base/clock.h"
 #include "base/text.h"
 
 /* One row for each final value, however deep it stands; without a source of its own it has its
@@ -111,42 +110,6 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_SUB_COPY("warnings", made.spec->warnings)));
 }
 
-static json_t *checks_of(const struct api_plan *made, struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-    sw_autofree char *title = sw_format("platform %s", made->platform->name);
-    bool good;
-
-    if (made->platform->checks)
-        return made->platform->checks(made->link, made->plan, err);
-    good = !made->platform->preflight ||
-           made->platform->preflight(made->link, made->plan, &why) == 0;
-    return json_pack("[o]", sw_json_object(
-        SW_STR("check", title), SW_BOOL("ok", good),
-        SW_STR("message", good ? "the job can run here" : why.message),
-        SW_STR_OPT("fix", why.hint[0] ? why.hint : NULL)));
-}
-
-char *sw_preflight(struct sw_session *session, const struct sw_request *request,
-                   struct sw_error *err)
-{
-    sw_auto(api_plan) struct api_plan made = { 0 };
-    bool good = true;
-    json_t *checks, *each;
-    size_t i;
-
-    if (api_plan_make(session, request, &made, err) < 0)
-        return NULL;
-    checks = checks_of(&made, err);
-    if (!checks)
-        return NULL;
-    json_array_foreach(checks, i, each)
-        good = good && sw_json_bool(each, "ok", false);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
-        SW_SUB("checks", checks)));
-}
-
 /* The row, with its owner; the lock on its id must be ours before. */
 static int remember(struct sw_session *session, const struct sw_plan *plan, int64_t place,
                     int owners, struct sw_error *err)
@@ -184,32 +147,14 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     return -1;
 }
 
-/* The id is taken. *again: its submit was interrupted before anything was made, or its row is gone
- * by now, so ours may be written; otherwise the first job is the answer. */
-static int find_first(struct sw_session *session, const char *id, bool *again,
-                      struct sw_error *err)
-{
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    struct sw_error why = { 0 };
-
-    *again = false;
-    if (api_refresh(session, &id, 1, NULL, err) < 0)
-        return -1;
-    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0) {
-        if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "not-started"))
-            return 0;
-        sw_store_remove(session->store, id, &why);
-    }
-    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
-    sw_sleep_ms(1);
-    *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
-    if (!*again && err)
-        *err = why;
-    return *again ? 0 : -1;
-}
-
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
               struct sw_error *err)
+{
+    return sw_submit_once(session, request, id, NULL, err);
+}
+
+int sw_submit_once(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
+                   bool *already, struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
@@ -218,7 +163,11 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
     int64_t place = 0;
 
     id[0] = '\0';
+    if (already)
+        *already = false;
     if (api_plan_make(session, request, &made, err) < 0)
+        return -1;
+    if (request->id[0] && api_other_id(session, &made, err) < 0)
         return -1;
     if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
         return -1;
@@ -235,11 +184,14 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
                 *err = why;
             return -1;
         }
-        memcpy(id, made.plan->job_id, SW_ID_SIZE);
-        if (find_first(session, id, &again, err) < 0)
+        if (api_same_id(session, &made, &again, err) < 0)
             return -1;
-        if (!again)
+        if (!again) {
+            memcpy(id, made.plan->job_id, SW_ID_SIZE);
+            if (already)
+                *already = true;
             return 0;
+        }
     }
     memcpy(id, made.plan->job_id, SW_ID_SIZE);
     return send_it(session, &made, secrets, err);

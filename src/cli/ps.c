@@ -18,7 +18,7 @@ struct ps_options {
 };
 
 static const struct cli_flag ps_flags[] = {
-    { "all", 'a', NULL, "every job, not only the newest 20", cli_apply_bool,
+    { "all", 'a', NULL, "every job, not only the newest 20, also those that never began", cli_apply_bool,
       offsetof(struct ps_options, all) },
     { "limit", 'n', "N", "the newest N", cli_apply_int64, offsetof(struct ps_options, limit) },
     { "state", 0, "STATE", "only Pending, Running, Error, ... or active", cli_apply_text,
@@ -76,7 +76,31 @@ static void add_job(struct sw_table *table, const json_t *job, bool with_place)
     sw_table_cell(table, sw_json_str(job, "message"), NULL);
 }
 
-static void print_table(const struct cli *cli, const json_t *document)
+/* Its submit was refused, or came to nothing: `run` said so, and it is no work of the user's. */
+static bool never_began(const json_t *job)
+{
+    const char *reason = sw_json_str(job, "reason");
+
+    return cli_job_state(job) == SW_ERROR && sw_json_int(job, "attempt", 1) == 1 && reason &&
+           (strcmp(reason, "refused") == 0 || strcmp(reason, "not-started") == 0);
+}
+
+/* Takes those out of the rows, unless the user asked for jobs by a word of his own; how many it were. */
+static size_t leave_out(json_t *jobs, const struct ps_options *options, const struct cli_args *args)
+{
+    size_t count = 0;
+
+    if (options->all || options->state || args->word_count)
+        return 0;
+    for (size_t i = json_array_size(jobs); i > 0; i--)
+        if (never_began(json_array_get(jobs, i - 1))) {
+            json_array_remove(jobs, i - 1);
+            count++;
+        }
+    return count;
+}
+
+static void print_table(const struct cli *cli, const json_t *document, size_t left_out)
 {
     const json_t *jobs = json_object_get(document, "jobs"), *job;
     bool places = has_places(jobs);
@@ -87,6 +111,10 @@ static void print_table(const struct cli *cli, const json_t *document)
     int64_t total = sw_json_int(document, "total", 0), shown = (int64_t)json_array_size(jobs);
     size_t i;
 
+    if (left_out)
+        cli_say(cli, "left out: %zu that never began, since the submit failed; --all shows them", left_out);
+    if (shown == 0 && left_out)
+        return;
     if (shown == 0) {
         cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
         return;
@@ -95,7 +123,7 @@ static void print_table(const struct cli *cli, const json_t *document)
         add_job(table, job, places);
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
     cli_print(sw_buf_text(&out));
-    if (total > shown && cli->screen.err_terminal)
+    if (total > shown + (int64_t)left_out && cli->screen.err_terminal)
         cli_say(cli, "%lld of %lld jobs; --all shows every one", (long long)shown,
                 (long long)total);
 }
@@ -131,7 +159,7 @@ static int ps_run(struct cli *cli, const void *given, const struct cli_args *arg
         return -1;
     cli_say_unreachable(cli, document);
     if (cli->format == CLI_TABLE)
-        print_table(cli, document);
+        print_table(cli, document, leave_out(json_object_get(document, "jobs"), options, args));
     else if (cli->format == CLI_NAME)
         print_names(document);
     else
@@ -147,8 +175,9 @@ const struct command command_ps = {
     .description =
         "You get one line per job, the newest 20 first. All platforms are asked once, together; "
         "SEEN says how old the answer about a running job is. A platform that does not answer "
-        "is named on stderr and its jobs stay in the list as they were last seen. Where the jobs are in "
-        "more than one place (two engines, two clusters), PLACE says which.",
+        "is named on stderr and its jobs stay in the list as they were last seen. Jobs whose submit was "
+        "refused or came to nothing are left out, unless --all, --state or NAME asks for them. Where the "
+        "jobs are in more than one place (two engines, two clusters), PLACE says which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },

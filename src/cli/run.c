@@ -26,14 +26,14 @@ static const struct cli_flag run_flags[] = {
 };
 
 static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
-                  struct sw_error *err)
+                  bool *already, struct sw_error *err)
 {
     int result;
 
     id[0] = '\0';
     cli_interrupt_catch();
     cli->sending = true;
-    result = sw_submit(cli->session, request, id, err);
+    result = sw_submit_once(cli->session, request, id, already, err);
     cli->sending = false;
     cli_transfer_end(cli);
     if (result == 0)
@@ -44,14 +44,19 @@ static int submit(struct cli *cli, const struct sw_request *request, char id[SW_
     return -1;
 }
 
-static void say_submitted(struct cli *cli, const char *id)
+static void say_submitted(struct cli *cli, const char *id, bool already)
 {
     sw_auto(json) json_t *job = NULL;
+    sw_autofree char *outcome = NULL;
 
     if (cli->quiet)
         return;
     job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
-    cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
+    outcome = job && already ? cli_job_outcome(job) : NULL;
+    if (outcome)
+        cli_say_job(cli, id, "is there already: %s", outcome);
+    else
+        cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
 }
 
 static int run_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -60,17 +65,18 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     const struct run_options *options = given;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
     char id[SW_ID_SIZE];
+    bool already = false;
 
     if (!request || !cli_session(cli, err))
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
-    while (submit(cli, request, id, err) < 0) {
+    while (submit(cli, request, id, &already, err) < 0) {
         if (!cli_trust_ask(cli, request, err))
             return -1;
         *err = (struct sw_error){ 0 };
     }
-    say_submitted(cli, id);
+    say_submitted(cli, id, already);
     if (!options->detach)
         return cli_attach(cli, id, cli_given_value(args, "status-every")
                                        ? options->status_every_ms : CLI_STATUS_EVERY_MS, err);

@@ -85,6 +85,15 @@ bool sw_plan_gpus_unsaid(const struct sw_plan *plan);
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
 
+/* The first key, as the job file calls it, in which two plans (as JSON) ask for different jobs; owned.
+ * NULL: they mean the same. */
+char *sw_plan_difference(const json_t *first, const json_t *second);
+
+/* Are CPUs and memory of one machine (0: not known) enough for a node of it? SW_E_REFUSED names both
+ * numbers; `machine` is "this machine", "the engine". */
+int sw_plan_fits(const struct sw_plan *plan, const char *machine, double cpus, int64_t memory_bytes,
+                 struct sw_error *err);
+
 /* Names of the secret variables that fetching its inputs and bringing its outputs may need: those of the
  * storages that its URIs name, and no others. Owned. */
 json_t *sw_plan_credentials(const struct sw_plan *plan);

@@ -10,6 +10,7 @@
 
 #define SECOND INT64_C(1000)
 #define DAY    (86400 * SECOND)
+#define MIB    (INT64_C(1) << 20)
 
 static const char *const launchers[] = { "none", "torchrun", "mpi", "ray", NULL };
 static const char *const world_sizes[] = { "nodes", "ranks", NULL };
@@ -85,7 +86,7 @@ static const struct sw_option code_fields[] = {
 static const struct sw_option retry_fields[] = {
     { "max", SW_WHOLE, .most = 1000, .help = "how many new attempts at most" },
     { "on", SW_TEXTS, .choices = retry_causes, .help = "which causes are tried again" },
-    { "wait", SW_TEXT, .help = "pause before an attempt: a duration, or a growing range 30s..10m" },
+    { "wait", SW_DURATIONS, .help = "pause before an attempt: a duration, or a growing range 30s..10m" },
     { "avoid_bad_nodes", SW_FLAG, .help = "keep away from nodes that failed before" },
     { 0 }
 };
@@ -142,8 +143,8 @@ const struct sw_option sw_spec_keys[] = {
       .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
     { "nodes", SW_WHOLE, .initial = "1", .least = 1, .most = 4096, .help = "how many nodes" },
     { "cpus", SW_NUMBER, .help = "CPU cores per node" },
-    { "memory", SW_SIZE, .least = 1, .help = "main memory per node" },
-    { "shm", SW_SIZE, .least = 1, .help = "size of /dev/shm" },
+    { "memory", SW_SIZE, .least = MIB, .help = "main memory per node" },
+    { "shm", SW_SIZE, .least = MIB, .help = "size of /dev/shm" },
     { "time", SW_DURATION, .least = SECOND, .help = "wall clock limit" },
     { "launcher", SW_CHOICE, .choices = launchers, .initial = "none",
       .help = "what starts the processes on each node" },

@@ -25,5 +25,6 @@ extern const struct contract_case cases_data[];       /* what goes in and what c
 extern const struct contract_case cases_layout[];     /* where results are, and what is among them */
 extern const struct contract_case cases_secrets[];
 extern const struct contract_case cases_settings[];   /* what the data needs of this machine */
+extern const struct contract_case cases_truth[];      /* answers that a client may rely on */
 
 #endif

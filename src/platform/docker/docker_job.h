@@ -311,6 +311,8 @@ json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
 
 /* GPUs of the engine as far as they are known: {"known","all":[],"free":[]}. Owned. */
 json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
+/* Has the engine as many as the job wants, used or not? SW_E_SPEC. */
+int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 

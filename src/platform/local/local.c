@@ -70,6 +70,7 @@ const struct sw_platform sw_platform_local = {
     .sees_loopback = local_sees_loopback,
     .render = local_mounts_render,
     .preflight = local_mounts_preflight,
+    .checks = local_checks,
     .submit = local_mounts_submit,
     .poll = local_poll,
     .read_log = local_read_log,

@@ -117,6 +117,10 @@ int local_mounts_submit(struct sw_link *link, const struct sw_plan *plan, int at
                         const struct sw_secrets *secrets, struct sw_receipt *receipt,
                         struct sw_error *err);
 
+/* ---- local_checks.c: what preflight looks at besides ------------------------------------------ */
+
+json_t *local_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
 /* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c ------------------------ */
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);

@@ -198,6 +198,18 @@ bool slurm_waits_for_ours(const json_t *options);
  * `base` is set and `fail` is a function. */
 void slurm_depend_script(struct sw_buf *out, const json_t *options);
 
+/* ---- slurm_needs.c: lines for a login host, with `fail "WORD|TEXT"` of the caller -------------- */
+
+/* Image, inputs, mounts, folders for outputs and (with $partition and $asked minutes) the time. */
+void slurm_needs(struct sw_buf *out, const struct sw_plan *plan, bool with_limit);
+/* `gpus_here TEXT` adds the GPUs of the partition to a refusal that may be about them. */
+void slurm_gpus_here(struct sw_buf *out, const struct sw_plan *plan);
+
+/* ---- slurm_refused.c: what those words mean ----------------------------------------------------- */
+
+int slurm_refused(const struct sw_ssh_reply *reply, struct sw_error *err);     /* always -1 */
+void slurm_refusal_finding(json_t *rows, char *line);                          /* "WORD|TEXT", split */
+
 /* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
 
 /* `refused_by TEXT`: sbatch said that nothing was queued; `refused_without_reason TEXT`: it did when the

@@ -41,7 +41,9 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "retry: 3\n", "job.yaml:1:1: retry: expected a map, found a whole number" },
     { "env: [A]\n", "job.yaml:1:1: env: expected a map of texts, found a list" },
     { "env:\n  A: [1]\n", "job.yaml:2:3: env.A: expected text, found a list" },
-    { "env:\n  A:\n", "job.yaml:2:3: env.A: has no value (write \"\" for an empty text)" },
+    { "secrets: [~]\n", "job.yaml:1:11: secrets[0]: has no value (write \"\" for an empty text)" },
+    { "memory: 64\n", "job.yaml:1:1: memory: 64 is 64 bytes, expected 1 MiB or more; did you mean 64GiB?" },
+    { "shm: 4KiB\n", "job.yaml:1:1: shm: 4KiB is 4096 bytes, expected 1 MiB or more" },
     { "secrets: {A: 1}\n", "job.yaml:1:1: secrets: expected a list of texts, found a map" },
     { "inputs: [/a]\n", "job.yaml:1:1: inputs: expected a map, found a list" },
     { "outputs: {/a: 3}\n",
@@ -199,6 +201,17 @@ static void everything_of_the_design_is_accepted(void **state)
                 "{\"to\":\"s3://bucket/runs/{id}/\",\"every\":\"10m\",\"exclude\":[\"*.tmp\"]}");
 }
 
+static void a_bare_number_is_seconds_wherever_a_duration_is_and_no_value_is_none_given(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .job = "command: x\nretry: {wait: 5}\nenv: {A: , B: b}\nlabels: {team: }\n" });
+
+    (void)state;
+    assert_string_equal(sw_json_str(json_object_get(spec->job, "retry"), "wait"), "5");
+    expect_json(json_object_get(spec->job, "env"), "{\"B\":\"b\"}");
+    assert_int_equal(json_object_size(json_object_get(spec->job, "labels")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +222,7 @@ int main(void)
         cmocka_unit_test(an_error_points_to_the_schema),
         cmocka_unit_test(odd_words_are_shown_harmlessly),
         cmocka_unit_test(everything_of_the_design_is_accepted),
+        cmocka_unit_test(a_bare_number_is_seconds_wherever_a_duration_is_and_no_value_is_none_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

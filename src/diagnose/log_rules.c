@@ -12,8 +12,13 @@
  */
 #include "diagnose/diagnose_internal.h"
 
-#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, suggestion }
-#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, suggestion }
+#ifdef SW_WITHOUT_ADVICE
+#define ADVICE(text) ""
+#else
+#define ADVICE(text) text
+#endif
+#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, ADVICE(suggestion) }
+#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, ADVICE(suggestion) }
 
 const struct diag_log_rule diag_log_rules[] = {
     /* ---- never infrastructure, whatever else is in the log ----------------------------- */

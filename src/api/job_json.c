@@ -85,6 +85,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
 {
     int64_t now = sw_now_ms();
     int64_t end = job->ended_ms ? job->ended_ms : now;
+    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
     sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
     sw_autofree char *place = results_place(job);
 
@@ -116,7 +117,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_STR("suggestion", job->suggestion),
         SW_PUT_TIME("created_at", job->created_ms),
         SW_PUT_TIME("submitted_at", job->submitted_ms),
-        SW_PUT_TIME("started_at", job->started_ms),
+        SW_PUT_TIME("started_at", started),
         SW_PUT_TIME("ended_at", job->ended_ms),
         SW_PUT_TIME("updated_at", job->updated_ms),
         SW_PUT_TIME("seen_at", job->seen_ms),
@@ -129,7 +130,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_SUB("runner", json_object_get(job->progress, "runner")),
         SW_PUT_INT("age_ms", age(now, job->created_ms)),
         SW_PUT_INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
-        SW_PUT_INT_BUT("duration_ms", job->started_ms ? age(end, job->started_ms) : -1, -1),
+        SW_PUT_INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
         SW_PUT_SUB("labels", job->labels),
         SW_PUT_SUB("attempts", attempts),
         SW_PUT_SUB("unreachable", unreachable));

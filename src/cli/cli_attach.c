@@ -106,8 +106,23 @@ static int follow_log(struct cli_follow *f, struct sw_error *err)
     return 0;
 }
 
+/* It would be waited for in vain. It may have started at the last moment: then the cancel ends it, and the
+ * message says so. */
+static int give_up(struct cli *cli, const char *id, struct sw_error *err)
+{
+    sw_auto(json) json_t *job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+    const char *message = sw_json_str(job, "message");
+
+    if (sw_cancel(cli->session, id, err) < 0)
+        return sw_wrap(err, "'%s' can never be scheduled, and cannot be canceled", id);
+    sw_fail(err, SW_E_REFUSED, "'%s' can never be scheduled: %s; it was canceled", id,
+            sw_text_empty(message) ? "the platform does not say why" : message);
+    return sw_hint(err, "change what the job asks for, or keep it in the queue with --wait-for-capacity");
+}
+
 /* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks us. */
-int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, struct sw_error *err)
+int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
+               struct sw_error *err)
 {
     struct cli_follow follow;
     struct sw_error trouble = { 0 };
@@ -116,10 +131,13 @@ int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, struct 
     cli_interrupt_attend();
     cli_follow_init(&follow, cli, id, -1, status_every_ms);
     follow.tells_start = true;
+    follow.gives_up = !wait_for_capacity;
     rc = follow_log(&follow, err);
     if (rc == 0 && !follow.log.error)
         rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, &trouble);
     cli_follow_done(&follow);
+    if (follow.stuck && cli_interrupt_count() == 0)
+        return give_up(cli, id, err);
     if (trouble.code == SW_E_INTERRUPTED)
         return leave(cli, id, err);
     if (trouble.code != SW_OK) {

@@ -216,7 +216,9 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
         sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
     add_line(out, "message", sw_json_str(job, "message"));
     add_line(out, "cause", sw_json_str(job, "cause"));
-    add_line(out, "advice", sw_json_str(job, "suggestion"));
+    add_line(out, "advice", state == SW_PENDING && sw_text_same(sw_json_str(job, "reason"), "unschedulable")
+                                ? "it can never be scheduled as it is: 'slipway cancel' ends it"
+                                : sw_json_str(job, "suggestion"));
     add_line(out, "name", sw_json_str(job, "name"));
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));

@@ -79,7 +79,10 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
                     cli_state_style(state), sw_state_name(state));
     else
         sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
-    sw_buf_addf(out, ": %s\n", clean);
+    if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
+        sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
+    else
+        sw_buf_addf(out, ": %s\n", clean);
     add_evidence(out, json_object_get(why, "evidence"), width);
     add_part(out, "cause", sw_json_str(why, "cause"), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);

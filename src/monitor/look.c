@@ -21,9 +21,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "diagnose/diagnose.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
+#include "monitor/verdict.h"
 
 enum {
     SLICE = 1024,                      /* rows in memory at a time */
@@ -195,31 +195,16 @@ static int take_over(const struct slice *slice, struct view *view, struct sw_err
     return result;
 }
 
+/* The program's own words say more than "exit code 1": they are the message from now on. */
 static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
 {
-    const struct sw_platform *platform = slice->question->platform;
-    struct sw_evidence evidence = { 0 };
-    sw_auto(json) json_t *rules = NULL;
     json_t *verdict;
 
-    if (seen->state != SW_ERROR || seen->presence != SW_PRESENT)
+    if (seen->presence != SW_PRESENT)
         return NULL;
-    if (!platform->evidence || platform->evidence(slice->link, &seen->job, &evidence, NULL) < 0) {
-        sw_evidence_done(&evidence);
-        evidence = (struct sw_evidence){ 0 };
-    }
-    /* The sighting is what the store will say; evidence may only add to it. */
-    evidence.state = seen->state;
-    memcpy(evidence.reason, seen->reason, sizeof evidence.reason);
-    memcpy(evidence.message, seen->message, sizeof evidence.message);
-    evidence.exit_code = seen->exit_code;
-    evidence.signal = seen->signal;
-    evidence.failed_replica = seen->failed_replica;
-    rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), slice->rules);
-    verdict = sw_diagnose_with(&evidence, rules);
-    if (!seen->runner)
-        seen->runner = json_incref(json_object_get(evidence.facts, "runner"));
-    sw_evidence_done(&evidence);
+    verdict = sw_verdict(slice->question->platform, slice->link, seen, NULL, slice->rules);
+    if (sw_json_bool(verdict, "from_log", false))
+        snprintf(seen->message, sizeof seen->message, "%.255s", sw_json_str(verdict, "headline"));
     return verdict;
 }
 
@@ -350,10 +335,12 @@ static int write_down(const struct slice *slice, struct sw_error *err)
                                               NULL, err);
 }
 
-/* Somebody who only waits must not miss a milestone for others. */
-static bool wants_progress(const struct question *question, const struct sw_job *job)
+/* How far it came is read once more at the end, whoever sees it; and somebody who only waits must not miss
+ * a milestone for others. */
+static bool wants_progress(const struct question *question, const struct sw_job *job,
+                           const struct sw_sighting *seen)
 {
-    return question->progress ||
+    return question->progress || sw_state_is_final(seen->state) ||
            sw_json_str(json_object_get(job->plan, "hooks"), "on_epoch_milestone");
 }
 
@@ -364,9 +351,9 @@ static void read_log(const struct slice *slice, size_t index)
 
     if (seen->presence != SW_PRESENT)
         return;
-    if (wants_progress(slice->question, &view->job) && seen->state != SW_PENDING)
+    if (wants_progress(slice->question, &view->job, seen) && seen->state != SW_PENDING)
         monitor_read_progress(slice->store, slice->question->platform, slice->link, &view->job, seen);
-    else if (seen->runner && (slice->question->progress || sw_state_is_final(seen->state)))
+    else if (seen->runner && slice->question->progress)
         monitor_keep_report(slice->store, &view->job, seen);
 }
 

@@ -29,8 +29,8 @@ extern const struct sw_platform sw_platform_rehearsal;
 
 static const struct sw_option rehearsal_options[] = {
     { "script", SW_TEXT, .initial = DEFAULT_SCRIPT, .env = "SLIPWAY_REHEARSAL_SCRIPT",
-      .help = "what to pretend, step by step: pending, running, paused, epochs, log, exit, "
-              "signal, oom, lost, node-lost, preempted, image-error, vanished" },
+      .help = "what to pretend, step by step: pending, unschedulable, running, paused, epochs, log, "
+              "exit, signal, oom, lost, node-lost, preempted, image-error, vanished" },
     { "api", SW_TEXT, .env = "SLIPWAY_REHEARSAL_API",
       .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
               "empty-list, not-found-then-found, cut-every 3 calls, rotate-log 4KiB, "

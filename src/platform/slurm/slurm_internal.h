@@ -109,6 +109,8 @@ int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
 int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
 int slurm_replicas_of(const struct sw_jobref *job);
+/* The name of the log of a rank, or of a task of an array; owned. */
+char *slurm_log_name(const struct sw_jobref *job, int replica);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);

@@ -123,25 +123,30 @@ static json_t *facts_of(const struct sw_jobref *job, const struct sw_sighting *s
     return facts;
 }
 
-/* The end of the failed rank's log, what Slurm itself said, and the rank's report as its last line. */
+/* The end of the log of the failed rank or task, what Slurm itself said, and its report as the last line. */
 static char *tails(struct sw_link *link, const struct sw_jobref *job, int replica)
 {
+    bool array = slurm_is_array(job);
+    int rank = replica > 0 ? replica : 0;
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    sw_autofree char *name = slurm_log_name(job, rank);
+    sw_autofree char *slurm = array ? sw_format("main.%d.err", rank) : sw_strdup("main.err");
+    sw_autofree char *report = array ? sw_format("task-%d/rank-0.json", rank)
+                                     : sw_format("rank-%d.json", rank);
 
     if (slurm_names_of(link, job, &names, NULL) < 0)
         return NULL;
     slurm_set(&script, "logs", names.logs);
     slurm_set(&script, "state", names.state);
-    sw_buf_addf(&script, "rank=%d\n", replica > 0 ? replica : 0);
-    sw_buf_addf(&script, "file=$logs/$rank.out\n[ \"$rank\" -gt 0 ] || file=$logs/main.out\n"
-                "tail -c %d \"$file\" 2>/dev/null\n"
-                "[ \"$rank\" -le 0 ] || tail -c 2048 \"$logs/main.out\" 2>/dev/null\n"
-                "tail -c 2048 \"$logs/main.err\" 2>/dev/null\n"
-                "[ ! -s \"$state/rank-$rank.json\" ] || {\n"
-                "printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/rank-$rank.json\"\necho\n}\n",
-                TAIL_BYTES);
+    sw_buf_addf(&script, "tail -c %d \"$logs/%s\" 2>/dev/null\n", TAIL_BYTES, name);
+    if (!array && rank > 0)
+        sw_buf_add(&script, "tail -c 2048 \"$logs/main.out\" 2>/dev/null\n");
+    sw_buf_addf(&script, "tail -c 2048 \"$logs/%s\" 2>/dev/null\n"
+                "[ ! -s \"$state/%s\" ] || {\n"
+                "printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/%s\"\necho\n}\n", slurm, report,
+                report);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
         return NULL;
     return sw_buf_steal(&reply.output);

@@ -26,6 +26,7 @@ struct cli {
     struct cli_screen screen;
     struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
     bool sending;                    /* a job is on its way: show what travels before it */
+    bool left;                       /* by a signal, and said so: cli_leave() */
     bool read_only;                  /* the store is neither made nor changed */
     struct sw_session *session;      /* NULL until cli_session() */
     int exit_status;                 /* what a verb that succeeded ends with; the job's own code */
@@ -110,7 +111,7 @@ char *cli_job_outcome(const json_t *job);
 
 /* A signal ends the verb: say that the job continues (unless it is over; NULL: the jobs do), and
  * return -1 with SW_E_INTERRUPTED. */
-int cli_leave(const struct cli *cli, const char *id, struct sw_error *err);
+int cli_leave(struct cli *cli, const char *id, struct sw_error *err);
 
 /* Ask before something that cannot be undone; without a terminal the answer is yes. */
 bool cli_confirm(const struct cli *cli, const char *question);

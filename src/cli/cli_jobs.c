@@ -218,8 +218,9 @@ static bool is_over(const struct cli *cli, const char *id)
     return job && sw_state_is_final(cli_job_state(job));
 }
 
-int cli_leave(const struct cli *cli, const char *id, struct sw_error *err)
+int cli_leave(struct cli *cli, const char *id, struct sw_error *err)
 {
+    cli->left = true;
     if (cli->screen.err_terminal)
         fputc('\n', stderr);                    /* after the "^C" that the terminal shows */
     if (!id)

@@ -81,7 +81,7 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
     report = cli_document(text, err);
     if (!report) {
         if (err->code == SW_E_INTERRUPTED && cli_interrupt_count())
-            cli_say(cli, "stopped: the same command continues the copy");
+            sw_hint(err, "the same command continues the copy");
         return sw_wrap(err, "cannot copy '%s' to '%s'", from, to);
     }
     cli_say_left_out(cli, report);

@@ -235,7 +235,7 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
         return cli->exit_status;
     if (err->code == SW_OK)
         sw_fail(err, SW_E_INTERNAL, "the command failed and did not say why");
-    if (err->code != SW_E_INTERRUPTED || cli_interrupt_count() == 0)    /* else: the verb has said so */
+    if (!cli->left)                      /* else the words were said */
         cli_complain(cli, err);
     return sw_code_exit_status(err->code);
 }

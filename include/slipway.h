@@ -215,18 +215,26 @@ struct sw_list_options {
     const char *state;        /* "Running", ... ; "active" = not final; NULL: all */
     const char *platform;     /* NULL: all */
     const char *name;         /* NULL: all */
-    const char *label;        /* "key=value" or "key"; NULL: all */
+    const char *const *labels;      /* "key=value" or "key": jobs that have all of these */
+    size_t label_count;
+    const char *const *selectors;   /* as for sw_select, but a name or prefix means all that have it */
+    size_t selector_count;
     size_t limit;             /* 0: 100 */
     size_t offset;
 };
-/* Newest first; the same document as sw_status_many, plus "total". */
+/* Newest first; the same document as sw_status_many, plus "total" (that match) and "all" (in the
+ * store). */
 SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *options,
                      struct sw_error *err);
 
 /* Selectors to ids: an id, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
- * `pending`, `active`, `all`. JSON array of ids; an empty answer is SW_E_NOT_FOUND. */
+ * `pending`, `complete`, `canceled`, `active`, `all`; of these only the jobs that have all the
+ * labels ("key" or "key=value"). Without selectors: all jobs with these labels. A word that is a
+ * state asks the platforms first. JSON array of ids, empty when no job is in such a state or has
+ * such a label; an id, prefix, name or `last` that there is not is SW_E_NOT_FOUND, "" is
+ * SW_E_USAGE. */
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
-                       const char *label, struct sw_error *err);
+                       const char *const *labels, size_t label_count, struct sw_error *err);
 
 /* What happened to a job, oldest first: JSON array of {"seq","at","kind","data"}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,

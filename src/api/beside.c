@@ -92,7 +92,7 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
         return sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id,
                        sw_state_name(job.row.state));
     if (replica < 0 || replica >= api_replicas(&job.row))
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d", id, replica);
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
     return job.platform->exec(job.link, &job.ref, replica, words, exit_status, err);

@@ -470,7 +470,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
         return -1;
     nodes = api_replicas(&job.row);
     if (options->replica >= nodes)
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
         job.ref.attempt = job.ref.log_attempt = options->attempt;

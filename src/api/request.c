@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "core/selector.h"
 #include "net/http.h"
 #include "plan/bundle.h"
 #include "plan/paths.h"
@@ -140,6 +141,8 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
 {
     if (sw_id_check(job_id, err) < 0)
         return -1;
+    if (sw_selector_is_word(job_id))
+        return sw_fail(err, SW_E_USAGE, "'%s' can be no id: this word names jobs already", job_id);
     snprintf(request->id, sizeof request->id, "%s", job_id);
     return 0;
 }

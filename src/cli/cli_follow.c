@@ -117,7 +117,8 @@ static void draw_line(struct cli_follow *f, const json_t *job)
     cli_progress_pace(&pace, &progress);
     if (pace.length)
         sw_buf_addf(&line, "  %s", sw_buf_text(&pace));
-    cut = sw_text_fit(sw_buf_text(&line), columns - 1);
+    /* Room for the cursor and for the "^C" of the terminal: a line that breaks is not erased whole. */
+    cut = sw_text_fit(sw_buf_text(&line), columns > 3 ? columns - 3 : 1);
     cli_live_draw(&f->live, cut);
 }
 

@@ -7,7 +7,6 @@
 
 struct rm_options {
     bool keep_results, expired, forget, yes;
-    const char *label;
 };
 
 static const struct cli_flag rm_flags[] = {
@@ -19,8 +18,7 @@ static const struct cli_flag rm_flags[] = {
       cli_apply_bool, offsetof(struct rm_options, forget) },
     { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
       offsetof(struct rm_options, yes) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct rm_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -79,9 +77,14 @@ static int rm_run(struct cli *cli, const void *given, const struct cli_args *arg
         return sw_fail(err, SW_E_USAGE, "--expired chooses the jobs itself: name none");
     if (options->expired)
         return remove_expired(cli, err);
-    ids = cli_select(cli, args, options->label, err);
+    ids = cli_select(cli, args, err);
     if (!ids)
         return -1;
+    if (!options->yes && !cli_names_each(args) && json_array_size(ids) && !cli_can_ask(cli)) {
+        sw_fail(err, SW_E_USAGE, "%zu job%s would be removed, and there is no terminal to ask on",
+                json_array_size(ids), json_array_size(ids) == 1 ? "" : "s");
+        return sw_hint(err, "add -y, or name each job");
+    }
     question = sw_format("%s %zu jobs%s?", options->forget ? "forget" : "remove",
                          json_array_size(ids),
                          options->keep_results || options->forget ? "" : " and their results");
@@ -99,7 +102,9 @@ const struct command command_rm = {
     .description =
         "You get the room back: the job's record, log and results are removed. Copy what you "
         "need first ('slipway get'), or use --keep-results. A job that is not over is not "
-        "removed: cancel it first. Where its engine or cluster is gone for good, --forget removes the "
+        "removed: cancel it first. On a terminal several jobs are removed only after a question, "
+        "unless -y is given; without a terminal -y is needed where a state, 'all' or a label "
+        "chooses the jobs. Where its engine or cluster is gone for good, --forget removes the "
         "record alone.",
     .example = "slipway rm last\nslipway rm --expired",
     .flags = rm_flags,

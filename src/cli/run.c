@@ -87,7 +87,7 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     cli_printf("%s\n", id);
     if (cli_flush() < 0)             /* the job runs: its id must not be lost */
         cli_warn(cli, "the job is %s", id);
-    return 0;
+    return cli_interrupt_count() ? cli_leave(cli, id, err) : 0;
 }
 
 const struct command command_run = {
@@ -101,8 +101,9 @@ const struct command command_run = {
         "\n"
         "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
         "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
-        "it; a second Ctrl-C within 2 seconds offers to cancel it. A terminal shows progress as "
+        "it; 'slipway cancel' stops it. A terminal shows progress as "
         "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
+
         "\n"
         "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
         "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.",

@@ -18,12 +18,10 @@
 
 struct status_options {
     bool stored;
-    const char *label;
 };
 
 static const struct cli_flag status_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct status_options, label) },
+    CLI_LABEL_FLAG,
     { "stored", 0, NULL, "what is remembered, without asking the platform", cli_apply_bool,
       offsetof(struct status_options, stored) },
     { 0 }
@@ -273,7 +271,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
                       struct sw_error *err)
 {
     const struct status_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL;
     const json_t *jobs;
 
@@ -292,8 +290,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
         print_cards(cli, jobs);
         return 0;
     }
-    if (args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]) &&
-        json_array_size(jobs) == 1)
+    if (cli_names_one(args) && json_array_size(jobs) == 1)
         return cli_document_print(cli, json_array_get(jobs, 0), err);
     return cli_document_print(cli, document, err);
 }

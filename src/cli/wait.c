@@ -5,19 +5,24 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_interrupt.h"
 
 struct wait_options {
     int64_t timeout_ms;
-    const char *label;
 };
 
 static const struct cli_flag wait_flags[] = {
     { "timeout", 0, "DURATION", "give up after this time and end with 75; jobs go on",
       cli_apply_duration, offsetof(struct wait_options, timeout_ms) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct wait_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
+
+static int stop_waiting(void *context)
+{
+    (void)context;
+    return cli_interrupt_count() > 0;
+}
 
 static int wait_for(struct cli *cli, const char *id, int64_t timeout_ms, struct sw_error *err)
 {
@@ -25,8 +30,8 @@ static int wait_for(struct cli *cli, const char *id, int64_t timeout_ms, struct 
     sw_autofree char *outcome = NULL;
     int status = 0;
 
-    if (sw_wait(cli->session, id, timeout_ms, NULL, NULL, &status, err) < 0)
-        return sw_wrap(err, "waiting for '%s'", id);
+    if (sw_wait(cli->session, id, timeout_ms, stop_waiting, NULL, &status, err) < 0)
+        return cli_interrupt_count() ? cli_leave(cli, id, err) : sw_wrap(err, "waiting for '%s'", id);
     if (cli->exit_status == 0)
         cli->exit_status = status;
     if (cli->quiet)
@@ -42,7 +47,7 @@ static int wait_run(struct cli *cli, const void *given, const struct cli_args *a
                     struct sw_error *err)
 {
     const struct wait_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     int64_t deadline_ms = cli_given_value(args, "timeout")
                               ? sw_monotonic_ms() + options->timeout_ms
                               : -1;
@@ -51,6 +56,7 @@ static int wait_run(struct cli *cli, const void *given, const struct cli_args *a
 
     if (!ids)
         return -1;
+    cli_interrupt_catch();
     json_array_foreach(ids, i, id) {
         int64_t left_ms = deadline_ms < 0 ? -1 : deadline_ms - sw_monotonic_ms();
 

@@ -161,7 +161,7 @@ struct sw_job_filter {
     const enum sw_state *states; size_t state_count;   /* none: all */
     bool active_only;                                  /* phase is not over */
     const char *platform, *name, *name_prefix, *id_prefix;
-    const char *label_key, *label_value;               /* value NULL: the key is enough */
+    const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
     int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;

@@ -15,26 +15,27 @@
 
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
 {
-    struct sw_evidence evidence = { 0 };
+    const struct sw_job *row = &job->row;
+    struct sw_sighting seen = {
+        .job = job->ref, .presence = SW_PRESENT, .state = row->state, .exit_code = row->exit_code,
+        .signal = row->signal, .failed_replica = row->failed_replica,
+    };
+    const struct sw_sighting *const known = &seen;
+    struct sw_evidence evidence;
     sw_auto(json) json_t *rules = NULL;
     json_t *verdict;
 
-    if (!job->platform->evidence ||
-        job->platform->evidence(job->link, &job->ref, &evidence, NULL) < 0)
-        sw_evidence_done(&evidence);
+    snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
+    snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
+    snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");
+    evidence = sw_evidence_of(&seen);
+    if (job->platform->evidence)
+        job->platform->evidence(job->link, &known, &evidence, 1);
     if (!evidence.facts)
         evidence.facts = json_object();
     if (!json_object_get(evidence.facts, "runner"))
-        sw_report_facts(json_object_get(job->row.progress, "runner"), evidence.facts);
-    evidence.state = job->row.state;
-    evidence.exit_code = job->row.exit_code;
-    evidence.signal = job->row.signal;
-    evidence.failed_replica = job->row.failed_replica;
-    snprintf(evidence.reason, sizeof evidence.reason, "%s",
-             job->row.reason ? job->row.reason : "");
-    snprintf(evidence.message, sizeof evidence.message, "%s",
-             job->row.message ? job->row.message : "");
-    rules = sw_diagnose_rules(json_object_get(job->row.plan, "rules"), api_rules(session));
+        sw_report_facts(json_object_get(row->progress, "runner"), evidence.facts);
+    rules = sw_diagnose_rules(json_object_get(row->plan, "rules"), api_rules(session));
     verdict = sw_diagnose_with(&evidence, rules);
     sw_evidence_done(&evidence);
     return verdict;

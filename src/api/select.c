@@ -57,6 +57,7 @@ static long last_index(const char *word)
 static int ask(struct sw_session *session, struct sw_job_filter filter, json_t *out,
                struct sw_error *err)
 {
+    filter.columns = SW_COLUMNS_NAMES;
     return sw_store_list(session->store, &filter, append_id, out, err);
 }
 

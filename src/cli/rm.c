@@ -41,20 +41,33 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
     return 0;
 }
 
-static int remove_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static int forget_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
 {
-    const struct rm_options *options = context;
-
-    if (options->forget) {
-        if (sw_forget(cli->session, id, err) < 0)
-            return sw_wrap(err, "cannot forget '%s'", id);
-        cli_say_job(cli, id, "forgotten; what runs or lies there stays");
-        return 0;
-    }
-    if (sw_remove(cli->session, id, options->keep_results, err) < 0)
-        return sw_wrap(err, "cannot remove '%s'", id);
-    cli_say_job(cli, id, "removed%s", options->keep_results ? ", results kept" : "");
+    (void)context;
+    if (sw_forget(cli->session, id, err) < 0)
+        return sw_wrap(err, "cannot forget '%s'", id);
+    cli_say_job(cli, id, "forgotten; what runs or lies there stays");
     return 0;
+}
+
+static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "removed");
+}
+
+static void tell_removed_and_kept(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "removed, results kept");
+}
+
+static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, struct sw_error *err)
+{
+    sw_autofree const char **list = cli_list(ids);
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "remove",
+                                     .tell = keep_results ? tell_removed_and_kept : tell_removed };
+
+    sw_remove_many(cli->session, list, json_array_size(ids), keep_results, cli_outcome, &outcomes, NULL);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 static int rm_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -78,7 +91,8 @@ static int rm_run(struct cli *cli, const void *given, const struct cli_args *arg
         cli_say(cli, "nothing was removed");
         return 0;
     }
-    return cli_each(cli, ids, remove_one, options, err);
+    return options->forget ? cli_each(cli, ids, forget_one, NULL, err)
+                           : remove_all(cli, ids, options->keep_results, err);
 }
 
 const struct command command_rm = {

@@ -20,12 +20,13 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
         .job = job->ref, .presence = SW_PRESENT, .state = row->state, .exit_code = row->exit_code,
         .signal = row->signal, .failed_replica = row->failed_replica,
     };
-    json_t *verdict;
+    json_t *verdict = NULL;
 
     snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
     snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
-    verdict = sw_verdict(job->platform, job->link, &seen, json_object_get(row->progress, "runner"),
-                         api_rules(session));
+    snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");
+    sw_verdicts(job->platform, job->link, api_rules(session), &(struct sw_sighting *){ &seen },
+                json_object_get(row->progress, "runner"), &verdict, 1);
     json_decref(seen.runner);
     /* What was refused came with a hint, and nothing on the platform knows it. */
     if (verdict && sw_text_same(row->reason, "refused") && !sw_text_empty(row->suggestion))

@@ -17,23 +17,14 @@ static const struct cli_flag cancel_flags[] = {
     { 0 }
 };
 
-static int cancel_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_canceled(struct cli *cli, const struct sw_outcome *outcome)
 {
-    sw_auto(json) json_t *job = NULL;
-
-    (void)context;
-    if (sw_cancel(cli->session, id, err) < 0)
-        return sw_wrap(err, "cannot cancel '%s'", id);
-    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, err), err);
-    if (!job)
-        return -1;
-    if (cli_job_state(job) == SW_CANCELED)
-        cli_say_job(cli, id, "canceled");
-    else if (!sw_state_is_final(cli_job_state(job)))
-        cli_say_job(cli, id, "canceled; the job store does not say so yet");
+    if (outcome->state == SW_CANCELED)
+        cli_say_job(cli, outcome->id, "canceled");
+    else if (!sw_state_is_final(outcome->state))
+        cli_say_job(cli, outcome->id, "canceled; the job store does not say so yet");
     else                               /* it was faster than we were */
-        cli_say_job(cli, id, "is over: %s", sw_state_name(cli_job_state(job)));
-    return 0;
+        cli_say_job(cli, outcome->id, "is over: %s", sw_state_name(outcome->state));
 }
 
 static int undo_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
@@ -80,6 +71,8 @@ static int cancel_run(struct cli *cli, const void *given, const struct cli_args 
     const struct cancel_options *options = given;
     sw_auto(json) json_t *ids = cli_select(cli, args, err), *left = NULL;
     sw_autofree char *question = NULL;
+    sw_autofree const char **list = NULL;
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "cancel", .tell = tell_canceled };
 
     if (!ids)
         return -1;
@@ -93,7 +86,9 @@ static int cancel_run(struct cli *cli, const void *given, const struct cli_args 
         cli_say(cli, "nothing was canceled");
         return 0;
     }
-    return cli_each(cli, left, cancel_one, NULL, err);
+    list = cli_list(left);
+    sw_cancel_many(cli->session, list, json_array_size(left), cli_outcome, &outcomes, NULL);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 const struct command command_cancel = {

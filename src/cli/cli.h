@@ -108,6 +108,21 @@ void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", o
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
 /* "Complete, exit code 0, 5s": how it went, in one line. */
 char *cli_job_outcome(const json_t *job);
+/* cli_outcomes.c: the same for one job of several. */
+char *cli_outcome_text(const struct sw_outcome *outcome);
+/* The ids as the library wants them; the texts stay the document's. free() the list. */
+const char **cli_list(const json_t *ids);
+/* A sw_outcome_fn over this: each that went well is told, each that did not is complained of. */
+struct cli_outcomes {
+    struct cli *cli;
+    const char *verb;                  /* "cannot VERB 'ID'" */
+    void (*tell)(struct cli *cli, const struct sw_outcome *outcome);
+    bool failed;
+    struct sw_error first;
+};
+void cli_outcome(void *outcomes, const struct sw_outcome *outcome);
+/* 0, or -1 and the first failure. */
+int cli_outcomes_end(const struct cli_outcomes *all, struct sw_error *err);
 
 /* A signal ends the verb: say that the job continues (unless it is over; NULL: the jobs do), and
  * return -1 with SW_E_INTERRUPTED. */

@@ -133,10 +133,8 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
 json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err)
 {
     size_t count = json_array_size(ids);
-    sw_autofree const char **list = sw_alloc((count + 1) * sizeof *list);
+    sw_autofree const char **list = cli_list(ids);
 
-    for (size_t i = 0; i < count; i++)
-        list[i] = json_string_value(json_array_get(ids, i));
     return cli_document(sw_status_many(cli->session, list, count, look, err), err);
 }
 
@@ -191,23 +189,6 @@ void cli_duration(int64_t ms, char out[32])
         sw_duration_format(ms / 1000 * 1000, out);
     else if (ms >= 0)
         snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
-}
-
-char *cli_job_outcome(const json_t *job)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    int64_t code = sw_json_int(job, "exit_code", -1), signal = sw_json_int(job, "signal", 0);
-    char duration[32];
-
-    sw_buf_add(&out, sw_state_name(cli_job_state(job)));
-    if (signal > 0)
-        sw_buf_addf(&out, ", signal %lld", (long long)signal);
-    else if (code >= 0)
-        sw_buf_addf(&out, ", exit code %lld", (long long)code);
-    cli_duration(sw_json_int(job, "duration_ms", -1), duration);
-    if (duration[0])
-        sw_buf_addf(&out, ", %s", duration);
-    return sw_buf_steal(&out);
 }
 
 static bool is_over(const struct cli *cli, const char *id)

@@ -17,15 +17,9 @@ static const struct cli_flag retry_flags[] = {
     { 0 }
 };
 
-static int retry_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_retried(struct cli *cli, const struct sw_outcome *outcome)
 {
-    const struct retry_options *options = context;
-    int attempt = 0;
-
-    if (sw_retry(cli->session, id, options->avoid_node, &attempt, err) < 0)
-        return sw_wrap(err, "cannot retry '%s'", id);
-    cli_say_job(cli, id, "submitted again, attempt %d", attempt);
-    return 0;
+    cli_say_job(cli, outcome->id, "submitted again, attempt %d", outcome->attempt);
 }
 
 /* What to ask first: another attempt costs GPU hours and writes over results. NULL: nothing. */
@@ -47,7 +41,9 @@ static int retry_run(struct cli *cli, const void *given, const struct cli_args *
 {
     const struct retry_options *options = given;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
+    sw_autofree const char **list = cli_list(ids);
     sw_autofree char *question = NULL;
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "retry", .tell = tell_retried };
 
     if (!ids)
         return -1;
@@ -57,7 +53,9 @@ static int retry_run(struct cli *cli, const void *given, const struct cli_args *
         cli_say(cli, "nothing was retried");
         return 0;
     }
-    return cli_each(cli, ids, retry_one, options, err);
+    sw_retry_many(cli->session, list, json_array_size(ids), options->avoid_node, cli_outcome, &outcomes,
+                  NULL);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 const struct command command_retry = {

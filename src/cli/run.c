@@ -103,7 +103,6 @@ const struct command command_run = {
         "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
         "it; 'slipway cancel' stops it. A terminal shows progress as "
         "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
-
         "\n"
         "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
         "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.",

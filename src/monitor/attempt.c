@@ -196,7 +196,7 @@ static int take_back(const struct sw_attempt *attempt, const struct sw_receipt *
     const struct sw_jobref job = { .id = attempt->plan->job_id, .remote_id = receipt->remote_id,
                                    .attempt = attempt->number, .details = receipt->details };
 
-    return attempt->platform->cancel(attempt->link, &job, why) < 0 ? -1 : 0;
+    return sw_platform_cancel(attempt->platform, attempt->link, &job, why) < 0 ? -1 : 0;
 }
 
 /* The row is gone, or tells of another attempt: what was started has no row. */

@@ -82,7 +82,7 @@ static const struct sw_credential docker_credentials[] = {
 
 /* ---- clients, lent one at a time ------------------------------------------------------------- */
 
-enum { POOL_MOST = 4, ENDS_MOST = 2048 };
+enum { POOL_MOST = DOCKER_AT_ONCE, ENDS_MOST = 2048 };
 
 struct docker_pool {
     pthread_mutex_t lock;

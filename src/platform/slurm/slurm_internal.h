@@ -21,8 +21,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
- *     slurm_bring.c, slurm_exec.c                                                     act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_cancel.c, slurm_end.c,
+ *     slurm_look.c, slurm_evidence.c, slurm_bring.c, slurm_exec.c                      act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -375,12 +375,11 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
                    struct sw_error *err);
 int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                  struct sw_error *err);
+void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err);
+void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

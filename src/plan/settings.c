@@ -143,14 +143,26 @@ static int keep_certificates(json_t *rows, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf pem = SW_BUF_INIT;
     const char *name = NULL, *path = sw_trusted_named(&name);
+    sw_autofree char *whole = path ? sw_path_absolute(path, NULL) : NULL;
 
     if (!path)
         return 0;
-    if (sw_payload_read_ca(&pem, err) < 0)
+    if (sw_payload_read_ca(NULL, &pem, err) < 0)
         return -1;
-    json_array_append_new(rows, sw_json_object(SW_STR("name", name), SW_STR("from", path),
+    json_array_append_new(rows, sw_json_object(SW_STR("name", name), SW_STR("from", whole),
                                                SW_BOOL("file", true), SW_BOOL("travels", true)));
     return 0;
+}
+
+const char *sw_plan_ca(const struct sw_plan *plan)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(plan->settings, i, row)
+        if (sw_json_bool(row, "file", false))
+            return sw_json_str(row, "from");
+    return sw_trusted_named(NULL);
 }
 
 int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, struct sw_error *err)

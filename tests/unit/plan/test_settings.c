@@ -252,6 +252,20 @@ static void certificates_that_cannot_be_read_are_found_out(void **state)
     unsetenv("SSL_CERT_FILE");
 }
 
+static void a_later_attempt_believes_the_same_certificates(void **state)
+{
+    static const char *const none[] = { NULL };
+    sw_autofree char *path = sw_path_join(home, "ca.pem");
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+
+    (void)state;
+    put("ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    setenv("AWS_CA_BUNDLE", path, 1);
+    plan = settled("https://h/x", NULL, none);
+    unsetenv("AWS_CA_BUNDLE");
+    assert_string_equal(sw_plan_ca(plan), path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,8 +278,12 @@ int main(void)
         cmocka_unit_test(what_cannot_be_used_is_said_before_the_submit),
         cmocka_unit_test(planning_runs_no_program),
         cmocka_unit_test(certificates_that_cannot_be_read_are_found_out),
+        cmocka_unit_test(a_later_attempt_believes_the_same_certificates),
     };
 
     unsetenv("SSL_CERT_FILE");
+    unsetenv("CURL_CA_BUNDLE");
+    unsetenv("REQUESTS_CA_BUNDLE");
+    unsetenv("AWS_CA_BUNDLE");
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -138,6 +138,13 @@ static void close_profiles(json_t *rows)
             SW_BOOL("hidden", true), SW_BOOL("travels", true)));
 }
 
+void sw_plan_open_profiles(struct sw_plan *plan)
+{
+    for (size_t i = json_array_size(plan->settings); i-- > 0;)
+        if (sw_json_bool(json_array_get(plan->settings, i), "hidden", false))
+            json_array_remove(plan->settings, i);
+}
+
 /* Platforms take the certificates along by themselves; a file that cannot be read is found here. */
 static int keep_certificates(json_t *rows, struct sw_error *err)
 {

@@ -207,6 +207,15 @@ static void the_jobs_own_env_counts_before_this_machine(void **state)
     expect_sent(plan, "{\"AWS_ENDPOINT_URL_S3\":\"http://said\"}");
 }
 
+static void without_secrets_the_place_has_its_own_profiles(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = settled("s3://b/x", NULL, all);
+
+    (void)state;
+    sw_plan_open_profiles(plan);
+    expect_sent(plan, "{\"AWS_ENDPOINT_URL_S3\":\"http://minio:9000\",\"AWS_REGION\":\"eu-x\"}");
+}
+
 static void what_cannot_be_used_is_said_before_the_submit(void **state)
 {
     static const struct { const char *environment[6], *says; } rows[] = {
@@ -275,6 +284,7 @@ int main(void)
         cmocka_unit_test(tokens_and_keys_of_files_travel),
         cmocka_unit_test(what_the_first_attempt_had_a_later_one_needs),
         cmocka_unit_test(the_jobs_own_env_counts_before_this_machine),
+        cmocka_unit_test(without_secrets_the_place_has_its_own_profiles),
         cmocka_unit_test(what_cannot_be_used_is_said_before_the_submit),
         cmocka_unit_test(planning_runs_no_program),
         cmocka_unit_test(certificates_that_cannot_be_read_are_found_out),

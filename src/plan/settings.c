@@ -82,6 +82,20 @@ static const char *kept(const struct sw_plan *plan, const char *name)
     return NULL;
 }
 
+/* Where a secret was found when the job was submitted, only that place counts later: another variable may
+ * hold the key of another account by then. */
+static bool may_answer(const struct sw_plan *plan, const struct sw_setting_row *row, const char *name)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(plan->settings, i, each)
+        if (sw_json_bool(each, "secret", false) &&
+            sw_text_same(sw_json_str(each, "name"), row->names[0]))
+            return sw_text_same(sw_json_str(each, "from"), name);
+    return true;
+}
+
 /* All names of a row belong together: an alias in `env:` beats the first name here. */
 static bool said_in_env(const struct sw_plan *plan, const struct sw_setting_row *row)
 {
@@ -99,6 +113,8 @@ static const char *find(void *context, const char *name)
 
     if (row && row->way <= SW_SETTING_PLAIN && said_in_env(lookup->plan, row))
         return sw_json_str(lookup->plan->env, name);
+    if (row && row->way == SW_SETTING_SECRET && !may_answer(lookup->plan, row, name))
+        return NULL;
     return here ? here : lookup->env(lookup->context, name);
 }
 
@@ -243,7 +259,7 @@ static int check_whole(const struct sw_plan *plan, const struct sw_secrets *secr
             continue;
         sw_fail(err, SW_E_CREDENTIAL, "%s, which the job's data needs, was found in %s when it was "
                 "submitted, and is not there now", name, from ? from : "?");
-        return sw_hint(err, "set %s, then: slipway retry %s", name, plan->job_id);
+        return sw_hint(err, "make it available there again, then: slipway retry %s", plan->job_id);
     }
     return 0;
 }

@@ -173,6 +173,38 @@ static void a_profile_travels_and_a_later_attempt_remembers_it(void **state)
     expect_secrets(again, later, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN");
 }
 
+/* What is sent, as text. */
+static void expect_key(const struct sw_plan *plan, const char *const *environment, const char *value)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    char sent[512] = "";
+    int ends[2];
+    ssize_t length;
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(sw_plan_send_settings(plan, lookup, (void *)environment, secrets, NULL), 0);
+    assert_int_equal(sw_secrets_send(secrets, ends[1]), 0);
+    length = read(ends[0], sent, sizeof sent - 1);
+    assert_non_null(memmem(sent, (size_t)length, value, strlen(value)));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void the_key_of_another_account_is_not_taken_later(void **state)
+{
+    static const char *const dev[] = { "AWS_PROFILE", "dev", NULL };
+    static const char *const tao[] = { "ACCESS_KEY", "TAO-ID", "SECRET_KEY", "TAO-KEY", NULL };
+    static const char *const later[] = { "AWS_ACCESS_KEY_ID", "OTHER-ID", "AWS_SECRET_ACCESS_KEY",
+                                         "OTHER-KEY", "ACCESS_KEY", "TAO-ID", "SECRET_KEY", "TAO-KEY",
+                                         NULL };
+    sw_auto(sw_plan) struct sw_plan *by_profile = settled("s3://b/x", NULL, dev);
+    sw_auto(sw_plan) struct sw_plan *by_variable = settled("s3://b/x", NULL, tao);
+
+    (void)state;
+    expect_key(by_profile, later, "AWS_ACCESS_KEY_ID=PROFILE-ID");
+    expect_key(by_variable, later, "AWS_ACCESS_KEY_ID=TAO-ID");
+}
+
 static void tokens_and_keys_of_files_travel(void **state)
 {
     static const char *const none[] = { NULL };
@@ -281,6 +313,7 @@ int main(void)
         cmocka_unit_test(only_what_the_data_needs_travels_under_one_name),
         cmocka_unit_test(no_value_of_a_secret_is_in_the_plan),
         cmocka_unit_test(a_profile_travels_and_a_later_attempt_remembers_it),
+        cmocka_unit_test(the_key_of_another_account_is_not_taken_later),
         cmocka_unit_test(tokens_and_keys_of_files_travel),
         cmocka_unit_test(what_the_first_attempt_had_a_later_one_needs),
         cmocka_unit_test(the_jobs_own_env_counts_before_this_machine),

@@ -28,6 +28,8 @@ enum {
 
 /* ---- other last words ------------------------------------------------------------------------- */
 
+#define STEPD ": error: "      /* after "slurmstepd-n1" */
+
 enum words { WORDS_LINE, WORDS_CPP, WORDS_RUST };
 
 static const struct {
@@ -75,6 +77,9 @@ static void add_line(struct sw_buf *out, const struct diag_line *line, size_t fr
 
     for (size_t i = 0; i < SW_COUNT(labels) && from == 0; i++)
         from = begins(line, labels[i]) ? strlen(labels[i]) : 0;
+    if (begins(line, "slurmstepd") && memmem(line->text, line->length, STEPD, strlen(STEPD)))
+        from = (size_t)((const char *)memmem(line->text, line->length, STEPD, strlen(STEPD)) - line->text) +
+               strlen(STEPD);
     while (from < line->length && isspace((unsigned char)line->text[from]))
         from++;
     sw_buf_add_bytes(out, line->text + from, line->length - from);
@@ -235,15 +240,18 @@ static const struct diag_log_rule *rule_of(const json_t *verdict)
     return NULL;
 }
 
-/* The last line that the rule fits; log->count: none. */
+/* The last line that the rule fits, by the first of its patterns that any line has: the most telling ones come
+ * first. log->count: none. */
 static size_t line_of_rule(const struct diag_log *log, const struct diag_log_rule *rule, int signal)
 {
     size_t from = !rule ? log->count
                   : rule->reach == DIAG_ANYWHERE ? 0 : reach_of(log, rule->reach, signal);
 
-    for (size_t i = log->count; i-- > from;)
-        if (diag_log_rule_fits(rule, &log->lines[i]))
-            return i;
+    for (size_t p = 0; rule && p < DIAG_PATTERNS && rule->patterns[p]; p++)
+        for (size_t i = log->count; i-- > from;)
+            if (diag_pattern_match(rule->patterns[p], log->lines[i].text, log->lines[i].length) &&
+                diag_log_rule_fits(rule, &log->lines[i]))
+                return i;
     return log->count;
 }
 

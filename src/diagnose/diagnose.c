@@ -77,6 +77,14 @@ static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *l
     return found > 0;
 }
 
+bool diag_log_is_silent(const struct diag_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        if (!log->lines[i].noise && !log->lines[i].launcher)
+            return false;
+    return true;
+}
+
 static const struct diag_ruling *judge_log(const struct diag_log *log, const json_t *facts,
                                            json_t *lines)
 {
@@ -155,7 +163,7 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
     if (show_words(&log, false, lines) == 0)
         show_words(&log, true, lines);
     ruling = diag_judge_symptom(evidence);
-    return ruling ? *ruling : evidence->log_tail && own_lines == 0 ? silent : unknown;
+    return ruling ? *ruling : evidence->log_tail && diag_log_is_silent(&log) ? silent : unknown;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */

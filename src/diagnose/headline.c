@@ -240,8 +240,8 @@ static const struct diag_log_rule *rule_of(const json_t *verdict)
     return NULL;
 }
 
-/* The last line that the rule fits, by the first of its patterns that any line has: the most telling ones come
- * first. log->count: none. */
+/* The last line that the rule fits, by the first of its patterns that any line has: the more telling ones
+ * come first. log->count: none. */
 static size_t line_of_rule(const struct diag_log *log, const struct diag_log_rule *rule, int signal)
 {
     size_t from = !rule ? log->count
@@ -350,7 +350,7 @@ char *sw_diagnose_headline(const struct sw_evidence *evidence, const json_t *ver
     *from_log = sentence.length > 0;
     if (sentence.length == 0)
         return without_log(evidence, sw_buf_text(&end),
-                           is_bare(evidence->reason) && evidence->log_tail && log.count == 0);
+                           is_bare(evidence->reason) && evidence->log_tail && diag_log_is_silent(&log));
     clean = tidy(&sentence);
     return end.length ? sw_format("%s; %s", clean, sw_buf_text(&end)) : sw_take(clean);
 }

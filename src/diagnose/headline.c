@@ -285,16 +285,23 @@ static bool is_bare(const char *reason)
     return !*reason || strcmp(reason, "exit") == 0 || strcmp(reason, "signal") == 0;
 }
 
-/* One line, harmless, not longer than fits; cut after a sentence where there is one. */
-static char *tidy(const struct sw_buf *raw)
+/* One line, and harmless. Owned. */
+static char *one_line(const char *raw, size_t length)
 {
-    size_t length = raw->length < DIAG_LINE_BYTES ? raw->length : DIAG_LINE_BYTES;
-    char *text = sw_text_printable(sw_buf_text(raw), length);
-    size_t keep = SENTENCE_BYTES - 3;
+    char *text = sw_text_printable(raw, length < DIAG_LINE_BYTES ? length : DIAG_LINE_BYTES);
 
     for (char *at = text; *at; at++)
         if (isspace((unsigned char)*at))
             *at = ' ';
+    return text;
+}
+
+/* And not longer than fits; cut after a sentence where there is one. */
+static char *tidy(const struct sw_buf *raw)
+{
+    char *text = one_line(sw_buf_text(raw), raw->length);
+    size_t keep = SENTENCE_BYTES - 3;
+
     if (strlen(text) <= SENTENCE_BYTES)
         return text;
     for (size_t i = keep; i > SENTENCE_LEAST; i--)
@@ -323,11 +330,8 @@ static void add_end(struct sw_buf *out, const struct sw_evidence *evidence, int 
 static char *without_log(const struct sw_evidence *evidence, const char *end, bool silent)
 {
     const char *told = evidence->message[0] ? evidence->message : *end ? end : "it failed";
-    sw_auto(sw_buf) struct sw_buf raw = SW_BUF_INIT;
-    sw_autofree char *clean = NULL;
+    sw_autofree char *clean = one_line(told, strlen(told));
 
-    sw_buf_add(&raw, told);
-    clean = tidy(&raw);
     return sw_format("%s%s", clean, silent ? "; the job wrote nothing to its log" : "");
 }
 

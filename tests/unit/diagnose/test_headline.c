@@ -139,8 +139,8 @@ static const struct {
       "", 1, 0, "unknown", "", "my.pkg.Oops: the vase fell; exit code 1" },
     { "Traceback (most recent call last):\n  File \"d.py\", line 1\nKeyError: 'cache'\nno "
       "cache\n1\n2\n3\n4\n5\n6\n7\n8\n"
-      "9\n10\n11\n12\n", "signal", "was ended by signal 9 (Killed)", 137, SIGKILL, "user", "python",
-      "was ended by signal 9 (Killed)" },
+      "9\n10\n11\n12\n", "signal", "ended by signal 9 (Killed)", 137, SIGKILL, "user", "python",
+      "ended by signal 9 (Killed)" },
     { "", "exit", "exited with code 3", 3, 0, "unknown", "",
       "exited with code 3; the job wrote nothing to its log" },
     { NULL, "exit", "exited with code 3", 3, 0, "unknown", "", "exited with code 3" },

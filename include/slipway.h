@@ -30,6 +30,12 @@ extern "C" {
 #define SW_API
 #endif
 
+/* The version of this header; sw_version() is that of the library that runs. */
+#define SLIPWAY_VERSION_MAJOR 0
+#define SLIPWAY_VERSION_MINOR 1
+#define SLIPWAY_VERSION_PATCH 0
+#define SLIPWAY_VERSION "0.1.0"
+
 #define SW_ID_MAX 35                 /* longest job id, in characters */
 #define SW_ID_SIZE (SW_ID_MAX + 1)   /* room for one, with its NUL */
 
@@ -237,7 +243,8 @@ SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *o
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
                        const char *const *labels, size_t label_count, struct sw_error *err);
 
-/* What happened to a job, oldest first: JSON array of {"seq","at","kind","data"}. */
+/* What happened to a job (id NULL: to all), oldest first: JSON array of {"seq","at_ms","job","kind",
+ * "data"}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
                        struct sw_error *err);
 
@@ -258,11 +265,15 @@ SW_API char *sw_results_dir(struct sw_session *session, const char *id, struct s
 
 /* ---- logs ----------------------------------------------------------------------------- */
 
+#define SW_LOG_NEW (-2)
+
+/* All but `size` zero: the whole log of every rank, as it is now. */
 struct sw_log_options {
     size_t size;
     int attempt;              /* 0: the newest */
-    int replica;              /* which rank; -1: all, each piece tells its rank */
-    int64_t tail_lines;       /* -1: from the beginning; N: only the last N lines */
+    int replica;              /* with one_replica: which rank */
+    int64_t tail_lines;       /* N: only the last N lines; 0: from the beginning; SW_LOG_NEW: only what is
+                                 written from now on */
     int64_t since_ms;         /* only what was written at or after this time; 0: all */
     bool follow;              /* go on until the job is over */
     /* Called about ten times a second while following and nothing is new; non-zero stops. */
@@ -270,6 +281,7 @@ struct sw_log_options {
     /* Called when following goes on with the next attempt, before its first bytes. May be NULL. */
     void (*attempt_began)(void *context, int attempt);
     bool times;               /* tell the times where that costs questions, too */
+    bool one_replica;         /* only that rank; false: all, and each piece tells its rank */
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
  * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a

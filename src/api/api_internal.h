@@ -63,6 +63,11 @@ struct sw_request {
 char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
 int api_progress(void *session, const char *what, const struct sw_copy_progress *progress);
+/* A caller that lost its session (sw_open() failed) hears so. */
+static inline int api_need(const struct sw_session *session, struct sw_error *err)
+{
+    return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
+}
 int api_load_once(struct sw_session *session, struct sw_error *err);    /* with the lock held */
 /* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
 bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,

@@ -437,8 +437,9 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
 {
     const struct sw_platform *platform = r->job->platform;
     int64_t since = 0;
+    int64_t lines = r->options->tail_lines;
 
-    if (r->options->tail_lines >= 0 && tail_offset(r, s, r->options->tail_lines, err) < 0)
+    if ((lines > 0 || lines == SW_LOG_NEW) && tail_offset(r, s, lines > 0 ? lines : 0, err) < 0)
         return -1;
     if (r->options->since_ms <= 0)
         return 0;
@@ -462,9 +463,23 @@ static int read_all(struct reading *r, struct sw_error *err)
     return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
-int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,
+/* Callers built before `one_replica` was there said -1 for all ranks and for all lines. */
+static struct sw_log_options as_meant(const struct sw_log_options *given)
+{
+    struct sw_log_options options = { 0 };
+
+    memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
+    if (given->size && given->size < sizeof options) {
+        options.one_replica = options.replica >= 0;
+        options.tail_lines = options.tail_lines == 0 ? SW_LOG_NEW : options.tail_lines;
+    }
+    return options;
+}
+
+int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *given,
             sw_log_fn *fn, void *context, struct sw_error *err)
 {
+    const struct sw_log_options whole = as_meant(given), *options = &whole;
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char *piece = sw_alloc(PIECE);
     struct reading r = { .session = session, .job = &job, .options = options, .fn = fn,
@@ -475,15 +490,15 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
         (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE))
         return -1;
     nodes = api_replicas(&job.row);
-    if (options->replica >= nodes)
+    if (options->one_replica && (options->replica < 0 || options->replica >= nodes))
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
         job.ref.attempt = job.ref.log_attempt = options->attempt;
-    r.count = options->replica >= 0 ? 1 : (size_t)nodes;
+    r.count = options->one_replica ? 1 : (size_t)nodes;
     r.streams = sw_alloc(r.count * sizeof *r.streams);
     for (size_t i = 0; i < r.count; i++)
-        r.streams[i].replica = options->replica >= 0 ? options->replica : (int)i;
+        r.streams[i].replica = options->one_replica ? options->replica : (int)i;
     result = read_all(&r, err);
     for (size_t i = 0; i < r.count; i++)
         sw_buf_done(&r.streams[i].held);

@@ -37,6 +37,8 @@ char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
     sw_auto(json) json_t *unreachable = json_array();
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
+    if (api_need(session, err) < 0)
+        return NULL;
     if (look == SW_LOOK_REFRESH &&
         api_refresh_within(session, &id, 1, &with_progress, unreachable, err) < 0)
         return NULL;
@@ -73,6 +75,8 @@ char *sw_status_many(struct sw_session *session, const char *const *ids, size_t 
     sw_auto(json) json_t *unreachable = json_array();
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
+    if (api_need(session, err) < 0)
+        return NULL;
     if (look == SW_LOOK_REFRESH && count > 0 &&
         api_refresh_within(session, ids, count, &cards, unreachable, err) < 0)
         return NULL;
@@ -189,7 +193,7 @@ char *sw_list(struct sw_session *session, const struct sw_list_options *options,
 
     if (!options)
         options = &defaults;
-    if (list_filter(options, &filter, &state, err) < 0)
+    if (api_need(session, err) < 0 || list_filter(options, &filter, &state, err) < 0)
         return NULL;
     if (options->look == SW_LOOK_REFRESH &&
         api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
@@ -215,7 +219,8 @@ char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
 {
     sw_auto(json) json_t *events = json_array();
 
-    if (sw_store_events(session->store, id, after_seq, append_event, events, err) < 0)
+    if (api_need(session, err) < 0 ||
+        sw_store_events(session->store, id, after_seq, append_event, events, err) < 0)
         return NULL;
     return api_text(sw_take(events));
 }

@@ -300,14 +300,15 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
-    struct sw_spec_input input = {
-        .job = request->job, .flags = flags, .profile = session->profile,
-        .env = api_asking_env, .default_platform = "local",
-        .job_untrusted = request->found_path &&
-                         !api_is_trusted(session->state_dir, request->found_path,
-                                         request->found_sha256),
-    };
+    struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
+                                   .default_platform = "local" };
 
+    if (api_need(session, err) < 0)
+        return -1;
+    input.profile = session->profile;
+    input.job_untrusted = request->found_path &&
+                          !api_is_trusted(session->state_dir, request->found_path,
+                                          request->found_sha256);
     out->folder = api_folder(session, request, read, err);
     if (!out->folder)
         return -1;

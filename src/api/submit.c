@@ -158,7 +158,7 @@ int sw_submit_once(struct sw_session *session, const struct sw_request *request,
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
-    sw_autofd int owners = sw_owner_open(session->store);
+    sw_autofd int owners = session ? sw_owner_open(session->store) : -1;
     struct sw_error why = { 0 };
     int64_t place = 0;
 

@@ -60,7 +60,7 @@ static int leave(struct cli *cli, const char *id, struct sw_error *err)
 static int follow_log(struct cli_follow *f, struct sw_error *err)
 {
     struct sw_log_options options = {
-        .size = sizeof options, .replica = -1, .tail_lines = -1, .follow = true,
+        .size = sizeof options, .follow = true,
         .idle = cli_follow_idle, .attempt_began = cli_follow_attempt,
     };
     struct sw_error trouble = { 0 };

@@ -78,8 +78,9 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
     struct sw_log_options log_options = {
         .size = sizeof log_options,
         .attempt = bounded(options->attempt),
-        .replica = cli_given_value(args, "rank") ? bounded(options->rank) : -1,
-        .tail_lines = cli_given_value(args, "tail") ? options->tail : -1,
+        .one_replica = cli_given_value(args, "rank"),
+        .replica = bounded(options->rank),
+        .tail_lines = cli_given_value(args, "tail") && options->tail == 0 ? SW_LOG_NEW : options->tail,
         .since_ms = options->since_ms,
         .follow = options->follow,
         .idle = options->follow ? cli_follow_idle : NULL,
@@ -92,7 +93,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
 
     if (!id || check_attempt(cli, id, log_options.attempt, err) < 0)
         return -1;
-    cli_follow_init(&follow, cli, id, log_options.replica,
+    cli_follow_init(&follow, cli, id, log_options.one_replica ? log_options.replica : -1,
                     every ? options->status_every_ms : CLI_STATUS_EVERY_MS);
     follow.log.timestamps = options->timestamps;
     follow.silent = !options->follow;

@@ -47,8 +47,29 @@ static void another_job_under_the_same_id_is_a_conflict_that_names_the_key(void 
     sw_request_free(other);
 }
 
+/* docs/job-file.md, "Checkpoints": the variable, on every platform alike. */
+static void the_next_attempt_is_told_its_checkpoint(void **state)
+{
+    struct stay *here = *state;
+    struct sw_request *made = request_shell(here,
+        "if [ -n \"$SLIPWAY_RESUME_FROM\" ]; then "
+        "test \"${SLIPWAY_RESUME_FROM##*/}\" = model_step_7.ckpt; exit; fi; "
+        "mkdir -p /results/ckpt && echo weights >/results/ckpt/model_step_7.ckpt; exit 3");
+    struct sw_error err = { 0 };
+    int attempt = 0;
+
+    set_id(made, "goes-on");
+    set(made, "checkpoint.dir", "/results/ckpt");
+    set(made, "outputs", "/results");
+    send_request(here, made);
+    assert_int_equal(wait_until_over(here, "goes-on"), 3);
+    expect_ok(sw_retry(here->session, "goes-on", false, &attempt, &err), &err, "retry");
+    assert_int_equal(wait_until_over(here, "goes-on"), 0);
+}
+
 const struct contract_case cases_truth[] = {
     CLAIM(the_same_job_under_its_id_is_there_already, 0),
     CLAIM(another_job_under_the_same_id_is_a_conflict_that_names_the_key, 0),
+    CLAIM(the_next_attempt_is_told_its_checkpoint, COMMANDS),
     { 0 }
 };

@@ -47,6 +47,20 @@ static int was_refused(struct sw_session *session, const char *id, struct sw_err
     return row.suggestion ? sw_hint(err, "%s", row.suggestion) : -1;
 }
 
+/* It waits for its next attempt by itself: that one is sent now. */
+static int send_now(struct sw_session *session, const struct sw_job *row, int *attempt, bool *due,
+                    struct sw_error *err)
+{
+    const char *id = row->id;
+
+    if (sw_store_attempt_now(session->store, id, row->attempt, due, err) < 0)
+        return -1;
+    if (!*due)
+        return 0;
+    *attempt = row->attempt;
+    return api_refresh(session, &id, 1, NULL, err) < 0 ? -1 : was_refused(session, id, err);
+}
+
 /* The row becomes "submitting" without an owner; the refresh claims it and sends it, like every
  * retry. Dying in between leaves it to the next one who looks. */
 int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
@@ -54,9 +68,14 @@ int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *a
 {
     sw_auto(api_job) struct api_job job = { 0 };
     sw_auto(json) json_t *unreachable = json_array();
+    bool due = false;
 
     if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
         return -1;
+    if (job.row.phase == SW_PHASE_SUBMITTING && send_now(session, &job.row, attempt, &due, err) < 0)
+        return -1;
+    if (due)
+        return 0;
     if (job.row.phase != SW_PHASE_OVER) {
         sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
         return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);

@@ -40,12 +40,17 @@ static int check_next(const struct api_batch *batch, const struct sw_job *row, s
     return batch->platform->preflight ? batch->platform->preflight(batch->link, plan, err) : 0;
 }
 
-static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+static int still_active(const struct sw_job *row, struct sw_error *err)
 {
-    if (row->phase == SW_PHASE_OVER)
-        return check_next(batch, row, err);
     sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", row->id, sw_state_name(row->state));
     return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", row->id);
+}
+
+static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+{
+    if (row->phase == SW_PHASE_SUBMITTING)
+        return 0;                      /* it may wait for its next attempt: begin() finds out */
+    return row->phase == SW_PHASE_OVER ? check_next(batch, row, err) : still_active(row, err);
 }
 
 static void check_one(void *context, size_t index)
@@ -58,21 +63,38 @@ static void check_one(void *context, size_t index)
         api_one_fail(one, &why);
 }
 
+/* One that waits for its next attempt by itself: that one is sent now. */
+static int send_now(struct sw_store *store, const struct sw_job *row, struct sw_error *err)
+{
+    bool due = false;
+
+    if (sw_store_attempt_now(store, row->id, row->attempt, &due, err) < 0)
+        return -1;
+    return due ? 0 : still_active(row, err);
+}
+
+static int begin(struct sw_session *session, const struct sw_job *row, const struct wish *wish,
+                 struct sw_error *err)
+{
+    int attempt;
+
+    if (row->phase == SW_PHASE_SUBMITTING)
+        return send_now(session->store, row, err);
+    if (wish->avoid_node && avoid_its_node(session, row, err) < 0)
+        return -1;
+    return sw_store_next_attempt(session->store, row->id, row->attempt, "tried again by hand", &attempt, err);
+}
+
 static int begin_attempts(void *context, struct sw_error *err)
 {
     struct api_batch *batch = context;
-    const struct wish *wish = batch->wish;
 
     (void)err;
     for (size_t i = 0; i < batch->count; i++) {
         struct api_one *one = &batch->jobs[i];
         struct sw_error why = { 0 };
-        int attempt;
 
-        if (!one->done &&
-            ((wish->avoid_node && avoid_its_node(batch->session, &one->row, &why) < 0) ||
-             sw_store_next_attempt(batch->session->store, one->row.id, one->row.attempt,
-                                   "tried again by hand", &attempt, &why) < 0))
+        if (!one->done && begin(batch->session, &one->row, batch->wish, &why) < 0)
             api_one_fail(one, &why);
     }
     return 0;

@@ -72,7 +72,6 @@ void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_s
     const json_t *on = json_object_get(retry, "on");
     const char *cause = sw_json_str(verdict, "cause");
     int attempt = failed->job.attempt;
-    char pause[32];
 
     *out = (struct sw_retry){ .number = attempt, .most = most_retries(retry, platform) };
     if (failed->state != SW_ERROR) {
@@ -88,10 +87,8 @@ void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_s
         out->again = true;
         out->wait_ms = pause_before(sw_json_str(retry, "wait"), attempt, jitter % 1000);
         out->avoid_node = sw_json_bool(retry, "avoid_bad_nodes", false);
-        sw_duration_format(out->wait_ms / 1000 * 1000, pause);
-        snprintf(out->why, sizeof out->why, "attempt %d failed: %.140s; retry %d of %d in %s",
-                 attempt, *failed->message ? failed->message : failed->reason, out->number,
-                 out->most, pause);
+        snprintf(out->why, sizeof out->why, "attempt %d failed: %s; retry %d of %d", attempt,
+                 *failed->message ? failed->message : failed->reason, out->number, out->most);
     }
 }
 

@@ -28,6 +28,9 @@ static const char SQL_NEXT_ATTEMPT[] =
 static const char SQL_FORGET_DETAILS[] =
     "UPDATE documents SET details = NULL WHERE job = :seq"
     " AND (SELECT phase FROM jobs WHERE seq = :seq) = 'submitting'";
+static const char SQL_ATTEMPT_NOW[] =
+    "UPDATE jobs SET not_before_ms = 0"
+    " WHERE seq = :seq AND attempt = :attempt AND phase = 'submitting' AND not_before_ms > 0";
 static const char SQL_AVOID[] = "UPDATE documents SET avoid = :avoid WHERE job = :seq";
 
 static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_error *err)
@@ -86,6 +89,29 @@ int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attem
         return -1;
     *attempt = from_attempt + 1;
     return 0;
+}
+
+int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,
+                         struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(json) json_t *data = sw_json_object(SW_INT("number", attempt));
+    int64_t seq = 0;
+    sqlite3_stmt *now;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &row, err) < 0 ||
+        !(now = store_statement(store, SQL_ATTEMPT_NOW, err)))
+        return -1;
+    store_bind_int(now, ":seq", seq);
+    store_bind_int(now, ":attempt", attempt);
+    if (store_run(store, now, err) < 0)
+        return -1;
+    *due = sqlite3_changes(store->db) > 0;
+    if (*due && store_event_add(store, seq, "attempt-now", data, sw_now_ms(), err) < 0)
+        return -1;
+    return store_commit(&work, err);
 }
 
 static int set_avoid(struct sw_store *store, int64_t seq, const json_t *avoid,

@@ -57,7 +57,8 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t created_ms, submitted_ms, started_ms, ended_ms, updated_ms;   /* 0: not yet */
     int64_t seen_ms;                 /* when the platform last answered about it */
     int64_t keep_ms;                 /* keep files that long after the end; 0: for ever */
-    int64_t not_before_ms;           /* a retry waits until then; 0: none */
+    int64_t not_before_ms;           /* a retry waits until then, a waiting job is expected to start
+                                        then; 0: not known */
     json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
@@ -140,6 +141,10 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
  * wait. */
 int sw_store_together(struct sw_store *store, int (*fn)(void *context, struct sw_error *err),
                       void *context, struct sw_error *err);
+
+/* A retry that waits for its time is due now (event "attempt-now"). *due: there was one. */
+int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,
+                         struct sw_error *err);
 
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);

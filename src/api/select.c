@@ -152,9 +152,11 @@ char *sw_select(struct sw_session *session, const char *const *selectors, size_t
         json_array_foreach(found, j, id) {
             const char *text = json_string_value(id);
 
-            if (json_object_get(known, text) || (label && !json_object_get(with_label, text)))
+            if ((count > 1 && json_object_get(known, text)) ||
+                (label && !json_object_get(with_label, text)))
                 continue;
-            json_object_set_new(known, text, json_true());
+            if (count > 1)                      /* one word names no job twice */
+                json_object_set_new(known, text, json_true());
             json_array_append(ids, id);
         }
     }

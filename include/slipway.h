@@ -304,6 +304,7 @@ SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error
 struct sw_outcome {
     size_t size;              /* sizeof(struct sw_outcome) of the library */
     const char *id;
+    size_t index;             /* among those that were given */
     const struct sw_error *err;   /* NULL: it went well */
     enum sw_state state;      /* as the store knows it now */
     int attempt;

@@ -280,7 +280,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     struct api_asking asking = { .refused = refused };
     struct sw_spec_input input = {
         .job = request->job, .flags = flags, .profile = session->profile,
-        .env = api_asking_env, .default_platform = "local",
+        .env = api_asking_env, .default_platform = "local", .choice = out->choice,
         .job_untrusted = request->found_path &&
                          !api_is_trusted(session->state_dir, request->found_path,
                                          request->found_sha256),
@@ -307,8 +307,8 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     return 0;
 }
 
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err)
+int api_plan_prepare(struct sw_session *session, const struct sw_request *request,
+                     struct api_plan *out, struct sw_error *err)
 {
     if (api_plan_think(session, request, true, out, err) < 0)
         return -1;
@@ -316,12 +316,18 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
         return fail_untrusted(request, out, err);
     pass_warnings_on(session, out->spec);
     say_code(session, out);
-    out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
-    return out->link ? 0 : -1;
+    return 0;
+}
+
+int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err)
+{
+    plan->link = api_link_of_job(session, plan->platform, plan->spec->options, plan->folder, err);
+    return plan->link ? 0 : -1;
 }
 
 void api_plan_auto(struct api_plan *plan)
 {
     sw_plan_free(plan->plan);
     sw_spec_free(plan->spec);
+    json_decref(plan->skipped);
 }

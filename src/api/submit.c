@@ -51,12 +51,11 @@ static json_t *value_rows(const struct api_plan *made)
 }
 
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
-static int look_ahead(const struct api_plan *made, struct sw_error *err)
+static int look_ahead(struct api_plan *made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (!made->platform->preflight ||
-        made->platform->preflight(made->link, made->plan, &why) == 0)
+    if (api_look(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         json_array_append_new(made->spec->warnings, sw_json_text(why.message));
@@ -74,7 +73,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *address = NULL;
     json_t *sends;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
     if (look_ahead(&made, err) < 0)
         return NULL;
@@ -86,6 +85,8 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
+        SW_SUB_COPY("platforms", made.spec->platforms),
+        SW_SUB("skipped", made.skipped ? json_incref(made.skipped) : json_array()),
         SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
@@ -117,7 +118,7 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
     json_t *checks, *each;
     size_t i;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
     checks = checks_of(&made, err);
     if (!checks)
@@ -190,26 +191,26 @@ static int find_first(struct sw_session *session, const char *id, bool *again,
     return *again ? 0 : -1;
 }
 
-int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
-              struct sw_error *err)
+/* Everything that can fail without leaving a trace. */
+static int make_ready(struct sw_session *session, struct api_plan *made,
+                      struct sw_secrets **secrets, int64_t *place, struct sw_error *err)
 {
-    sw_auto(api_plan) struct api_plan made = { 0 };
-    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
-    sw_autofd int owners = sw_owner_open(session->store);
-    struct sw_error why = { 0 };
-    int64_t place = 0;
+    if (api_look(made, err) < 0)
+        return -1;
+    sw_secrets_free(*secrets);
+    *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
+    if (!*secrets)
+        return -1;
+    return api_settle_place(session, made->platform, made->link, place, err);
+}
 
-    id[0] = '\0';
-    if (api_plan_make(session, request, &made, err) < 0)
-        return -1;
-    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
-        return -1;
-    secrets = sw_attempt_secrets(made.plan, api_folder_env, made.folder, err);
-    if (!secrets)
-        return -1;
-    if (api_settle_place(session, made.platform, made.link, &place, err) < 0)
-        return -1;
-    while (remember(session, made.plan, place, owners, &why) < 0) {
+/* 1: the id is that of a job that is there already. */
+static int claim(struct sw_session *session, const struct sw_request *request,
+                 const struct api_plan *made, int64_t place, int owners, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    while (remember(session, made->plan, place, owners, &why) < 0) {
         bool again;
 
         if (why.code != SW_E_CONFLICT || !request->id[0]) {
@@ -217,12 +218,70 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
                 *err = why;
             return -1;
         }
-        memcpy(id, made.plan->job_id, SW_ID_SIZE);
-        if (find_first(session, id, &again, err) < 0)
+        if (find_first(session, made->plan->job_id, &again, err) < 0)
             return -1;
         if (!again)
-            return 0;
+            return 1;
     }
-    memcpy(id, made.plan->job_id, SW_ID_SIZE);
-    return send_it(session, &made, secrets, err);
+    return 0;
+}
+
+static void record_skipped(struct sw_session *session, const struct api_plan *made)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(made->skipped, i, each)
+        sw_store_event(session->store, made->plan->job_id, "skipped", each, NULL);
+}
+
+/* One platform of the list. 1: it refused the job for certain, and there is a next one. */
+static int submit_here(struct sw_session *session, const struct sw_request *request,
+                       struct api_plan *made, int owners, char id[SW_ID_SIZE], struct sw_error *err)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_error why = { 0 };
+    int64_t place = 0;
+    int claimed;
+
+    if (make_ready(session, made, &secrets, &place, &why) < 0) {
+        if (api_skip(session, made, &why))
+            return 1;
+        if (err)
+            *err = why;
+        return -1;
+    }
+    claimed = claim(session, request, made, place, owners, err);
+    if (claimed >= 0)
+        memcpy(id, made->plan->job_id, SW_ID_SIZE);
+    if (claimed)
+        return claimed < 0 ? -1 : 0;
+    record_skipped(session, made);
+    if (send_it(session, made, secrets, &why) == 0)
+        return 0;
+    if (why.code == SW_E_REFUSED && api_skip(session, made, &why) &&
+        sw_store_remove(session->store, made->plan->job_id, NULL) == 0)
+        return 1;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
+              struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan made = { 0 };
+    sw_autofd int owners = sw_owner_open(session->store);
+
+    id[0] = '\0';
+    for (bool again = false;; again = true) {
+        int result;
+
+        if (api_choose(session, request, again, &made, err) < 0)
+            return -1;
+        result = submit_here(session, request, &made, owners, id, err);
+        if (result <= 0)
+            return result;
+        id[0] = '\0';
+    }
 }

@@ -153,7 +153,8 @@ SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct 
 /* ---- plan and submit ------------------------------------------------------------------ */
 
 /* Everything that would happen, and nothing happens. JSON:
- *   { "id", "platform", "values": [ {"key","value","source"} ], "plan": {...},
+ *   { "id", "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
+ *     "values": [ {"key","value","source"} ], "plan": {...},
  *     "sends": [ {"what","text"} ], "warnings": [] } */
 SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                          struct sw_error *err);

@@ -8,6 +8,7 @@
  *     all       the three in one, as a container's first process
  *     verdict   what a failure was (verdict.c); has no payload
  *     list      what is in a folder (list.c); has no payload
+ *     beside    a command that sees what the job sees (beside.c); has no payload
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
@@ -97,6 +98,8 @@ static int usage(void)
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
             "       slipway-runner list FOLDER FILE\n"
+            "       slipway-runner beside NAME=VALUE COMMAND...\n"
+            "       slipway-runner --version\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
@@ -179,6 +182,10 @@ int runner_main(int argc, char **argv)
         return runner_verdict(argc, argv);
     if (argc == 4 && strcmp(argv[1], "list") == 0)
         return runner_list(argv[2], argv[3]);
+    if (argc > 3 && strcmp(argv[1], "beside") == 0)
+        return runner_beside(argv[2], argv + 3);
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return puts("slipway-runner " SW_VERSION) < 0 ? RUNNER_IO : 0;
     if (read_call(argc, argv, &call) < 0)
         return usage();
     sw_secrets_guard();

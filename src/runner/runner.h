@@ -259,6 +259,9 @@ bool runner_heard_by_all(int signal);         /* the signal that we got: did the
 void runner_listener_end(void);
 
 /* list.c: the whole mode; its exit code. */
+/* beside.c: becomes the command, or returns 126 or 127. */
+int runner_beside(const char *mark, char *const argv[]);
+
 int runner_list(const char *folder, const char *file);
 
 /* verdict.c: the whole mode, from the command line to the line that it prints. */

@@ -17,8 +17,7 @@ enum {
     REMOVE_LOOK_MS = 30000,
 };
 
-/* The job's own answer as a shell would give it. */
-static int exit_status_of(const struct sw_job *row)
+int api_exit_status(const struct sw_job *row)
 {
     if (row->state == SW_COMPLETE)
         return 0;
@@ -60,7 +59,7 @@ int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
         if (look_within(session, id, look_ms, &row, err) < 0)
             return -1;
         if (row.phase == SW_PHASE_OVER) {
-            *exit_status = exit_status_of(&row);
+            *exit_status = api_exit_status(&row);
             return 0;
         }
         left_ms = time_left(begun, timeout_ms);

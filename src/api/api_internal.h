@@ -167,4 +167,7 @@ void api_plan_auto(struct api_plan *plan);
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
 
+/* act.c: the job's own answer as a shell would give it. */
+int api_exit_status(const struct sw_job *row);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/report.h"
 
 static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
                           struct sw_error *err)
@@ -47,33 +48,91 @@ static int was_refused(struct sw_session *session, const char *id, struct sw_err
     return row.suggestion ? sw_hint(err, "%s", row.suggestion) : -1;
 }
 
-/* The row becomes "submitting" without an owner; the refresh claims it and sends it, like every
- * retry. Dying in between leaves it to the next one who looks. */
-int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
-             struct sw_error *err)
+/* A job that is over and may have another attempt. */
+static int open_finished(struct sw_session *session, const char *id, struct api_job *job,
+                         struct sw_error *err)
 {
-    sw_auto(api_job) struct api_job job = { 0 };
-    sw_auto(json) json_t *unreachable = json_array();
-
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
+    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, job, err) < 0)
         return -1;
-    if (job.row.phase != SW_PHASE_OVER) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
+    if (job->row.phase != SW_PHASE_OVER) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job->row.state));
         return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);
     }
-    if (check_next(&job, err) < 0)
-        return -1;
-    if (avoid_node && avoid_its_node(session, &job.row, err) < 0)
-        return -1;
-    if (sw_store_next_attempt(session->store, id, job.row.attempt, "tried again by hand", attempt,
-                              err) < 0)
-        return -1;
+    return check_next(job, err);
+}
+
+/* The row became "submitting" without an owner; the refresh claims it and sends it, like every
+ * retry. Dying in between leaves it to the next one who looks. */
+static int send_now(struct sw_session *session, const char *id, struct sw_error *err)
+{
+    sw_auto(json) json_t *unreachable = json_array();
+
     if (api_refresh(session, &id, 1, unreachable, err) < 0)
         return -1;
     if (json_array_size(unreachable) > 0)
         api_warn(session, "the platform did not answer; the attempt is sent as soon as it does");
     return was_refused(session, id, err);
 }
+
+int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
+             struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+
+    if (open_finished(session, id, &job, err) < 0 ||
+        (avoid_node && avoid_its_node(session, &job.row, err) < 0) ||
+        sw_store_next_attempt(session->store, id, job.row.attempt, "tried again by hand", attempt,
+                              err) < 0)
+        return -1;
+    return send_now(session, id, err);
+}
+
+/* ---- outputs alone ---------------------------------------------------------------------------- */
+
+/* Is there anything to bring? */
+static int check_outputs(const struct api_job *job, struct sw_error *err)
+{
+    const struct sw_job *row = &job->row;
+
+    if (!job->platform->collects) {
+        sw_fail(err, SW_E_UNSUPPORTED, "bringing the outputs of a finished job again is not available on "
+                "%s", job->platform->name);
+        return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
+    }
+    if (json_array_size(json_object_get(row->plan, "outputs")) == 0 &&
+        json_array_size(json_object_get(row->plan, "config_outputs")) == 0) {
+        sw_fail(err, SW_E_SPEC, "job '%s' declares no outputs: there is nothing to bring", row->id);
+        return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
+    }
+    if (row->started_ms == 0 && !row->only_collect) {
+        sw_fail(err, SW_E_CONFLICT, "the command of job '%s' was never started: it left no outputs",
+                row->id);
+        return sw_hint(err, "run the whole job again: slipway retry %s", row->id);
+    }
+    return 0;
+}
+
+/* How the command itself ended: "outputs" means that it ended well. */
+static int command_exit_of(const struct sw_job *row)
+{
+    if (row->only_collect)
+        return row->command_exit;
+    return sw_text_same(row->reason, SW_REASON_OUTPUTS) ? 0 : api_exit_status(row);
+}
+
+int sw_collect_again(struct sw_session *session, const char *id, int *attempt,
+                     struct sw_error *err)
+{
+    sw_auto(api_job) struct api_job job = { 0 };
+
+    if (open_finished(session, id, &job, err) < 0 || check_outputs(&job, err) < 0 ||
+        sw_store_collect_again(session->store, id, job.row.attempt, command_exit_of(&job.row),
+                               "its outputs are brought again by hand", attempt, err) < 0)
+        return -1;
+    return send_now(session, id, err);
+}
+
+/* ---- a command beside it ---------------------------------------------------------------------- */
 
 int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
             const char *const *argv, int *exit_status, struct sw_error *err)

@@ -58,6 +58,13 @@ static const char *message_of(const struct sw_job *row)
     return sw_text_empty(row->reason) ? NULL : row->reason;
 }
 
+static char *ended_well(const struct sw_job *row)
+{
+    sw_autofree char *warning = sw_report_warning(json_object_get(row->progress, "runner"));
+
+    return sw_format("it ended well%s%s", warning ? "; warning: " : "", warning ? warning : "");
+}
+
 static char *headline_of(const struct sw_job *row, const json_t *verdict, const char *waits)
 {
     const char *message = message_of(row), *cause = sw_json_str(verdict, "cause");
@@ -68,7 +75,7 @@ static char *headline_of(const struct sw_job *row, const json_t *verdict, const 
         return sw_format("it failed: %s (cause: %s)", message ? message : "nobody said why",
                          cause ? cause : "unknown");
     if (row->state == SW_COMPLETE)
-        return sw_strdup("it ended well");
+        return ended_well(row);
     return sw_format("it is %s%s%s", sw_state_name(row->state), message ? ": " : "",
                      message ? message : "");
 }

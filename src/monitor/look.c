@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
@@ -236,6 +237,16 @@ static int catch_up(const struct slice *slice, struct view *view, struct sw_sigh
     return 0;
 }
 
+/* A job that ended well and left nothing where results were declared is told from one that left them. */
+static void warn_of_empty(struct sw_sighting *seen)
+{
+    sw_autofree char *warning = seen->presence == SW_PRESENT && seen->state == SW_COMPLETE
+                                    ? sw_report_warning(seen->runner) : NULL;
+
+    if (warning)
+        snprintf(seen->message, sizeof seen->message, "warning: %s", warning);
+}
+
 /* At every refresh, unless another process is waiting for it at this moment. */
 static void cancel_again(const struct slice *slice, const struct sw_job *job,
                          struct sw_sighting *seen)
@@ -289,15 +300,15 @@ static int retry_or_end(const struct slice *slice, size_t index, struct sw_error
         return 0;
     sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
                     sw_retry_jitter(view->job.id, view->job.attempt), &retry);
-    if (!retry.again)
+    if (!retry.again || (retry.only_collect && !slice->question->platform->collects))
         return 0;
     if (slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
         seen->presence = SW_UNSEEN;          /* not certain yet that nothing runs: look again */
         return 0;
     }
     avoid = retry.avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
-    if (sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry.wait_ms, avoid,
-                       retry.why, slice->now_ms, &won, err) < 0)
+    if (sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry.wait_ms,
+                       retry.only_collect, avoid, retry.why, slice->now_ms, &won, err) < 0)
         return -1;
     seen->presence = SW_UNSEEN;
     return 0;
@@ -320,6 +331,7 @@ static int judge(struct slice *slice, struct sw_error *err)
             return -1;
         cancel_again(slice, &view->job, seen);
         view->verdict = verdict_of(slice, seen);
+        warn_of_empty(seen);
         if (retry_or_end(slice, i, err) < 0)
             return -1;
     }

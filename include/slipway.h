@@ -358,6 +358,12 @@ SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node,
 /* The same for many, as sw_cancel_many(). */
 SW_API int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count,
                          bool avoid_node, sw_outcome_fn *tell, void *context, struct sw_error *err);
+/* The same for the outputs alone: what the command of a finished job left is brought to its destinations once
+ * more, and the command is not run. SW_E_UNSUPPORTED where the platform cannot do that. */
+SW_API int sw_collect_again(struct sw_session *session, const char *id, int *attempt,
+                            struct sw_error *err);
+SW_API int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
+                                 sw_outcome_fn *tell, void *context, struct sw_error *err);
 
 /* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
 #include "monitor/verdict.h"
@@ -57,13 +58,20 @@ static char *how_canceled(const struct sw_job *row)
                                        : sw_format("Canceled: %s", row->message);
 }
 
+static char *ended_well(const struct sw_job *row)
+{
+    sw_autofree char *warning = sw_report_warning(json_object_get(row->progress, "runner"));
+
+    return sw_format("Complete (exit code 0)%s%s", warning ? "; warning: " : "", warning ? warning : "");
+}
+
 static char *headline_of(const struct sw_job *row, const json_t *verdict, const char *waits)
 {
     if (waits)
         return sw_strdup(waits);
     if (verdict)
         return sw_strdup(sw_json_str(verdict, "headline"));
-    return row->state == SW_COMPLETE ? sw_strdup("Complete (exit code 0)") : how_canceled(row);
+    return row->state == SW_COMPLETE ? ended_well(row) : how_canceled(row);
 }
 
 /* What becomes of the failure: the same decision as the monitor's. */

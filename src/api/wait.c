@@ -24,18 +24,17 @@ struct waiting {
     struct sw_error first;         /* of the first that is gone */
 };
 
-/* The job's own answer as a shell would give it. */
-static int exit_status_of(const struct sw_ending *row)
+int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal)
 {
-    if (row->state == SW_COMPLETE)
+    if (state == SW_COMPLETE)
         return 0;
-    if (row->state == SW_CANCELED)
+    if (state == SW_CANCELED)
         return 130;
-    if (sw_text_same(row->reason, "time"))
+    if (sw_text_same(reason, "time"))
         return 124;
-    if (row->signal > 0)
-        return 128 + row->signal;
-    return row->exit_code > 0 && row->exit_code < 256 ? row->exit_code : 1;
+    if (signal > 0)
+        return 128 + signal;
+    return exit_code > 0 && exit_code < 256 ? exit_code : 1;
 }
 
 /* One is over, or gone: it is told, and waited for no more. */
@@ -45,7 +44,8 @@ static void tell_ending(struct waiting *waiting, size_t at, const struct sw_endi
     struct sw_error gone = { 0 };
     struct sw_outcome outcome = {
         .size = sizeof outcome, .id = id, .index = waiting->places[at], .state = ending->state,
-        .attempt = ending->attempt, .exit_status = exit_status_of(ending), .exit_code = ending->exit_code,
+        .attempt = ending->attempt, .exit_code = ending->exit_code,
+        .exit_status = api_exit_status(ending->state, ending->reason, ending->exit_code, ending->signal),
         .signal = ending->signal, .duration_ms = -1,
     };
 

@@ -224,6 +224,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
+    if (sw_text_same(sw_json_str(job, "reason"), "outputs") && sw_state_is_final(state))
+        add_line(out, "command", "ended with exit code 0; only its outputs were not brought");
     snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
     add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);
     add_time(out, "created", job, "created_at");

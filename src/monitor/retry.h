@@ -10,6 +10,7 @@
 struct sw_retry {
     bool again;
     int64_t wait_ms;         /* from the failure to the next attempt */
+    bool only_collect;       /* the command is done: only its outputs are brought again */
     bool avoid_node;         /* the next attempt keeps away from where this one failed */
     int number, most;        /* "retry 2 of 3" */
     char why[352];           /* for people, either way; has room for a whole message */

@@ -35,7 +35,9 @@ static int mode_prepare(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
     runner->alone = true;
-    result->exit_code = runner_prepare(runner, err) < 0 ? RUNNER_IO : 0;
+    result->exit_code = runner_prepare(runner, err) < 0 || runner_probe(runner, err) < 0 ? RUNNER_IO : 0;
+    if (runner->tally->probing)
+        result->failed = "probe";
     return result->exit_code ? -1 : 0;
 }
 
@@ -55,7 +57,11 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     runner->alone = true;
     if (runner_load_prepared(runner, err) < 0)
         return -1;
-    result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
+    result->exit_code = 0;
+    do                                   /* all ranks are here, and over */
+        if (runner_sync(runner, &ended, 0, err) < 0)
+            result->exit_code = RUNNER_IO;
+    while (++runner->place.rank < runner_peers());
     return result->exit_code ? -1 : 0;
 }
 
@@ -154,6 +160,8 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
     runner->letter_folder = runner_folder_of(call->payload);
     runner->report_in_log = !call->report_only;
     runner->report_file = call->mode->go == runner_live ? call->report : NULL;
+    if (runner->report_file && !payload->peers && runner_peers() > 1)
+        payload->peers = runner_folder_of(runner->report_file);
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
     if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)

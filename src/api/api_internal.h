@@ -204,7 +204,7 @@ bool api_skip(struct sw_session *session, struct api_plan *made, const struct sw
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
 
-/* act.c: the job's own answer as a shell would give it. */
+/* wait.c: the job's own answer as a shell would give it. */
 int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);
 
 #endif

@@ -221,18 +221,26 @@ struct sw_list_options {
     const char *state;        /* "Running", ... ; "active" = not final; NULL: all */
     const char *platform;     /* NULL: all */
     const char *name;         /* NULL: all */
-    const char *label;        /* "key=value" or "key"; NULL: all */
+    const char *const *labels;      /* "key=value" or "key": jobs that have all of these */
+    size_t label_count;
+    const char *const *selectors;   /* as for sw_select, but a name or prefix means all that have it */
+    size_t selector_count;
     size_t limit;             /* 0: 100 */
     size_t offset;
 };
-/* Newest first; the same document as sw_status_many, plus "total". */
+/* Newest first; the same document as sw_status_many, plus "total" (that match) and "all" (in the
+ * store). */
 SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *options,
                      struct sw_error *err);
 
 /* Selectors to ids: an id, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
- * `pending`, `active`, `all`. JSON array of ids; an empty answer is SW_E_NOT_FOUND. */
+ * `pending`, `complete`, `canceled`, `active`, `all`; of these only the jobs that have all the
+ * labels ("key" or "key=value"). Without selectors: all jobs with these labels. A word that is a
+ * state asks the platforms first. JSON array of ids, empty when no job is in such a state or has
+ * such a label; an id, prefix, name or `last` that there is not is SW_E_NOT_FOUND, "" is
+ * SW_E_USAGE. */
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
-                       const char *label, struct sw_error *err);
+                       const char *const *labels, size_t label_count, struct sw_error *err);
 
 /* What happened to a job (id NULL: to all), oldest first: JSON array of {"seq","at_ms","job","kind",
  * "data"}. */
@@ -289,6 +297,27 @@ SW_API int sw_logs(struct sw_session *session, const char *id,
  * is already over is left alone: not an error. SW_E_UNREACHABLE: the platform does not answer; the
  * job is canceled as soon as it does, unless sw_cancel_undo() takes it back. */
 SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* What came of one job of several. */
+struct sw_outcome {
+    size_t size;              /* sizeof(struct sw_outcome) of the library */
+    const char *id;
+    const struct sw_error *err;   /* NULL: it went well */
+    enum sw_state state;      /* as the store knows it now */
+    int attempt;
+    int exit_status;          /* of sw_wait_many(): as sw_wait() gives it */
+    int exit_code;            /* -1: none */
+    int signal;               /* 0: none */
+    int64_t duration_ms;      /* -1: not known */
+};
+/* Called in the caller's thread, once for each job; everything in it is borrowed for the call. */
+typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
+
+/* The same as sw_cancel() for many jobs: few requests for each place, places side by side, one that does not
+ * answer is waited for once. One that fails stops no other. `tell` (may be NULL) hears of each in the order
+ * given. 0: all went well; -1: err is that of the first that did not. */
+SW_API int sw_cancel_many(struct sw_session *session, const char *const *ids, size_t count,
+                          sw_outcome_fn *tell, void *context, struct sw_error *err);
 /* Take back a cancel that no platform confirmed yet. SW_E_CONFLICT: there is none. */
 SW_API int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_error *err);
 
@@ -297,6 +326,12 @@ SW_API int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_
 SW_API int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
                    int (*idle)(void *context), void *context, int *exit_status,
                    struct sw_error *err);
+
+/* The same for many; each is told as soon as it is over. SW_E_TIMEOUT names the first that is not; a job
+ * that is not there is told as such, and ends nothing. */
+SW_API int sw_wait_many(struct sw_session *session, const char *const *ids, size_t count,
+                        int64_t timeout_ms, int (*idle)(void *context), sw_outcome_fn *tell,
+                        void *context, struct sw_error *err);
 
 /* Watch jobs (count 0: all that are not over) until they are all over or fn returns non-zero:
  * states, progress, retries, hooks, guards. fn hears a document like sw_list's, each job with
@@ -315,6 +350,10 @@ SW_API int sw_watch(struct sw_session *session, const char *const *ids, size_t c
 /* Try a finished job again under the same id; *attempt is the new number. */
 SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
                     struct sw_error *err);
+
+/* The same for many, as sw_cancel_many(). */
+SW_API int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count,
+                         bool avoid_node, sw_outcome_fn *tell, void *context, struct sw_error *err);
 
 /* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
@@ -341,6 +380,9 @@ SW_API int sw_report(struct sw_session *session, const char *id, const char *pat
 /* Forget a finished job and remove its files. */
 SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,
                      struct sw_error *err);
+/* The same for many, as sw_cancel_many(). */
+SW_API int sw_remove_many(struct sw_session *session, const char *const *ids, size_t count,
+                          bool keep_results, sw_outcome_fn *tell, void *context, struct sw_error *err);
 /* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for good. What
  * runs there goes on, and what was made there stays. */
 SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error *err);

@@ -153,6 +153,17 @@ static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable);
 
+/* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
+struct api_selection {
+    const char *const *selectors; size_t count;        /* none: all that have the labels */
+    const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
+    bool every;                    /* a name and a prefix mean every job that has it */
+};
+json_t *api_select(struct sw_session *session, const struct api_selection *what,
+                   struct sw_error *err);
+int api_labels_check(const char *const *labels, size_t count, struct sw_error *err);
+json_t *api_id_set(const json_t *ids);        /* a map with these texts as keys */
+
 /* request.c: spec and plan of a request. */
 struct api_plan {
     struct sw_spec *spec;

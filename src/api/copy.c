@@ -123,11 +123,16 @@ int api_check_uri(struct sw_session *session, const char *uri, bool *exists, str
     sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
 
-    if (open_mover(session, 0, NULL, &with, err) < 0 ||
-        sw_mover_stat(with.mover, uri, &found, err) < 0)
+    struct sw_error why = { 0 };
+
+    if (open_mover(session, 0, NULL, &with, err) < 0)
         return -1;
-    *exists = found.kind != SW_OBJECT_NONE;
-    return 0;
+    *exists = sw_mover_stat(with.mover, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
+    if (why.code == SW_OK || why.code == SW_E_NOT_FOUND)        /* not even its bucket */
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 static int append_name(void *context, struct sw_object *object)

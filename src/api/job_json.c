@@ -9,8 +9,12 @@
  */
 #include "api/api_internal.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/json_put.h"
+#include "base/text.h"
+#include "core/command.h"
 
 static const char *phase_name(enum sw_phase phase)
 {
@@ -44,12 +48,46 @@ static json_t *progress_json(const json_t *stored)
     return progress;
 }
 
+/* As people and scp name it: a path of this machine, or "ann@login:/path"; owned. "": on an engine elsewhere,
+ * until it is brought. */
+static char *results_place(const struct sw_job *job)
+{
+    static const char ssh[] = "ssh://";
+    const char *path = job->results_dir ? job->results_dir : "", *host, *bracket;
+
+    if (!*path || !job->address || !sw_text_starts(job->address, ssh))
+        return sw_strdup(path);
+    host = job->address + strlen(ssh);
+    bracket = strchr(host, ']');                      /* "[::1]:22" */
+    return sw_format("%.*s:%s", (int)(bracket ? bracket + 1 - host : (ptrdiff_t)strcspn(host, ":/")), host,
+                     path);
+}
+
+/* Where the outputs that name a destination go: [{"path","to"}]. */
+static json_t *outputs_sent(const struct sw_job *job)
+{
+    json_t *sent = job->plan ? json_array() : NULL, *entry;
+    size_t i;
+
+    json_array_foreach(json_object_get(job->plan, "outputs"), i, entry) {
+        const char *said = sw_json_str(entry, "to");
+        sw_autofree char *to = said ? sw_fill_destination(said, job->id) : NULL;
+
+        if (to)
+            json_array_append_new(sent, sw_json_object(SW_STR("path", sw_json_str(entry, "path")),
+                                                       SW_STR("to", to)));
+    }
+    return sent;
+}
+
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable)
 {
     int64_t now = sw_now_ms();
     int64_t end = job->ended_ms ? job->ended_ms : now;
-    sw_auto(json) json_t *progress = progress_json(job->progress);
+    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
+    sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
+    sw_autofree char *place = results_place(job);
 
     sw_json_put_object(
         out,
@@ -64,6 +102,8 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         job->details ? SW_PUT_SUB("backend_details", job->details)
                      : SW_PUT_WORD("backend_details", "{}"),
         SW_PUT_STR("results_dir", job->results_dir ? job->results_dir : ""),
+        SW_PUT_STR("results_place", place),
+        SW_PUT_SUB(sent ? "outputs" : NULL, sent),
         SW_PUT_INT(job->plan ? "nodes" : NULL, sw_json_int(job->plan, "nodes", 1)),
         SW_PUT_STR("phase", phase_name(job->phase)),
         SW_PUT_BOOL("canceling", job->canceling),
@@ -77,7 +117,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_STR("suggestion", job->suggestion),
         SW_PUT_TIME("created_at", job->created_ms),
         SW_PUT_TIME("submitted_at", job->submitted_ms),
-        SW_PUT_TIME("started_at", job->started_ms),
+        SW_PUT_TIME("started_at", started),
         SW_PUT_TIME("ended_at", job->ended_ms),
         SW_PUT_TIME("updated_at", job->updated_ms),
         SW_PUT_TIME("seen_at", job->seen_ms),
@@ -90,7 +130,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_SUB("runner", json_object_get(job->progress, "runner")),
         SW_PUT_INT("age_ms", age(now, job->created_ms)),
         SW_PUT_INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
-        SW_PUT_INT_BUT("duration_ms", job->started_ms ? age(end, job->started_ms) : -1, -1),
+        SW_PUT_INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
         SW_PUT_SUB("labels", job->labels),
         SW_PUT_SUB("attempts", attempts),
         SW_PUT_SUB("unreachable", unreachable));

@@ -52,6 +52,7 @@ struct reading {
     int64_t ask_every_ms;     /* whether the job is over */
     bool moved;               /* to an attempt that may never have been sent */
     bool read;                /* this attempt is over and read to its end */
+    bool gone;                /* its end is not there any more, and that was said */
     int told;                 /* the attempt that the caller knows of */
 };
 
@@ -138,6 +139,21 @@ static int pass_piece(struct reading *r, struct stream *s, size_t length)
     return 0;
 }
 
+/* A job that never began has no log that could be gone. */
+static bool is_unbegun(const struct sw_job *row)
+{
+    return row->started_ms == 0 && row->exit_code == SW_NO_EXIT_CODE && row->signal == 0;
+}
+
+/* What is left of it was shown: that the last lines are gone is a warning. Without any it is a failure, but
+ * whoever follows wants the job's own end. */
+static void say_gone(struct reading *r, const struct sw_error *why)
+{
+    if (!r->gone)
+        api_warn(r->session, why->message);
+    r->gone = true;
+}
+
 /* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
  * new: the next read goes on at the same byte. */
 static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_error *err)
@@ -148,8 +164,12 @@ static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_e
 
     if (n >= 0)
         return n;
-    if (why.code == SW_E_NOT_FOUND && r->moved)
+    if (why.code == SW_E_NOT_FOUND && (r->moved || is_unbegun(&r->job->row)))
         return 0;
+    if (why.code == SW_E_NOT_FOUND && (s->offset > 0 || r->options->follow)) {
+        say_gone(r, &why);
+        return 0;
+    }
     if (why.code == SW_E_TIMEOUT)            /* 75 is for our own waiting: this is the platform's */
         why.code = SW_E_UNREACHABLE;
     r->cut = why.code == SW_E_UNREACHABLE;
@@ -465,7 +485,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
         return -1;
     nodes = api_replicas(&job.row);
     if (options->one_replica && (options->replica < 0 || options->replica >= nodes))
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
         job.ref.attempt = job.ref.log_attempt = options->attempt;

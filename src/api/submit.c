@@ -49,6 +49,23 @@ static json_t *value_rows(const struct api_plan *made)
     return rows;
 }
 
+/* What of this machine's settings the data needs: names and where they come from, no values. */
+static json_t *setting_rows(const struct sw_plan *plan)
+{
+    json_t *rows = json_array(), *each;
+    size_t i;
+
+    json_array_foreach(plan->settings, i, each)
+        if (!sw_json_bool(each, "hidden", false))
+            json_array_append_new(rows, sw_json_object(
+                SW_STR("name", sw_json_str(each, "name")), SW_STR("from", sw_json_str(each, "from")),
+                SW_STR("how", !sw_json_bool(each, "travels", false) ? "used here"
+                              : sw_json_bool(each, "secret", false) ? "sent as a secret"
+                              : sw_json_bool(each, "file", false)   ? "sent as a file"
+                                                                    : "sent")));
+    return rows;
+}
+
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
 static int look_ahead(const struct api_plan *made, struct sw_error *err)
 {
@@ -87,6 +104,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_STR("platform", made.platform->name),
         SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
+        SW_SUB("settings", setting_rows(made.plan)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
         SW_SUB_COPY("warnings", made.spec->warnings)));

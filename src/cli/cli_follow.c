@@ -17,6 +17,7 @@
 #define READ_EVERY_MS 1000      /* the log is read for progress, for at most READ_MS */
 #define READ_MS       200
 #define PATIENCE_MS   1000
+#define STUCK_MS      2000      /* a scheduler may change its mind while it looks at a new job */
 #define BAR_WIDTH     20
 
 static const char *const words[] = {
@@ -116,7 +117,8 @@ static void draw_line(struct cli_follow *f, const json_t *job)
     cli_progress_pace(&pace, &progress);
     if (pace.length)
         sw_buf_addf(&line, "  %s", sw_buf_text(&pace));
-    cut = sw_text_fit(sw_buf_text(&line), columns - 1);
+    /* Room for the cursor and for the "^C" of the terminal: a line that breaks is not erased whole. */
+    cut = sw_text_fit(sw_buf_text(&line), columns > 3 ? columns - 3 : 1);
     cli_live_draw(&f->live, cut);
 }
 
@@ -171,12 +173,31 @@ static void begin_log(struct cli_follow *f)
         tell(f, sw_strdup(words[SW_RUNNING]));
 }
 
+/* The platform says that the job can never start, and has said so for a moment. */
+static bool is_stuck(struct cli_follow *f)
+{
+    int64_t now_ms = sw_monotonic_ms();
+    sw_auto(json) json_t *job = NULL;
+
+    if (!f->gives_up || f->log_begun || now_ms < f->next_stuck_ms)
+        return f->stuck;
+    f->next_stuck_ms = now_ms + LOOK_EVERY_MS;
+    job = cli_document(sw_status(f->cli->session, f->id, SW_LOOK_STORED, NULL), NULL);
+    if (!job || cli_job_state(job) != SW_PENDING ||
+        !sw_text_same(sw_json_str(job, "reason"), "unschedulable"))
+        f->stuck_ms = 0;
+    else if (!f->stuck_ms)
+        f->stuck_ms = now_ms;
+    f->stuck = f->stuck_ms && now_ms >= f->stuck_ms + STUCK_MS;
+    return f->stuck;
+}
+
 int cli_follow_idle(void *context)
 {
     struct cli_follow *f = context;
 
     look(f);
-    return cli_interrupt_count() > 0;
+    return cli_interrupt_count() > 0 || is_stuck(f);
 }
 
 int cli_follow_bytes(void *context, int rank, int64_t at_ms, const char *bytes, size_t length)

@@ -3,7 +3,6 @@
  * logs.c - `slipway logs JOB`: what a job wrote, and with -f what it goes on to write.
  */
 #include <limits.h>
-#include <stdio.h>
 
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
@@ -50,7 +49,7 @@ static int check_attempt(struct cli *cli, const char *id, int attempt, struct sw
     newest = sw_json_int(job, "attempt", 1);
     if (attempt <= newest)
         return 0;
-    return sw_fail(err, SW_E_USAGE, "job '%s' has no attempt %d: it has %lld", id, attempt,
+    return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no attempt %d: it has %lld", id, attempt,
                    (long long)newest);
 }
 
@@ -103,11 +102,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
     if (rc == 0 && options->follow && !follow.log.error)
         rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, err);
     cli_follow_done(&follow);
-    if (rc == 0 || cli_interrupt_count() == 0)
-        return rc;
-    if (cli->screen.err_terminal)
-        fputc('\n', stderr);                    /* after the "^C" that the terminal shows */
-    return 0;                                   /* leaving is not a failure */
+    return cli_interrupt_count() == 0 ? rc : cli_leave(cli, id, err);
 }
 
 const struct command command_logs = {
@@ -120,7 +115,8 @@ const struct command command_logs = {
         "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
         "of several ranks has each line begin with its rank (\"0| \"). "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
-        "job's own exit code when the job is over. A time without a zone is UTC.",
+        "job's own exit code when the job is over. A log that is gone, with its container or its "
+        "folder, is an error (66). A time without a zone is UTC.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),

@@ -14,7 +14,7 @@
 struct ps_options {
     bool all, stored;
     int64_t limit;
-    const char *state, *platform, *label;
+    const char *state, *platform;
 };
 
 static const struct cli_flag ps_flags[] = {
@@ -25,8 +25,7 @@ static const struct cli_flag ps_flags[] = {
       offsetof(struct ps_options, state), .also = "status" },
     { "platform", 'p', "NAME", "only jobs of this platform", cli_apply_text,
       offsetof(struct ps_options, platform) },
-    { "label", 'l', "KEY[=VALUE]", "only jobs with this label", cli_apply_text,
-      offsetof(struct ps_options, label) },
+    CLI_LABEL_FLAG,
     { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
       offsetof(struct ps_options, stored) },
     { 0 }
@@ -100,6 +99,16 @@ static size_t leave_out(json_t *jobs, const struct ps_options *options, const st
     return count;
 }
 
+static void say_none(const struct cli *cli, const struct cli_args *args, const json_t *document)
+{
+    int64_t all = sw_json_int(document, "all", 0);
+
+    if (all)
+        cli_say_no_match(cli, args, all);
+    else
+        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
+}
+
 static void print_table(const struct cli *cli, const json_t *document, size_t left_out)
 {
     const json_t *jobs = json_object_get(document, "jobs"), *job;
@@ -113,12 +122,8 @@ static void print_table(const struct cli *cli, const json_t *document, size_t le
 
     if (left_out)
         cli_say(cli, "left out: %zu that never began, since the submit failed; --all shows them", left_out);
-    if (shown == 0 && left_out)
+    if (shown == 0)
         return;
-    if (shown == 0) {
-        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
-        return;
-    }
     json_array_foreach(jobs, i, job)
         add_job(table, job, places);
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
@@ -146,18 +151,25 @@ static int ps_run(struct cli *cli, const void *given, const struct cli_args *arg
         .look = options->stored ? SW_LOOK_STORED : SW_LOOK_REFRESH,
         .state = options->state,
         .platform = options->platform,
-        .label = options->label,
-        .name = args->word_count ? args->words[0] : NULL,
+        .selectors = args->word_count ? args->words : NULL,
+        .selector_count = args->word_count,
         .limit = options->all ? ALL : options->limit ? (size_t)options->limit : NEWEST,
     };
+    sw_autofree const char **labels = cli_given_values(args, "label", &list.label_count);
     sw_auto(json) json_t *document = NULL;
+    bool none = cli_given_value(args, "limit") && !options->limit && !options->all;
 
+    list.labels = labels;
     if (!cli_session(cli, err))
         return -1;
     document = cli_document(sw_list(cli->session, &list, err), err);
     if (!document)
         return -1;
     cli_say_unreachable(cli, document);
+    if (sw_json_int(document, "total", 0) == 0)
+        say_none(cli, args, document);
+    if (none)
+        json_array_clear(json_object_get(document, "jobs"));
     if (cli->format == CLI_TABLE)
         print_table(cli, document, leave_out(json_object_get(document, "jobs"), options, args));
     else if (cli->format == CLI_NAME)
@@ -170,18 +182,20 @@ static int ps_run(struct cli *cli, const void *given, const struct cli_args *arg
 const struct command command_ps = {
     .name = "ps",
     .alias = "list",
-    .args = "[NAME]",
+    .args = "[JOB...]",
     .summary = "list jobs, newest first",
     .description =
-        "You get one line per job, the newest 20 first. All platforms are asked once, together; "
-        "SEEN says how old the answer about a running job is. A platform that does not answer "
-        "is named on stderr and its jobs stay in the list as they were last seen. Jobs whose submit was "
-        "refused or came to nothing are left out, unless --all, --state or NAME asks for them. Where the "
-        "jobs are in more than one place (two engines, two clusters), PLACE says which.",
+        "Lists one job per line, the newest 20 first, or those that are named ('slipway help "
+        "selectors'; a name or the beginning of an id lists every job that has it). All platforms "
+        "are asked once, together; SEEN says how old the answer about a running job is. A platform "
+        "that does not answer is named on stderr and its jobs stay in the list as they were last "
+        "seen. Jobs whose submit was refused or came to nothing are left out, unless --all, --state "
+        "or JOB asks for them. Where the jobs are in more than one place (two engines, two clusters), "
+        "PLACE says which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },
     .options_size = sizeof(struct ps_options),
-    .max_args = 1,
+    .max_args = CLI_MANY,
     .run = ps_run,
 };

@@ -10,13 +10,8 @@
 
 #define INDENT 2
 
-struct why_options {
-    const char *label;
-};
-
 static const struct cli_flag why_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct why_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -79,7 +74,10 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
                     cli_state_style(state), sw_state_name(state));
     else
         sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
-    sw_buf_addf(out, ": %s\n", clean);
+    if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
+        sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
+    else
+        sw_buf_addf(out, ": %s\n", clean);
     add_evidence(out, json_object_get(why, "evidence"), width);
     add_part(out, "cause", sw_json_str(why, "cause"), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);
@@ -126,16 +124,16 @@ static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_err
 static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
                    struct sw_error *err)
 {
-    const struct why_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
-    bool one = args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]);
+    bool one = cli_names_one(args);
     int rc;
 
+    (void)given;
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);
-    if (json_array_size(all) && print_all(cli, all, one, err) < 0)
+    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, one, err) < 0)
         return -1;
     return rc;
 }
@@ -153,7 +151,6 @@ const struct command command_why = {
     .example = "slipway why last\nslipway why failed -o json",
     .flags = why_flags,
     .shared = { cli_output_document },
-    .options_size = sizeof(struct why_options),
     .max_args = CLI_MANY,
     .run = why_run,
 };

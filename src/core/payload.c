@@ -34,7 +34,7 @@ static const struct field {
     ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(checkpoint, DOCUMENT), ROW(ca, TEXT),
-    ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG),
+    ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG), ROW(settings, DOCUMENT),
 #undef ROW
 };
 

@@ -31,6 +31,7 @@ struct sw_payload {
     json_t *env;              /* object name -> text */
     json_t *secrets;          /* array of names the command may see */
     json_t *credentials;      /* array of names that only the runner may see */
+    json_t *settings;         /* object name -> text: settings of its data for the runner alone; or NULL */
     char *mount;              /* shared cache: s3://b/k is <mount>/b/k; NULL: none */
     json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
     char *ca;                 /* file beside the payload with the certificates to believe (PEM); NULL:

@@ -27,8 +27,7 @@ static const struct reason_rule {
     { "restart", { "reason-restart", DIAG_INFRA, "node",
       "the machine restarted under the job: run it again" } },
     { "lost", { "reason-lost", DIAG_INFRA, "node",
-      "the job's supervisor disappeared (killed, or the machine ran out of memory): run it "
-      "again" } },
+      "the platform lost the job before it ended (killed, or its machine failed): run it again" } },
     { "node-lost", { "reason-node-lost", DIAG_INFRA, "node",
       "a node died under the job: run it again" } },
     { "preempted", { "reason-preempted", DIAG_INFRA, "preempted",
@@ -56,7 +55,7 @@ static const struct reason_rule {
     { "stopped", { "reason-stopped", DIAG_PROGRAM, "unknown",
       "it was stopped from outside, by whom is not known: run it again if it was not meant" } },
     { "guard", { "reason-guard", DIAG_PROGRAM, "user",
-      "it was stopped because it stood still, as 'guard:' asks: look where the log ends" } },
+      "'guard:' stopped it because it made no progress: look where the log ends" } },
     { "refused", { "reason-refused", DIAG_PROGRAM, "user",
       "the platform refused the job: see the message" } },
 };
@@ -66,7 +65,7 @@ static const struct reason_rule vague_reasons[] = {
       "the image could not be fetched: check its name and the registry's credential" } },
     { "gpu", { "reason-gpu", DIAG_INFRA, "gpu", "a GPU could not be used: see the message" } },
     { "prepare", { "reason-prepare", DIAG_PROGRAM, "user",
-      "an input could not be prepared: see the first lines of the log" } },
+      "the job could not be prepared: see the first lines of the log" } },
     { "inputs", { "reason-inputs", DIAG_PROGRAM, "user",
       "an input could not be brought in: check its address, and that your credential may read "
       "it" } },
@@ -134,11 +133,11 @@ static const struct {
     struct diag_ruling ruling;
 } signals[] = {
     { SIGKILL, { "signal-kill", DIAG_PROGRAM, "unknown",
-      "killed by signal 9, and nobody said why: often the kernel's out-of-memory killer; look at "
+      "killed (SIGKILL) by something other than Slipway: often the kernel's out-of-memory killer; look at "
       "dmesg on the node, or raise 'memory:' and see" } },
     { SIGTERM, { "signal-term", DIAG_PROGRAM, "unknown",
-      "somebody asked it to stop (signal 15), and it was not us: look for a preemption, an "
-      "administrator, or another rank that failed first" } },
+      "ended by SIGTERM from outside Slipway: look for a preemption, an administrator, or another rank "
+      "that failed first" } },
     { SIGINT, { "signal-int", DIAG_PROGRAM, "user", "it was interrupted (signal 2)" } },
     { SIGHUP, { "signal-hup", DIAG_PROGRAM, "unknown",
       "its terminal or connection went away (signal 1): start it detached" } },

@@ -48,6 +48,7 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
 
     payload->mount = sw_strdup(plan->cache);
     payload->flags = json_incref(plan->flags);
+    payload->settings = sw_plan_settings_sent(plan);
     if (plan->config_outputs)
         payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)
@@ -204,7 +205,7 @@ static void add_head(struct sw_buf *out, const struct sw_payload *payload)
         "# Job %s, everything it needs inside. Made by `slipway entrypoint --script`.\n"
         "#     docker run --rm -v \"$PWD/job.sh:/job.sh\" IMAGE sh /job.sh\n"
         "#     sbatch job.sh\n"
-        "#     sh job.sh\n"
+        "#     sh job.sh                                        (results go to ./results)\n"
         "# Secrets are read from the environment by their names; none is in this file.\n"
         "set -u\n"
         "umask 077\n"
@@ -249,6 +250,18 @@ static void add_choose_folder(struct sw_buf *out, const struct sw_payload *paylo
         " set SLIPWAY_TMP to one\"\n", payload->job_id);
 }
 
+/* The first process of a container, or a place that has /results, works as the contract says. Elsewhere a
+ * folder at the root of the machine is not the job's to make. */
+static void add_results(struct sw_buf *out, const struct sw_payload *payload)
+{
+    sw_buf_addf(out,
+        "if [ -z \"${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}\" ] && [ $$ != 1 ] && [ ! -d /results ]; then\n"
+        "    TAO_RESULTS_ROOT=${PWD%%/}/results\n"
+        "    export TAO_RESULTS_ROOT\n"
+        "    echo \"slipway: results go to $TAO_RESULTS_ROOT/%s\" >&2\n"
+        "fi\n", payload->job_id);
+}
+
 void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
                           const struct sw_bundle *code, const struct sw_buf *ca)
@@ -264,6 +277,7 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
         add_heredoc(out, "\"$slipway_dir/code.tar.gz\"", code->bytes, code->length);
     if (payload->ca)
         add_heredoc(out, "\"$slipway_dir/" SW_PAYLOAD_CA "\"", ca->data, ca->length);
+    add_results(out, payload);
     sw_buf_add(out, "umask 022\n"
                     "exec \"$slipway_dir/slipway-runner\" all --cleanup \"$slipway_dir\""
                     " \"$slipway_dir/payload.json\"\n");

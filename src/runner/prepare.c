@@ -165,12 +165,7 @@ json_t *runner_excludes(const struct runner *runner, const json_t *entry)
  * have one, since one prepare serves all ranks. */
 static char *filled_destination(const struct runner *runner, const char *to)
 {
-    sw_autofree char *named = sw_fill_word(to, &(struct sw_fill){
-        .job_id = runner->payload->job_id });
-    const char *id = strstr(named, "{id}");
-
-    return id ? sw_format("%.*s%s%s", (int)(id - named), named, runner->payload->job_id, id + 4)
-              : sw_take(named);
+    return sw_fill_destination(to, runner->payload->job_id);
 }
 
 static int declare_outputs(struct runner *runner, bool make, struct sw_error *err)

@@ -53,6 +53,14 @@ void runner_free(struct runner *runner)
     free(runner);
 }
 
+/* What the plan says about its data counts before what this place says. */
+static const char *setting(void *settings, const char *name)
+{
+    const char *sent = sw_json_str(settings, name);
+
+    return sent ? sent : getenv(name);
+}
+
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
 {
     if (runner->mover)
@@ -60,7 +68,9 @@ struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
     if (!runner->mover_state)
         runner->mover_state = sw_path_join(runner->place.work_dir, ".slipway");
     runner->mover = sw_mover_open(
-        &(struct sw_mover_options){ .state_dir = runner->mover_state }, err);
+        &(struct sw_mover_options){ .state_dir = runner->mover_state,
+                                    .storage = { .env = setting,
+                                                 .env_context = runner->payload->settings } }, err);
     return runner->mover;
 }
 

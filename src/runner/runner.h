@@ -58,6 +58,9 @@ char *runner_mount_path(const char *mount, const char *uri);
 /* Where an output that names no destination goes; NULL: nowhere, it stays. Owned. */
 char *runner_default_destination(const struct runner_place *place, const char *path);
 
+/* Is this path among the results that stay where they are? */
+bool runner_is_result(const struct runner_place *place, const char *path);
+
 /* ---- the job here ----------------------------------------------------------------------------- */
 
 /* Seen by all phases at once (shared memory), for heartbeat and report. */

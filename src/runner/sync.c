@@ -5,8 +5,9 @@
  *
  * While it runs only files that have settled are taken: one that was written in the last moments may
  * be half of itself. A manifest is written last and removed first, so a reader who finds one knows
- * that everything it lists is there. Rank 0 brings what all ranks share; a path with {rank} in it is
- * brought by its own rank. One output that fails does not keep the others from arriving.
+ * that everything it lists is there; among the results themselves there is none. Rank 0 brings what
+ * all ranks share; a path with {rank} in it is brought by its own rank. One output that fails does not
+ * keep the others from arriving.
  */
 #include "runner/runner.h"
 
@@ -153,6 +154,8 @@ static int write_manifest(struct runner *runner, const struct output *output,
     struct stat info;
     char now[40];
 
+    if (runner_is_result(&runner->place, output->to))
+        return 0;
     if (output->is_folder)
         sw_walk(output->path, list_file, &all, NULL);
     else if (stat(output->path, &info) == 0)

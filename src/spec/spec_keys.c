@@ -4,9 +4,7 @@
  *
  * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
- *
- * model and action are checked here before any platform acts on them, so that a job file written
- * today does not turn out wrong later.
+ * Every key changes what a platform is sent, or is refused: tests/unit/api/test_walk.c sets each one.
  */
 #include "spec/spec.h"
 
@@ -131,8 +129,6 @@ static const struct sw_option python_fields[] = {
 const struct sw_option sw_spec_keys[] = {
     { "name", SW_TEXT, .help = "what the job is called; its id begins with it" },
     { "image", SW_TEXT, .help = "container image to run in" },
-    { "model", SW_TEXT, .help = "model whose image and command are known by name" },
-    { "action", SW_TEXT, .help = "what to do with the model: train, evaluate, export" },
     { "command", SW_TEXT, .trust = SW_TRUST_PROFILE,
       .help = "shell text to run; {config_path}, {results_dir}, {job_id} are filled in" },
     { "argv", SW_TEXTS, .trust = SW_TRUST_PROFILE,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/job_env.h"
 #include "spec/spec_internal.h"
 
 void sw_spec_free(struct sw_spec *spec)
@@ -238,6 +239,20 @@ static void check_secrets(struct resolving *now)
     }
 }
 
+static void check_env(struct resolving *now)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(now->level.values, "env"), name, value) {
+        sw_autofree char *path = sw_format("env.%s", name);
+        const char *why = sw_job_env_taken(name);
+
+        if (why)
+            spec_problem(&now->problems, sw_json_str(now->level.sources, path), "env.%s: %s", name, why);
+    }
+}
+
 /* Take the blocks out of the values: the chosen one becomes the options. */
 static json_t *take_options(struct resolving *now)
 {
@@ -312,6 +327,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
+        check_env(&now);
         spec_check_places(&now.level, &now.problems);
     }
     if (spec_problems_report(&now.problems, err) < 0)

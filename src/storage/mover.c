@@ -137,7 +137,7 @@ static int stat_folder(struct sw_mover *mover, const struct side *side, struct s
     op.found = first_only;
     op.found_context = &any;
     if (sw_op_run(mover->http, &op, NULL, NULL, NULL, &why) < 0 && !any &&
-        why.code != SW_E_NOT_FOUND) {
+        (why.code != SW_E_NOT_FOUND || side->storage->lists_empty)) {
         if (err)
             *err = why;
         return -1;

@@ -135,6 +135,12 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err);
 
+/* All that `fn` does to the store in one transaction, on the disk when this returns. Each call in it succeeds
+ * or fails by itself; -1 of `fn` undoes them all. It must be short and call nothing but the store: others
+ * wait. */
+int sw_store_together(struct sw_store *store, int (*fn)(void *context, struct sw_error *err),
+                      void *context, struct sw_error *err);
+
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
@@ -157,11 +163,24 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
 int sw_store_get_many(struct sw_store *store, const char (*ids)[SW_ID_SIZE], size_t count,
                       struct sw_job *out, size_t *found, struct sw_error *err);
 
+struct sw_ending {                   /* what waiting needs to know of a job */
+    bool there, over;
+    enum sw_state state;
+    char reason[48];
+    int attempt;
+    int exit_code;                   /* SW_NO_EXIT_CODE: none */
+    int signal;
+    int64_t started_ms, ended_ms;    /* 0: not yet */
+};
+/* That of each of these jobs, in one statement: out[i] is that of ids[i]. */
+int sw_store_endings(struct sw_store *store, const char *const *ids, size_t count,
+                     struct sw_ending *out, struct sw_error *err);
+
 struct sw_job_filter {
     const enum sw_state *states; size_t state_count;   /* none: all */
     bool active_only;                                  /* phase is not over */
     const char *platform, *name, *name_prefix, *id_prefix;
-    const char *label_key, *label_value;               /* value NULL: the key is enough */
+    const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
     int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;

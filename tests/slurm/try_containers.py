@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import layout_cases
 from bed_client import BASE, Client, control, main, until
 
 ROOT = os.environ.get("SLIPWAY_BED", "")
@@ -297,7 +298,7 @@ CASES = [ten_jobs_that_ask_together_import_once, ten_jobs_wait_for_one_that_conv
          a_login_of_any_registry_is_brought_but_only_to_its_own, an_image_that_does_not_exist_is_told,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
-         the_plan_shows_the_mounts, beside_a_container_it_is_a_command_of_the_node]
+         the_plan_shows_the_mounts, beside_a_container_it_is_a_command_of_the_node, *layout_cases.CASES]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -226,10 +226,8 @@ static char *destination(const json_t *output, const struct sw_plan *plan)
 {
     const char *to = sw_json_str(output, "to");
     sw_autofree char *path = to ? path_here(to, plan->base_dir) : NULL;
-    const char *id = path ? strstr(path, "{id}") : NULL;
 
-    return id ? sw_format("%.*s%s%s", (int)(id - path), path, plan->job_id, id + 4)
-              : sw_take(path);
+    return path ? sw_fill_destination(path, plan->job_id) : NULL;
 }
 
 static int add_outputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,

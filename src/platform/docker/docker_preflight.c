@@ -8,8 +8,19 @@
  */
 #include "base/folder.h"
 #include "base/text.h"
+#include "core/gpu.h"
 #include "platform/docker/docker_checks.h"
 #include "platform/docker/docker_job.h"
+
+/* Only of this machine is it known what it has without another question. */
+static void say_gpus(const struct sw_link *link, const struct docker_api *api, const struct sw_plan *plan)
+{
+    sw_autofree char *text = link->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+                                 ? sw_gpu_unasked() : NULL;
+
+    if (text)
+        link->warn(link->warn_context, text);
+}
 
 /* The engine itself refuses too many CPUs, and takes any memory. Asked only when the job names some. */
 static int check_room(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err)
@@ -55,6 +66,7 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
     if (!docker_api_version(lent.api, err) ||
         (docker_api_is_local(lent.api) && check_outputs(plan, err) < 0))
         return -1;
+    say_gpus(link, lent.api, plan);
     return check_room(lent.api, plan, err);
 }
 

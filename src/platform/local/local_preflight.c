@@ -52,7 +52,7 @@ static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
     return 0;
 }
 
-/* "/a/b" and "/a_b" would become one folder. */
+/* "/q/b", "/a/b" and "/a_b": the second and the third would be one folder. */
 static int check_collisions(const struct sw_plan *plan, const struct sw_payload *payload,
                             struct sw_error *err)
 {
@@ -160,6 +160,10 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
 
 static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
 {
+    sw_autofree char *gpus = link->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
+
+    if (gpus)
+        link->warn(link->warn_context, gpus);
     if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");

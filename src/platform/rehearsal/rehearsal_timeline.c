@@ -29,6 +29,7 @@ static const struct {
     [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
     [REHEARSE_PAUSED]    = { SW_PAUSED, "paused", "paused, as the script says" },
     [REHEARSE_REQUEUED]  = { SW_PENDING, "preempted", "preempted; the platform will start it again" },
+    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, "unschedulable", "no node has what it asks for" },
     [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
     [REHEARSE_EXIT]      = { SW_ERROR, "exit", "exited with code %d" },
     [REHEARSE_SIGNAL]    = { SW_ERROR, "signal", "killed by signal %d" },

@@ -309,6 +309,7 @@ const struct sw_platform sw_platform_slurm = {
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
     .results_dir = slurm_results_dir,
+    .rewrites_paths = slurm_rewrites_paths,
     .bring = slurm_bring,
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,

@@ -21,8 +21,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
- *     slurm_bring.c, slurm_exec.c                                                     act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_cancel.c, slurm_end.c,
+ *     slurm_look.c, slurm_evidence.c, slurm_bring.c, slurm_exec.c                      act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -46,7 +46,6 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
-    SLURM_MASTER_PORT = 29500,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
@@ -80,7 +79,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
     char *results;
-    char *work;                    /* of a job without container: its inputs and its config */
+    char *work;                    /* inputs, code, config, the runner's notes: what is no result */
 };
 void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
                       const char *id, int attempt);
@@ -110,9 +109,24 @@ int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
 int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
 int slurm_replicas_of(const struct sw_jobref *job);
+/* The name of the log of a rank, or of a task of an array; owned. */
+char *slurm_log_name(const struct sw_jobref *job, int replica);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
+
+/* ---- slurm_places.c: folders as the job's own processes see them ------------------------------- */
+
+struct slurm_job;
+bool slurm_has_tasks(const struct sw_plan *plan);        /* is it an array? */
+bool slurm_has_own_root(const struct sw_plan *plan);     /* a container whose files are the job's own */
+bool slurm_rewrites_paths(const struct sw_plan *plan);
+bool slurm_mounts_results(const struct sw_plan *plan);   /* is the results folder at /results there? */
+/* Results and work folder of the job, or of an array's task; owned. */
+char *slurm_results_inside(const struct slurm_job *job);
+char *slurm_work_inside(const struct slurm_job *job);
+/* Of an array: the line of the batch script that makes a task's own payload. */
+void slurm_task_letter(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_render.c, slurm_task.c ------------------------------------------------------------- */
 
@@ -361,12 +375,11 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
                    struct sw_error *err);
 int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                  struct sw_error *err);
+void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err);
+void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GONE = 66 };                /* an exit code of our own question: no folder of logs */
+
 int slurm_replicas_of(const struct sw_jobref *job)
 {
     int64_t count = sw_json_int(job->details, "replicas", 0);
@@ -20,8 +22,7 @@ int slurm_replicas_of(const struct sw_jobref *job)
     return (int)(count > 0 ? count : sw_json_int(job->plan, "nodes", 1));
 }
 
-/* The name of a rank's file; owned. */
-static char *log_name(const struct sw_jobref *job, int replica)
+char *slurm_log_name(const struct sw_jobref *job, int replica)
 {
     if (slurm_is_array(job))
         return sw_format("main.%d.out", replica);
@@ -48,7 +49,7 @@ static int begin_script(struct sw_buf *out, struct sw_link *link, const struct s
                         int replica, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_autofree char *name = log_name(job, replica);
+    sw_autofree char *name = slurm_log_name(job, replica);
 
     if (slurm_names_of(link, job, &names, err) < 0)
         return -1;
@@ -71,14 +72,18 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
 
     if (begin_script(&script, link, job, replica, err) < 0)
         return -1;
-    sw_buf_addf(&script, "[ -f \"$file\" ] || exit 0\n"
+    sw_buf_addf(&script, "[ -d \"$logs\" ] || exit %d\n"
+                "[ -f \"$file\" ] || exit 0\n"
                 "skip=$((from + %lld)) count=%zu\n"
                 "[ -z \"$to\" ] || [ $((to - skip)) -ge \"$count\" ] || count=$((to - skip))\n"
                 "[ \"$count\" -gt 0 ] || exit 0\n"
                 "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=$skip count=$count "
-                "2>/dev/null\n", (long long)offset, size);
+                "2>/dev/null\n", GONE, (long long)offset, size);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
+    if (reply.exit_code == GONE && job->over)
+        return sw_fail(err, SW_E_NOT_FOUND, "the log of '%s' is gone: its folder on the cluster was removed",
+                       job->id);
     got = reply.output.length < size ? reply.output.length : size;
     if (got)
         memcpy(bytes, reply.output.data, got);

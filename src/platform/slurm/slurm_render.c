@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/job_env.h"
 
 /* ---- directives -------------------------------------------------------------------------------- */
 
@@ -186,6 +187,26 @@ static int add_life(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 
 /* ---- the values of this job -------------------------------------------------------------------- */
 
+/* What is known before the nodes are. */
+static void add_environment(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_auto(json) json_t *env = json_object();
+    const char *name;
+    json_t *value;
+
+    sw_job_env_add(&(struct sw_job_env){
+        .job_id = job->plan->job_id, .attempt = job->attempt, .nodes = job->shape->nodes,
+        .node_rank = -1, .gpus_per_node = job->shape->gpus,
+        .world_size_ranks = job->plan->world_size_ranks,
+    }, env);
+    sw_buf_add(out, "export");
+    json_object_foreach(env, name, value) {
+        sw_buf_addf(out, " %s=", name);
+        sw_buf_add_quoted(out, json_string_value(value));
+    }
+    sw_buf_add_char(out, '\n');
+}
+
 static void add_values(struct sw_buf *out, const struct slurm_job *job)
 {
     const struct slurm_names *names = job->names;
@@ -198,18 +219,7 @@ static void add_values(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_entrypoint", names->entrypoint);
     slurm_set(out, "slipway_umask", slurm_umask(job->plan->options));
     slurm_set_number(out, "slipway_limit", job->shape->soft_s);
-    sw_buf_addf(out, "export SLIPWAY_JOB_ID=%s SLIPWAY_ATTEMPT=%d\n", job->plan->job_id,
-                job->attempt);
-}
-
-static void add_rendezvous(struct sw_buf *out, const struct slurm_job *job)
-{
-    int per_node = job->shape->gpus > 0 ? job->shape->gpus : 1;
-
-    sw_buf_addf(out, "export NNODES=%d NPROC_PER_NODE=%d NUM_GPU_PER_NODE=%d WORLD_SIZE=%d "
-                "MASTER_PORT=%d\n", job->shape->nodes, per_node, job->shape->gpus,
-                job->plan->world_size_ranks ? job->shape->nodes * per_node : job->shape->nodes,
-                SLURM_MASTER_PORT);
+    add_environment(out, job);
 }
 
 /* ---- srun -------------------------------------------------------------------------------------- */
@@ -264,6 +274,7 @@ static const char claim_text[] =
     "slipway_task=${SLURM_ARRAY_TASK_ID-}\n"
     "slipway_number=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "slipway_own=$slipway_state${slipway_task:+/task-$slipway_task}\n"
+    "slipway_results=$slipway_results${slipway_task:+/task-$slipway_task}\n"
     "export slipway_own slipway_logs slipway_task\n"
     "mkdir -p \"$slipway_own\" \"$slipway_results\" || exit 74\n"
     "\n# Two jobs of one attempt: the first that starts owns it.\n"
@@ -286,8 +297,10 @@ static const char claim_text[] =
     "echo \"slipway: run $((SLURM_RESTART_COUNT + 1)) on $SLURM_JOB_NODELIST\"\n"
     "\nslipway_nodes=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
     "MASTER_ADDR=${slipway_nodes%%$'\\n'*}\n"
-    "WORKER_ADDRS=${slipway_nodes//$'\\n'/,}\n"
-    "export MASTER_ADDR WORKER_ADDRS\n";
+    "slipway_hosts=${slipway_nodes//$'\\n'/,}\n"
+    "WORKER_ADDRS=${slipway_hosts#\"$MASTER_ADDR\"}\n"
+    "WORKER_ADDRS=${WORKER_ADDRS#,}\n"
+    "export MASTER_ADDR WORKER_ADDRS slipway_hosts\n";
 
 /* In case of no accounting, and for what accounting does not know. */
 static const char last_word_text[] =
@@ -460,7 +473,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
     sw_buf_add(out, last_word_text);
     sw_buf_add(out, handed_text);
     slurm_runner_choose(out, job);
-    add_rendezvous(out, job);
+    slurm_task_letter(out, job);
     add_setup(out, job->plan->options);
     if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)
         return -1;

@@ -126,7 +126,7 @@ static void a_session_serves_many_threads_at_once(void **state)
 
 static json_t *pick(struct fixture *here, const char *word, struct sw_error *err)
 {
-    char *text = sw_select(here->session, &word, 1, NULL, err);
+    char *text = sw_select(here->session, &word, 1, NULL, 0, err);
     json_t *ids = text ? json_loads(text, 0, NULL) : NULL;
 
     sw_text_free(text);

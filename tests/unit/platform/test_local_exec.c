@@ -118,7 +118,7 @@ static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
     int status = 0;
 
     berth_wait_file(there);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_marked(here, id), 0);
     while (waitpid(caller, &status, WNOHANG) == 0) {
         if (sw_monotonic_ms() > deadline)

@@ -17,6 +17,18 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "inputs:\n  /a: {form: b}\n",
       "job.yaml:2:8: unknown key 'inputs./a.form' (did you mean 'from'?)\n"
       "job.yaml:2:3: inputs./a: 'from' is required" },
+    { "model: dino\n", "job.yaml:1:1: unknown key 'model' (a model is not known by its name here: give "
+                       "its 'image' and 'command')" },
+    { "action: train\n", "job.yaml:1:1: unknown key 'action' (an action is not known by its name here: "
+                         "write it into 'command')" },
+    /* variables that would be overridden */
+    { "env: {WORLD_SIZE: 4}\n",
+      "job.yaml:1:7: env.WORLD_SIZE: Slipway sets it, so a value here would be overridden" },
+    { "env: {SLIPWAY_JOB_ID: x}\n",
+      "job.yaml:1:7: env.SLIPWAY_JOB_ID: Slipway sets it, so a value here would be overridden" },
+    { "env: {CUDA_VISIBLE_DEVICES: 3}\n",
+      "job.yaml:1:7: env.CUDA_VISIBLE_DEVICES: the GPUs that a job sees follow from 'gpus' (and "
+      "local.gpu_ids), so a value here would be overridden" },
     /* wrong types */
     { "- a\n", "job.yaml:1:1: a job is a map of keys such as 'command: ...'" },
     { "name: 3\n", "job.yaml:1:1: name: expected text, found a whole number (put it in quotes)" },
@@ -177,7 +189,7 @@ static void everything_of_the_design_is_accepted(void **state)
         "avoid_bad_nodes: true}\n"
         "guard: {no_output: 45m, idle_gpu: 30m}\nlabels: {team: vision}\n"
         "platform: [slurm, lepton]\nslurm: {partition: batch, account: edgeai}\n"
-        "lepton: {node_group: train}\nmodel: dino\naction: train\nkeep: 7d\nworkdir: /w\n" });
+        "lepton: {node_group: train}\nkeep: 7d\nworkdir: /w\n" });
 
     (void)state;
     expect_json(spec->options, "{\"partition\":\"batch\",\"account\":\"edgeai\","

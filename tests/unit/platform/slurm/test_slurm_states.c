@@ -48,6 +48,9 @@ static void every_reason_to_wait_has_a_word_and_a_sentence(void **state)
         { "AssocGrpGRES", "quota" }, { "PartitionTimeLimit", "unschedulable" },
         { "ReqNodeNotAvail, UnavailableNodes:n1", "resources" }, { "BeginTime", "begin-time" },
         { "JobHeldUser", "held" }, { "launch_failed_requeued_held", "held" },
+        { "AssocMaxNodePerJobLimit", "unschedulable" }, { "QOSMaxWallDurationPerJobLimit", "unschedulable" },
+        { "QOSMaxCpuPerNode", "unschedulable" }, { "QOSMinGRES", "unschedulable" },
+        { "AssocMaxJobsLimit", "limit" }, { "PartitionDown", "resources" },
         { "None", "queue" }, { "NeverHeardOf", "queue" },
     };
 

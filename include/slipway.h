@@ -205,10 +205,11 @@ enum sw_look {
     SW_LOOK_STORED = 1,       /* only what the store remembers */
 };
 
-/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
- * backend_details, results_dir, attempt, exit_code, signal, created_at, submitted_at,
- * started_at, ended_at, updated_at, seen_at, age_ms, seen_age_ms, duration_ms, labels,
- * progress, last_line, live, attempts[]. */
+/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id, backend_details,
+ * results_dir, results_place (with the host in front, where that is another machine), outputs[] (those
+ * with a destination), replicas, attempt, exit_code, signal, created_at, submitted_at, started_at,
+ * ended_at, updated_at, seen_at, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live,
+ * attempts[]. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
@@ -279,6 +280,7 @@ struct sw_log_options {
     int (*idle)(void *context);
     /* Called when following goes on with the next attempt, before its first bytes. May be NULL. */
     void (*attempt_began)(void *context, int attempt);
+    bool times;               /* tell the times where that costs questions, too */
     bool one_replica;         /* only that rank; false: all, and each piece tells its rank */
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends

@@ -22,6 +22,8 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
     };
     json_t *verdict = NULL;
 
+    if (row->state != SW_ERROR)
+        return NULL;
     snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
     snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
     snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");

@@ -59,7 +59,7 @@ static char *results_place(const struct sw_job *job)
         return sw_strdup(path);
     host = job->address + strlen(ssh);
     bracket = strchr(host, ']');                      /* "[::1]:22" */
-    return sw_format("%.*s:%s", (int)(bracket ? bracket + 1 - host : (ptrdiff_t)strcspn(host, ":/")), host,
+    return sw_format("%.*s:%s", (int)(bracket ? bracket + 1 - host : (ptrdiff_t)strcspn(host, ",:/")), host,
                      path);
 }
 
@@ -105,6 +105,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_STR("results_place", place),
         SW_PUT_SUB(sent ? "outputs" : NULL, sent),
         SW_PUT_INT(job->plan ? "nodes" : NULL, sw_json_int(job->plan, "nodes", 1)),
+        SW_PUT_INT(job->plan ? "replicas" : NULL, api_replicas(job)),
         SW_PUT_STR("phase", phase_name(job->phase)),
         SW_PUT_BOOL("canceling", job->canceling),
         SW_PUT_INT("attempt", job->attempt),

@@ -105,6 +105,11 @@ static int pass_lines(struct reading *r, struct stream *s, int64_t at_ms, const 
     return s->held.length > LONGEST_HELD_LINE ? pass_held(r, s) : 0;
 }
 
+static bool wants_times(const struct sw_log_options *options)
+{
+    return options->size > offsetof(struct sw_log_options, times) && options->times;
+}
+
 /* How many of these bytes share the time of the first; a platform that cannot tell gives them
  * all the time 0. */
 static size_t same_time(struct reading *r, const struct stream *s, size_t length, int64_t *at_ms)
@@ -113,8 +118,8 @@ static size_t same_time(struct reading *r, const struct stream *s, size_t length
     int64_t until = 0;
 
     *at_ms = 0;
-    if (!platform->log_time || platform->log_time(r->job->link, &r->job->ref, s->replica,
-                                                  s->offset, at_ms, &until, NULL) < 0) {
+    if (!platform->log_time || (platform->log_time_asks && !wants_times(r->options)) ||
+        platform->log_time(r->job->link, &r->job->ref, s->replica, s->offset, at_ms, &until, NULL) < 0) {
         *at_ms = 0;
         return length;
     }
@@ -293,7 +298,8 @@ static int drain_to_the_end(struct reading *r, struct sw_error *err)
 static void tell_attempt(struct reading *r, int attempt)
 {
     r->told = attempt;
-    if (r->options->size >= sizeof *r->options && r->options->attempt_began)
+    if (r->options->size > offsetof(struct sw_log_options, attempt_began) &&
+        r->options->attempt_began)
         r->options->attempt_began(r->context, attempt);
 }
 

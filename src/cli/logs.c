@@ -85,6 +85,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
         .follow = options->follow,
         .idle = options->follow ? cli_follow_idle : NULL,
         .attempt_began = options->follow ? cli_follow_attempt : NULL,
+        .times = options->timestamps,
     };
     bool every = cli_given_value(args, "status-every");
     struct cli_follow follow;
@@ -113,7 +114,8 @@ const struct command command_logs = {
     .description =
         "You get what the job wrote to stdout and stderr, on stdout, byte for byte unless that "
         "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
-        "of several ranks has each line begin with its rank (\"0| \"). "
+        "of several ranks has each line begin with its rank (\"0| \"), an array with its task. On "
+        "Slurm the times of -t are true to 5 seconds. "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
         "job's own exit code when the job is over. A log that is gone, with its container or its "
         "folder, is an error (66). A time without a zone is UTC.",

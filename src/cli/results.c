@@ -54,7 +54,7 @@ const struct command command_results = {
     .name = "results",
     .args = "JOB...",
     .summary = "tell where a job's results are",
-    .description = "Print the place of the results on stdout, one line per job, ready for another "
+    .description = "You see the place of the results on stdout, one line per job, ready for another "
                    "command: a folder of this machine, or HOST:PATH as scp and rsync take it. Results on a "
                    "Docker engine elsewhere are brought here first. Where outputs with `to:` went is said "
                    "on stderr.",

@@ -77,8 +77,8 @@ static int wait_run(struct cli *cli, const void *given, const struct cli_args *a
         return -1;
     cli_interrupt_catch();
     waited = sw_wait_many(cli->session, list, json_array_size(ids),
-                          cli_given_value(args, "timeout") ? options->timeout_ms : -1, stop_waiting, take_status,
-                          &all, &why);
+                          cli_given_value(args, "timeout") ? options->timeout_ms : -1, stop_waiting,
+                          take_status, &all, &why);
     cli->exit_status = all.status;
     if (waited < 0 && cli_interrupt_count())
         return cli_leave(cli, json_array_size(ids) == 1 ? list[0] : NULL, err);

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 
 #define INDENT 2
+#define SAID_LEAST 8        /* bytes that are in the headline by no chance: said already */
 
 static const struct cli_flag why_flags[] = {
     CLI_LABEL_FLAG,
@@ -30,8 +31,9 @@ static void add_part(struct sw_buf *out, const char *label, const char *text, si
 }
 
 /* An evidence line is a text, or an object that tells where it was found. */
-static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
+static void add_evidence(struct sw_buf *out, const json_t *lines, const char *headline, size_t width)
 {
+    const char *label = "evidence";
     const json_t *line;
     size_t i;
 
@@ -42,11 +44,12 @@ static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
 
         if (!text)
             text = sw_json_str(line, "line");
-        if (sw_text_empty(text))
+        if (sw_text_empty(text) || (strlen(text) >= SAID_LEAST && strstr(headline, text)))
             continue;
         clean = sw_text_printable(text, strcspn(text, "\n"));
         cut = sw_text_fit(clean, width > INDENT + 12 ? width - INDENT - 12 : 1000);
-        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", i ? "" : "evidence", cut);
+        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", label, cut);
+        label = "";
     }
 }
 
@@ -78,7 +81,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
         sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
     else
         sw_buf_addf(out, ": %s\n", clean);
-    add_evidence(out, json_object_get(why, "evidence"), width);
+    add_evidence(out, json_object_get(why, "evidence"), clean, width);
     add_part(out, "cause", sw_json_str(why, "cause"), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);
     add_retry(out, json_object_get(why, "retry"), width);

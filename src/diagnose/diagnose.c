@@ -82,6 +82,14 @@ static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *l
     return found > 0;
 }
 
+bool diag_log_is_silent(const struct diag_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        if (!log->lines[i].noise && !log->lines[i].launcher)
+            return false;
+    return true;
+}
+
 static const struct diag_ruling *judge_log(const struct diag_log *log, const json_t *facts,
                                            json_t *lines)
 {
@@ -164,7 +172,7 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
         return *ruling;
     if (sw_json_bool(evidence->facts, SW_FACT_LOG_GONE, false))
         return unreadable;
-    return evidence->log_tail && own_lines == 0 ? silent : unknown;
+    return evidence->log_tail && diag_log_is_silent(&log) ? silent : unknown;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */

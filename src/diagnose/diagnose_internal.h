@@ -131,6 +131,9 @@ const char *diag_class_of_cause(const char *cause);    /* NULL: no such cause */
 
 /* ---- diagnose.c -------------------------------------------------------------------------- */
 
+/* Nothing in it is the program's own. */
+bool diag_log_is_silent(const struct diag_log *log);
+
 /* Where the last `n` lines begin that a program wrote and that say something. */
 size_t diag_first_of_last(const struct diag_log *log, size_t n);
 

@@ -28,6 +28,8 @@ enum {
 
 /* ---- other last words ------------------------------------------------------------------------- */
 
+#define STEPD ": error: "      /* after "slurmstepd-n1" */
+
 enum words { WORDS_LINE, WORDS_CPP, WORDS_RUST };
 
 static const struct {
@@ -75,6 +77,9 @@ static void add_line(struct sw_buf *out, const struct diag_line *line, size_t fr
 
     for (size_t i = 0; i < SW_COUNT(labels) && from == 0; i++)
         from = begins(line, labels[i]) ? strlen(labels[i]) : 0;
+    if (begins(line, "slurmstepd") && memmem(line->text, line->length, STEPD, strlen(STEPD)))
+        from = (size_t)((const char *)memmem(line->text, line->length, STEPD, strlen(STEPD)) - line->text) +
+               strlen(STEPD);
     while (from < line->length && isspace((unsigned char)line->text[from]))
         from++;
     sw_buf_add_bytes(out, line->text + from, line->length - from);
@@ -235,15 +240,18 @@ static const struct diag_log_rule *rule_of(const json_t *verdict)
     return NULL;
 }
 
-/* The last line that the rule fits; log->count: none. */
+/* The last line that the rule fits, by the first of its patterns that any line has: the more telling ones
+ * come first. log->count: none. */
 static size_t line_of_rule(const struct diag_log *log, const struct diag_log_rule *rule, int signal)
 {
     size_t from = !rule ? log->count
                   : rule->reach == DIAG_ANYWHERE ? 0 : reach_of(log, rule->reach, signal);
 
-    for (size_t i = log->count; i-- > from;)
-        if (diag_log_rule_fits(rule, &log->lines[i]))
-            return i;
+    for (size_t p = 0; rule && p < DIAG_PATTERNS && rule->patterns[p]; p++)
+        for (size_t i = log->count; i-- > from;)
+            if (diag_pattern_match(rule->patterns[p], log->lines[i].text, log->lines[i].length) &&
+                diag_log_rule_fits(rule, &log->lines[i]))
+                return i;
     return log->count;
 }
 
@@ -277,16 +285,23 @@ static bool is_bare(const char *reason)
     return !*reason || strcmp(reason, "exit") == 0 || strcmp(reason, "signal") == 0;
 }
 
-/* One line, harmless, not longer than fits; cut after a sentence where there is one. */
-static char *tidy(const struct sw_buf *raw)
+/* One line, and harmless. Owned. */
+static char *one_line(const char *raw, size_t length)
 {
-    size_t length = raw->length < DIAG_LINE_BYTES ? raw->length : DIAG_LINE_BYTES;
-    char *text = sw_text_printable(sw_buf_text(raw), length);
-    size_t keep = SENTENCE_BYTES - 3;
+    char *text = sw_text_printable(raw, length < DIAG_LINE_BYTES ? length : DIAG_LINE_BYTES);
 
     for (char *at = text; *at; at++)
         if (isspace((unsigned char)*at))
             *at = ' ';
+    return text;
+}
+
+/* And not longer than fits; cut after a sentence where there is one. */
+static char *tidy(const struct sw_buf *raw)
+{
+    char *text = one_line(sw_buf_text(raw), raw->length);
+    size_t keep = SENTENCE_BYTES - 3;
+
     if (strlen(text) <= SENTENCE_BYTES)
         return text;
     for (size_t i = keep; i > SENTENCE_LEAST; i--)
@@ -315,11 +330,8 @@ static void add_end(struct sw_buf *out, const struct sw_evidence *evidence, int 
 static char *without_log(const struct sw_evidence *evidence, const char *end, bool silent)
 {
     const char *told = evidence->message[0] ? evidence->message : *end ? end : "it failed";
-    sw_auto(sw_buf) struct sw_buf raw = SW_BUF_INIT;
-    sw_autofree char *clean = NULL;
+    sw_autofree char *clean = one_line(told, strlen(told));
 
-    sw_buf_add(&raw, told);
-    clean = tidy(&raw);
     return sw_format("%s%s", clean, silent ? "; the job wrote nothing to its log" : "");
 }
 
@@ -342,7 +354,7 @@ char *sw_diagnose_headline(const struct sw_evidence *evidence, const json_t *ver
     *from_log = sentence.length > 0;
     if (sentence.length == 0)
         return without_log(evidence, sw_buf_text(&end),
-                           is_bare(evidence->reason) && evidence->log_tail && log.count == 0);
+                           is_bare(evidence->reason) && evidence->log_tail && diag_log_is_silent(&log));
     clean = tidy(&sentence);
     return end.length ? sw_format("%s; %s", clean, sw_buf_text(&end)) : sw_take(clean);
 }

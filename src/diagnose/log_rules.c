@@ -240,10 +240,10 @@ const struct diag_log_rule diag_log_rules[] = {
         "the container could not be made from the image: check that the image is whole, may be read on the "
         "node and was made for it"),
       DIAG_NEAR_END,
-      { "pyxis: child # failed with error code: #", "pyxis: child # terminated with signal #",
-        "pyxis: failed to create container filesystem", "pyxis: failed to start container",
+      { "pyxis: failed to create container filesystem", "pyxis: failed to start container",
         "pyxis: container start failed with error code: #", "pyxis: container exited too soon",
-        "pyxis: importer * failed with exit code #" } },
+        "pyxis: importer * failed with exit code #", "pyxis: child # failed with error code: #",
+        "pyxis: child # terminated with signal #" } },
 
     /* ---- the data store ---------------------------------------------------------------- */
     { PROGRAM("store-denied", "user",

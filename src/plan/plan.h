@@ -101,6 +101,11 @@ json_t *sw_plan_credentials(const struct sw_plan *plan);
 /* The settings of this machine that its data needs, into plan->settings (storage/settings.h). No program is
  * run for it. -1: one is there and cannot be used, or cannot travel. */
 int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, struct sw_error *err);
+/* For a job that no secret of this machine travels with: it may use the profiles of its place. */
+void sw_plan_open_profiles(struct sw_plan *plan);
+/* The file of certificates that its data needs, as it was named when the settings were taken; without such
+ * settings the one that is named now. Borrowed; NULL: none. */
+const char *sw_plan_ca(const struct sw_plan *plan);
 /* Those of them that the runner gets as they are: name -> text. Owned; NULL: none. */
 json_t *sw_plan_settings_sent(const struct sw_plan *plan);
 /* The values of those that are secret, as they are now, added to `secrets`. -1: one that was there when the

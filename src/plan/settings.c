@@ -82,6 +82,20 @@ static const char *kept(const struct sw_plan *plan, const char *name)
     return NULL;
 }
 
+/* Where a secret was found when the job was submitted, only that place counts later: another variable may
+ * hold the key of another account by then. */
+static bool may_answer(const struct sw_plan *plan, const struct sw_setting_row *row, const char *name)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(plan->settings, i, each)
+        if (sw_json_bool(each, "secret", false) &&
+            sw_text_same(sw_json_str(each, "name"), row->names[0]))
+            return sw_text_same(sw_json_str(each, "from"), name);
+    return true;
+}
+
 /* All names of a row belong together: an alias in `env:` beats the first name here. */
 static bool said_in_env(const struct sw_plan *plan, const struct sw_setting_row *row)
 {
@@ -99,6 +113,8 @@ static const char *find(void *context, const char *name)
 
     if (row && row->way <= SW_SETTING_PLAIN && said_in_env(lookup->plan, row))
         return sw_json_str(lookup->plan->env, name);
+    if (row && row->way == SW_SETTING_SECRET && !may_answer(lookup->plan, row, name))
+        return NULL;
     return here ? here : lookup->env(lookup->context, name);
 }
 
@@ -138,19 +154,38 @@ static void close_profiles(json_t *rows)
             SW_BOOL("hidden", true), SW_BOOL("travels", true)));
 }
 
+void sw_plan_open_profiles(struct sw_plan *plan)
+{
+    for (size_t i = json_array_size(plan->settings); i-- > 0;)
+        if (sw_json_bool(json_array_get(plan->settings, i), "hidden", false))
+            json_array_remove(plan->settings, i);
+}
+
 /* Platforms take the certificates along by themselves; a file that cannot be read is found here. */
 static int keep_certificates(json_t *rows, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf pem = SW_BUF_INIT;
     const char *name = NULL, *path = sw_trusted_named(&name);
+    sw_autofree char *whole = path ? sw_path_absolute(path, NULL) : NULL;
 
     if (!path)
         return 0;
-    if (sw_payload_read_ca(&pem, err) < 0)
+    if (sw_payload_read_ca(NULL, &pem, err) < 0)
         return -1;
-    json_array_append_new(rows, sw_json_object(SW_STR("name", name), SW_STR("from", path),
+    json_array_append_new(rows, sw_json_object(SW_STR("name", name), SW_STR("from", whole),
                                                SW_BOOL("file", true), SW_BOOL("travels", true)));
     return 0;
+}
+
+const char *sw_plan_ca(const struct sw_plan *plan)
+{
+    json_t *row;
+    size_t i;
+
+    json_array_foreach(plan->settings, i, row)
+        if (sw_json_bool(row, "file", false))
+            return sw_json_str(row, "from");
+    return sw_trusted_named(NULL);
 }
 
 int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, struct sw_error *err)
@@ -224,7 +259,7 @@ static int check_whole(const struct sw_plan *plan, const struct sw_secrets *secr
             continue;
         sw_fail(err, SW_E_CREDENTIAL, "%s, which the job's data needs, was found in %s when it was "
                 "submitted, and is not there now", name, from ? from : "?");
-        return sw_hint(err, "set %s, then: slipway retry %s", name, plan->job_id);
+        return sw_hint(err, "make it available there again, then: slipway retry %s", plan->job_id);
     }
     return 0;
 }

@@ -119,7 +119,9 @@ struct sw_platform {
     int (*log_size)(struct sw_link *link, const struct sw_jobref *job, int replica,
                     int64_t *size, struct sw_error *err);
 
-    /* When the byte at `offset` was written, and the first offset of another time. Optional. */
+    /* When the byte at `offset` was written, and the first offset of another time. Optional. With
+     * log_time_asks it costs a question, and is left out where the times are not wanted. */
+    bool log_time_asks;
     int (*log_time)(struct sw_link *link, const struct sw_jobref *job, int replica,
                     int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err);
     /* The first byte written at or after a time. Optional. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cases_layout.c - one layout of results everywhere (docs/results.md): what `get` brings of the same job
- * is the same list of files, and nothing but what the job wrote as its results is in it.
+ * is the same list of files, and nothing but what the job wrote as its results is in it. And what a log says
+ * of its lines.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cases.h"
@@ -158,7 +160,40 @@ static void results_are_at_their_place_wherever_the_job_file_names_it(void **sta
     assert_string_equal(found, "ckpt/step here ");
 }
 
+struct span {
+    int64_t from_ms, to_ms;
+    int pieces, timeless;
+};
+
+static int check_time(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
+{
+    struct span *span = context;
+
+    (void)replica, (void)bytes, (void)length;
+    span->pieces++;
+    span->timeless += at_ms < span->from_ms || at_ms > span->to_ms;
+    return 0;
+}
+
+/* True to five seconds where that is all that is known, so as much is allowed around it. */
+static void lines_of_a_log_have_the_time_they_were_written_at(void **state)
+{
+    struct stay *here = *state;
+    struct span span = { .from_ms = sw_now_ms() - 5000 };
+    const struct sw_log_options options = { .size = sizeof options, .replica = -1, .tail_lines = -1,
+                                            .times = true };
+    const char *job = launch_shell(here, "echo one; sleep 1; echo two");
+    struct sw_error err = { 0 };
+
+    expect_success(here, job);
+    span.to_ms = sw_now_ms() + 5000;
+    expect_ok(sw_logs(here->session, job, &options, check_time, &span, &err), &err, "logs");
+    assert_true(span.pieces > 0);
+    assert_int_equal(span.timeless, 0);
+}
+
 const struct contract_case cases_layout[] = {
+    CLAIM(lines_of_a_log_have_the_time_they_were_written_at, COMMANDS),
     CLAIM(results_are_what_the_job_wrote_and_nothing_else, COMMANDS),
     CLAIM(a_fetched_input_is_no_result, COMMANDS | OWN_FILES),
     CLAIM(results_of_a_container_need_no_declaration, COMMANDS | OWN_ROOT),

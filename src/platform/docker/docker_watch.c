@@ -176,6 +176,8 @@ static int read_last_words(struct docker_api *api, const json_t *described, cons
     if (find_report(api, described, container, out, err) < 0 ||
         docker_ask_tail(api, container, job, LAST_LINES, &out->tail, &in_tail, err) < 0)
         return -1;
+    if (!out->tail)
+        out->tail = sw_strdup("");            /* it was read, and has nothing: that is known */
     docker_read_report(out);
     return out->report ? 0 : has_file(api, container, DOCKER_CANCELED, &out->end.canceled, err);
 }

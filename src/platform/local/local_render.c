@@ -363,6 +363,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     payload->checkpoint = payload_checkpoint(plan, paths);
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_incref(plan->credentials);
+    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
     payload->grace_ms = plan->grace_ms;
     if (plan->config && !json_is_null(plan->config)) {
         payload->config = sw_paths_document(paths, plan->config);

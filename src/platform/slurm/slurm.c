@@ -141,6 +141,7 @@ static void slurm_close(struct sw_link *link)
     free(link->safe_base);
     free(link->allowed_in);
     free(link->met);
+    slurm_times_free(link->times);
     free(link);
 }
 
@@ -304,6 +305,8 @@ const struct sw_platform sw_platform_slurm = {
     .read_log = slurm_read_log,
     .log_size = slurm_log_size,
     .log_since = slurm_log_since,
+    .log_time = slurm_log_time,
+    .log_time_asks = true,
     .cancel = slurm_cancel,
     .cleanup = slurm_cleanup,
     .replicas = slurm_replicas,

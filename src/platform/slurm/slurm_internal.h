@@ -310,6 +310,7 @@ struct sw_link {
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     struct slurm_met *met;         /* jobs of the last look; guarded by `lock` */
     size_t met_count;
+    struct slurm_times *times;     /* of logs that were read with their times */
     struct stat ca_file;           /* the one that ca_name is about */
     char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
@@ -375,6 +376,18 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
                    struct sw_error *err);
 int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
+/* The beginning of a question about one rank's log: sets state, logs, name, file, and the part of the file
+ * that is meant, from and to (empty: its end). */
+int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job, int replica,
+                     struct sw_error *err);
+
+/* ---- slurm_times.c ------------------------------------------------------------------------------ */
+
+#define SLURM_TIMES_S "5"            /* seconds: how often the batch script notes the sizes of its logs */
+struct slurm_times;
+void slurm_times_free(struct slurm_times *times);          /* all of them */
+int slurm_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                   int64_t *at_ms, int64_t *until, struct sw_error *err);
 void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
 void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);

@@ -3,7 +3,7 @@
  * test_headline.c - the sentence that a person needs, out of logs as programs leave them.
  *
  * The files in logs/ were written by PyTorch 2.11 on one H200 (short scripts of ours that fail), with and
- * without torchrun.
+ * without torchrun, and by Pyxis 0.24 on Slurm 22.05.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -85,6 +85,10 @@ static const struct {
       "torch.distributed.DistNetworkError: The client socket has timed out after 5000ms while trying to "
       "connect to "
       "(127.0.0.1, 29544).; rank 0, exit code 1" },
+    { "pyxis-missing", 1, 0, "image", "container-start",
+      "pyxis: failed to create container filesystem for image: /lustre/nosuch.sqsh; rank 0, exit code 1" },
+    { "pyxis-import", 1, 0, "image", "image-pull",
+      "pyxis: failed to import docker image: ubuntu:22.04; rank 0, exit code 1" },
     { "torch-compile", 1, -1, "unknown", "",
       "torch._dynamo.exc.TorchRuntimeError: RuntimeError when making fake tensor call Explanation: Dynamo "
       "failed to "
@@ -135,8 +139,8 @@ static const struct {
       "", 1, 0, "unknown", "", "my.pkg.Oops: the vase fell; exit code 1" },
     { "Traceback (most recent call last):\n  File \"d.py\", line 1\nKeyError: 'cache'\nno "
       "cache\n1\n2\n3\n4\n5\n6\n7\n8\n"
-      "9\n10\n11\n12\n", "signal", "was ended by signal 9 (Killed)", 137, SIGKILL, "user", "python",
-      "was ended by signal 9 (Killed)" },
+      "9\n10\n11\n12\n", "signal", "ended by signal 9 (Killed)", 137, SIGKILL, "user", "python",
+      "ended by signal 9 (Killed)" },
     { "", "exit", "exited with code 3", 3, 0, "unknown", "",
       "exited with code 3; the job wrote nothing to its log" },
     { NULL, "exit", "exited with code 3", 3, 0, "unknown", "", "exited with code 3" },

@@ -173,6 +173,38 @@ static void a_profile_travels_and_a_later_attempt_remembers_it(void **state)
     expect_secrets(again, later, "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN");
 }
 
+/* What is sent, as text. */
+static void expect_key(const struct sw_plan *plan, const char *const *environment, const char *value)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
+    char sent[512] = "";
+    int ends[2];
+    ssize_t length;
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(sw_plan_send_settings(plan, lookup, (void *)environment, secrets, NULL), 0);
+    assert_int_equal(sw_secrets_send(secrets, ends[1]), 0);
+    length = read(ends[0], sent, sizeof sent - 1);
+    assert_non_null(memmem(sent, (size_t)length, value, strlen(value)));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void the_key_of_another_account_is_not_taken_later(void **state)
+{
+    static const char *const dev[] = { "AWS_PROFILE", "dev", NULL };
+    static const char *const tao[] = { "ACCESS_KEY", "TAO-ID", "SECRET_KEY", "TAO-KEY", NULL };
+    static const char *const later[] = { "AWS_ACCESS_KEY_ID", "OTHER-ID", "AWS_SECRET_ACCESS_KEY",
+                                         "OTHER-KEY", "ACCESS_KEY", "TAO-ID", "SECRET_KEY", "TAO-KEY",
+                                         NULL };
+    sw_auto(sw_plan) struct sw_plan *by_profile = settled("s3://b/x", NULL, dev);
+    sw_auto(sw_plan) struct sw_plan *by_variable = settled("s3://b/x", NULL, tao);
+
+    (void)state;
+    expect_key(by_profile, later, "AWS_ACCESS_KEY_ID=PROFILE-ID");
+    expect_key(by_variable, later, "AWS_ACCESS_KEY_ID=TAO-ID");
+}
+
 static void tokens_and_keys_of_files_travel(void **state)
 {
     static const char *const none[] = { NULL };
@@ -205,6 +237,15 @@ static void the_jobs_own_env_counts_before_this_machine(void **state)
 
     (void)state;
     expect_sent(plan, "{\"AWS_ENDPOINT_URL_S3\":\"http://said\"}");
+}
+
+static void without_secrets_the_place_has_its_own_profiles(void **state)
+{
+    sw_auto(sw_plan) struct sw_plan *plan = settled("s3://b/x", NULL, all);
+
+    (void)state;
+    sw_plan_open_profiles(plan);
+    expect_sent(plan, "{\"AWS_ENDPOINT_URL_S3\":\"http://minio:9000\",\"AWS_REGION\":\"eu-x\"}");
 }
 
 static void what_cannot_be_used_is_said_before_the_submit(void **state)
@@ -252,20 +293,40 @@ static void certificates_that_cannot_be_read_are_found_out(void **state)
     unsetenv("SSL_CERT_FILE");
 }
 
+static void a_later_attempt_believes_the_same_certificates(void **state)
+{
+    static const char *const none[] = { NULL };
+    sw_autofree char *path = sw_path_join(home, "ca.pem");
+    sw_auto(sw_plan) struct sw_plan *plan = NULL;
+
+    (void)state;
+    put("ca.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    setenv("AWS_CA_BUNDLE", path, 1);
+    plan = settled("https://h/x", NULL, none);
+    unsetenv("AWS_CA_BUNDLE");
+    assert_string_equal(sw_plan_ca(plan), path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_the_data_needs_travels_under_one_name),
         cmocka_unit_test(no_value_of_a_secret_is_in_the_plan),
         cmocka_unit_test(a_profile_travels_and_a_later_attempt_remembers_it),
+        cmocka_unit_test(the_key_of_another_account_is_not_taken_later),
         cmocka_unit_test(tokens_and_keys_of_files_travel),
         cmocka_unit_test(what_the_first_attempt_had_a_later_one_needs),
         cmocka_unit_test(the_jobs_own_env_counts_before_this_machine),
+        cmocka_unit_test(without_secrets_the_place_has_its_own_profiles),
         cmocka_unit_test(what_cannot_be_used_is_said_before_the_submit),
         cmocka_unit_test(planning_runs_no_program),
         cmocka_unit_test(certificates_that_cannot_be_read_are_found_out),
+        cmocka_unit_test(a_later_attempt_believes_the_same_certificates),
     };
 
     unsetenv("SSL_CERT_FILE");
+    unsetenv("CURL_CA_BUNDLE");
+    unsetenv("REQUESTS_CA_BUNDLE");
+    unsetenv("AWS_CA_BUNDLE");
     return cmocka_run_group_tests(tests, begin, end);
 }

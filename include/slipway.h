@@ -153,7 +153,8 @@ SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct 
 /* ---- plan and submit ------------------------------------------------------------------ */
 
 /* Everything that would happen, and nothing happens. JSON:
- *   { "id", "platform", "values": [ {"key","value","source"} ], "plan": {...},
+ *   { "id", "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
+ *     "values": [ {"key","value","source"} ], "plan": {...},
  *     "sends": [ {"what","text"} ], "warnings": [] } */
 SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                          struct sw_error *err);
@@ -304,6 +305,7 @@ SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error
 struct sw_outcome {
     size_t size;              /* sizeof(struct sw_outcome) of the library */
     const char *id;
+    size_t index;             /* among those that were given */
     const struct sw_error *err;   /* NULL: it went well */
     enum sw_state state;      /* as the store knows it now */
     int attempt;
@@ -356,6 +358,12 @@ SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node,
 /* The same for many, as sw_cancel_many(). */
 SW_API int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count,
                          bool avoid_node, sw_outcome_fn *tell, void *context, struct sw_error *err);
+/* The same for the outputs alone: what the command of a finished job left is brought to its destinations once
+ * more, and the command is not run. SW_E_UNSUPPORTED where the platform cannot do that. */
+SW_API int sw_collect_again(struct sw_session *session, const char *id, int *attempt,
+                            struct sw_error *err);
+SW_API int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
+                                 sw_outcome_fn *tell, void *context, struct sw_error *err);
 
 /* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,

@@ -171,13 +171,18 @@ struct api_plan {
     const struct sw_platform *platform;
     struct sw_link *link;          /* NULL: only thought about */
     struct api_folder *folder;
+    size_t choice;                 /* which of `platform: [...]` it is for */
+    bool looked;                   /* its preflight went well */
+    json_t *skipped;               /* those before it: array of {"platform","why"}; NULL: none */
 };
 /* All but the connection: spec->untrusted tells what stands in its way. `read`: the folder's files. */
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
                    struct api_plan *out, struct sw_error *err);
-/* SW_E_UNTRUSTED where files of the folder decide what they may not decide yet. */
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err);
+/* The plan for its choice, not opened. SW_E_UNTRUSTED where files of the folder decide what they may not
+ * decide yet. */
+int api_plan_prepare(struct sw_session *session, const struct sw_request *request,
+                     struct api_plan *out, struct sw_error *err);
+int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
 /* same_id.c: SW_E_CONFLICT when the id of this plan is certainly that of another job. Asks no platform. */
@@ -187,8 +192,19 @@ int api_other_id(struct sw_session *session, const struct api_plan *made, struct
  * it is another job than the plan's. */
 int api_same_id(struct sw_session *session, const struct api_plan *made, bool *again,
                 struct sw_error *err);
+/* choose.c: the plan for the first platform of the list that takes it, opened; `again`: begin behind the one
+ * that `made` holds. */
+int api_choose(struct sw_session *session, const struct sw_request *request, bool again,
+               struct api_plan *made, struct sw_error *err);
+/* Its preflight, once. */
+int api_look(struct api_plan *made, struct sw_error *err);
+/* Says that this platform is skipped and why; false: there is no next, or it would fail there, too. */
+bool api_skip(struct sw_session *session, struct api_plan *made, const struct sw_error *why);
 
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
+
+/* act.c: the job's own answer as a shell would give it. */
+int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);
 
 #endif

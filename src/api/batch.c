@@ -193,7 +193,8 @@ static int tell_all(const struct slice *slice, sw_outcome_fn *tell, void *contex
         const struct api_one *one = &slice->jobs[i];
         const struct sw_job *row = &one->row;
         const struct sw_outcome outcome = {
-            .size = sizeof outcome, .id = row->id, .state = row->state, .attempt = row->attempt,
+            .size = sizeof outcome, .id = row->id, .index = one->at, .state = row->state,
+            .attempt = row->attempt,
             .exit_code = row->exit_code, .signal = row->signal,
             .duration_ms = row->started_ms && row->ended_ms ? row->ended_ms - row->started_ms : -1,
             .err = one->result < 0 ? &one->err : NULL,

@@ -80,6 +80,16 @@ static json_t *outputs_sent(const struct sw_job *job)
     return sent;
 }
 
+/* How long until a retry is sent or a waiting job is expected to start; -1: not known. Counted here
+ * and not in the message: nothing happens while it is counted down. */
+static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
+{
+    bool waits = job->phase == SW_PHASE_SUBMITTING ||
+                 (job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING);
+
+    return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
+}
+
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable)
 {
@@ -124,6 +134,9 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_TIME("seen_at", job->seen_ms),
         SW_PUT_TIME("next_attempt_at",
                     job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
+        SW_PUT_TIME("expected_start_at",
+                    job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
+        SW_PUT_INT_BUT("starts_in_ms", starts_in(job, now), -1),
         progress ? SW_PUT_SUB("progress", progress) : SW_PUT_WORD("progress", "null"),
         SW_PUT_SUB("last_line", json_object_get(job->progress, "last_line")),
         SW_PUT_TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),

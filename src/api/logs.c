@@ -54,6 +54,7 @@ struct reading {
     bool read;                /* this attempt is over and read to its end */
     bool gone;                /* its end is not there any more, and that was said */
     int told;                 /* the attempt that the caller knows of */
+    bool silent;              /* the platform did not answer in time, and that was said */
 };
 
 struct standing {             /* what the store says of the job */
@@ -226,11 +227,26 @@ static int flush_held(struct reading *r, struct sw_error *err)
     return 0;
 }
 
+/* A follow waits for as long as it takes; whoever looks on should know what for. Said once for each
+ * silence. `who`: as in "unreachable"; NULL: the platform answered. */
+static void note_silence(struct reading *r, const json_t *who)
+{
+    sw_autofree char *text = NULL;
+
+    if (who && !r->silent) {
+        text = sw_format("%s does not answer, the log continues when it does: %s",
+                         sw_json_str(who, "platform"), sw_json_str(who, "message"));
+        api_warn(r->session, text);
+    }
+    r->silent = who != NULL;
+}
+
 /* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
  * fails. */
 static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
 {
     const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
+    sw_auto(json) json_t *unreachable = json_array();
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t now = sw_monotonic_ms();
@@ -238,9 +254,10 @@ static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struc
     if (*asked_ms && now - *asked_ms < r->ask_every_ms)
         return 0;
     *asked_ms = now;
-    if (api_refresh_within(r->session, &id, 1, &in_time, NULL, err) < 0 ||
+    if (api_refresh_within(r->session, &id, 1, &in_time, unreachable, err) < 0 ||
         sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
+    note_silence(r, json_array_get(unreachable, 0));
     *out = (struct standing){ .over = row.phase == SW_PHASE_OVER,
                               .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
     return 0;
@@ -486,8 +503,12 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
                          .context = context, .piece = piece };
     int nodes, result;
 
-    if (api_job_open(session, id, &job, err) < 0 ||
-        (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE))
+    if (api_job_open(session, id, &job, err) < 0)
+        return -1;
+    if (options->follow && job.row.phase != SW_PHASE_OVER &&
+        ask(&r, &(int64_t){ 0 }, &(struct standing){ 0 }, err) < 0)
+        return -1;                   /* asked in time first: to verify may take a minute */
+    if (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE)
         return -1;
     nodes = api_replicas(&job.row);
     if (options->one_replica && (options->replica < 0 || options->replica >= nodes))

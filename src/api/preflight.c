@@ -139,7 +139,7 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
     const json_t *each;
     size_t i;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
     rows = made.platform->checks ? made.platform->checks(made.link, made.plan, err) : json_array();
     if (!rows)

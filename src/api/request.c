@@ -301,7 +301,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
     struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
-                                   .default_platform = "local" };
+                                   .default_platform = "local", .choice = out->choice };
 
     if (api_need(session, err) < 0)
         return -1;
@@ -352,8 +352,8 @@ static void warn_of_loopback(struct sw_session *session, const struct api_plan *
     }
 }
 
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err)
+int api_plan_prepare(struct sw_session *session, const struct sw_request *request,
+                     struct api_plan *out, struct sw_error *err)
 {
     if (api_plan_think(session, request, true, out, err) < 0)
         return -1;
@@ -362,10 +362,15 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
     pass_warnings_on(session, out->spec);
     say_code(session, out);
     say_results(session, out);
-    out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
-    if (!out->link)
+    return 0;
+}
+
+int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err)
+{
+    plan->link = api_link_of_job(session, plan->platform, plan->spec->options, plan->folder, err);
+    if (!plan->link)
         return -1;
-    warn_of_loopback(session, out);
+    warn_of_loopback(session, plan);
     return 0;
 }
 
@@ -373,4 +378,5 @@ void api_plan_auto(struct api_plan *plan)
 {
     sw_plan_free(plan->plan);
     sw_spec_free(plan->spec);
+    json_decref(plan->skipped);
 }

@@ -8,11 +8,12 @@
 #include "api/batch.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "core/report.h"
 
 enum { CHECKS_AT_ONCE = 8 };
 
 struct wish {
-    bool avoid_node;
+    bool avoid_node, collect;          /* collect: only the outputs, the command is not run */
 };
 
 static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
@@ -40,12 +41,55 @@ static int check_next(const struct api_batch *batch, const struct sw_job *row, s
     return batch->platform->preflight ? batch->platform->preflight(batch->link, plan, err) : 0;
 }
 
-static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+/* ---- outputs alone ---------------------------------------------------------------------------- */
+
+/* Is there anything to bring? */
+static int check_outputs(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
-    if (row->phase == SW_PHASE_OVER)
-        return check_next(batch, row, err);
+    if (!batch->platform->collects) {
+        sw_fail(err, SW_E_UNSUPPORTED, "bringing the outputs of a finished job again is not available on "
+                "%s", batch->platform->name);
+        return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
+    }
+    if (json_array_size(json_object_get(row->plan, "outputs")) == 0 &&
+        json_array_size(json_object_get(row->plan, "config_outputs")) == 0) {
+        sw_fail(err, SW_E_SPEC, "job '%s' declares no outputs: there is nothing to bring", row->id);
+        return sw_hint(err, "fetch its results with `slipway get %s`", row->id);
+    }
+    if (row->started_ms == 0 && !row->only_collect) {
+        sw_fail(err, SW_E_CONFLICT, "the command of job '%s' was never started: it left no outputs",
+                row->id);
+        return sw_hint(err, "run the whole job again: slipway retry %s", row->id);
+    }
+    return 0;
+}
+
+/* How the command itself ended: "outputs" means that it ended well. */
+static int command_exit_of(const struct sw_job *row)
+{
+    if (row->only_collect)
+        return row->command_exit;
+    return sw_text_same(row->reason, SW_REASON_OUTPUTS)
+               ? 0 : api_exit_status(row->state, row->reason, row->exit_code, row->signal);
+}
+
+/* ---- the whole job ---------------------------------------------------------------------------- */
+
+static int still_active(const struct sw_job *row, struct sw_error *err)
+{
     sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", row->id, sw_state_name(row->state));
     return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", row->id);
+}
+
+static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
+{
+    const struct wish *wish = batch->wish;
+
+    if (row->phase == SW_PHASE_SUBMITTING && !wish->collect)
+        return 0;                      /* it may wait for its next attempt: begin() finds out */
+    if (row->phase != SW_PHASE_OVER)
+        return still_active(row, err);
+    return wish->collect && check_outputs(batch, row, err) < 0 ? -1 : check_next(batch, row, err);
 }
 
 static void check_one(void *context, size_t index)
@@ -58,21 +102,41 @@ static void check_one(void *context, size_t index)
         api_one_fail(one, &why);
 }
 
+/* One that waits for its next attempt by itself: that one is sent now. */
+static int send_now(struct sw_store *store, const struct sw_job *row, struct sw_error *err)
+{
+    bool due = false;
+
+    if (sw_store_attempt_now(store, row->id, row->attempt, &due, err) < 0)
+        return -1;
+    return due ? 0 : still_active(row, err);
+}
+
+static int begin(struct sw_session *session, const struct sw_job *row, const struct wish *wish,
+                 struct sw_error *err)
+{
+    int attempt;
+
+    if (row->phase == SW_PHASE_SUBMITTING)
+        return send_now(session->store, row, err);
+    if (wish->collect)
+        return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),
+                                      "its outputs are brought again by hand", &attempt, err);
+    if (wish->avoid_node && avoid_its_node(session, row, err) < 0)
+        return -1;
+    return sw_store_next_attempt(session->store, row->id, row->attempt, "tried again by hand", &attempt, err);
+}
+
 static int begin_attempts(void *context, struct sw_error *err)
 {
     struct api_batch *batch = context;
-    const struct wish *wish = batch->wish;
 
     (void)err;
     for (size_t i = 0; i < batch->count; i++) {
         struct api_one *one = &batch->jobs[i];
         struct sw_error why = { 0 };
-        int attempt;
 
-        if (!one->done &&
-            ((wish->avoid_node && avoid_its_node(batch->session, &one->row, &why) < 0) ||
-             sw_store_next_attempt(batch->session->store, one->row.id, one->row.attempt,
-                                   "tried again by hand", &attempt, &why) < 0))
+        if (!one->done && begin(batch->session, &one->row, batch->wish, &why) < 0)
             api_one_fail(one, &why);
     }
     return 0;
@@ -119,7 +183,7 @@ static void retry_place(struct api_batch *batch)
 int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count, bool avoid_node,
                   sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct wish wish = { avoid_node };
+    const struct wish wish = { .avoid_node = avoid_node };
 
     return api_batch_run(session, ids, count, retry_place, &wish, tell, context, err);
 }
@@ -134,4 +198,17 @@ int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *a
              struct sw_error *err)
 {
     return sw_retry_many(session, &id, 1, avoid_node, take_attempt, attempt, err);
+}
+
+int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
+                          sw_outcome_fn *tell, void *context, struct sw_error *err)
+{
+    const struct wish wish = { .collect = true };
+
+    return api_batch_run(session, ids, count, retry_place, &wish, tell, context, err);
+}
+
+int sw_collect_again(struct sw_session *session, const char *id, int *attempt, struct sw_error *err)
+{
+    return sw_collect_again_many(session, &id, 1, take_attempt, attempt, err);
 }

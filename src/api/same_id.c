@@ -18,13 +18,27 @@ static bool never_began(const struct sw_job *row)
            (sw_text_same(row->reason, "not-started") || sw_text_same(row->reason, "refused"));
 }
 
+/* With `platform: [a, b]` the first submit may have gone to another of them than this one would. */
+static bool is_another_choice(const struct sw_job *row, const struct api_plan *made)
+{
+    const json_t *name;
+    size_t i;
+
+    if (sw_text_same(row->platform, made->platform->name))
+        return false;
+    json_array_foreach(made->spec->platforms, i, name)
+        if (sw_text_same(json_string_value(name), row->platform))
+            return true;
+    return false;
+}
+
 static char *difference(const struct sw_job *row, const struct api_plan *made)
 {
     sw_auto(json) json_t *plan = sw_plan_to_json(made->plan);
     sw_autofree char *address = api_address(made->platform, made->link);
 
-    if (!json_is_object(row->plan))           /* adopted without one */
-        return NULL;
+    if (!json_is_object(row->plan) || is_another_choice(row, made))
+        return NULL;                          /* adopted without a plan, or not to be compared */
     if (sw_text_same(row->platform, made->platform->name) && row->address && address &&
         !sw_text_same(row->address, address))
         return sw_strdup("where it runs");

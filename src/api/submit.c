@@ -67,12 +67,11 @@ static json_t *setting_rows(const struct sw_plan *plan)
 }
 
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
-static int look_ahead(const struct api_plan *made, struct sw_error *err)
+static int look_ahead(struct api_plan *made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (!made->platform->preflight ||
-        made->platform->preflight(made->link, made->plan, &why) == 0)
+    if (api_look(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         json_array_append_new(made->spec->warnings, sw_json_text(why.message));
@@ -90,7 +89,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *address = NULL;
     json_t *sends;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
     if (look_ahead(&made, err) < 0)
         return NULL;
@@ -102,6 +101,8 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
+        SW_SUB_COPY("platforms", made.spec->platforms),
+        SW_SUB("skipped", made.skipped ? json_incref(made.skipped) : json_array()),
         SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
         SW_SUB("settings", setting_rows(made.plan)),
@@ -147,6 +148,86 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     return -1;
 }
 
+/* Everything that can fail without leaving a trace. */
+static int make_ready(struct sw_session *session, struct api_plan *made,
+                      struct sw_secrets **secrets, int64_t *place, struct sw_error *err)
+{
+    if (api_look(made, err) < 0)
+        return -1;
+    sw_secrets_free(*secrets);
+    *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
+    if (!*secrets)
+        return -1;
+    return api_settle_place(session, made->platform, made->link, place, err);
+}
+
+/* 1: the id is that of a job that is there already. */
+static int claim(struct sw_session *session, const struct sw_request *request,
+                 const struct api_plan *made, int64_t place, int owners, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    while (remember(session, made->plan, place, owners, &why) < 0) {
+        bool again;
+
+        if (why.code != SW_E_CONFLICT || !request->id[0]) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+        if (api_same_id(session, made, &again, err) < 0)
+            return -1;
+        if (!again)
+            return 1;
+    }
+    return 0;
+}
+
+static void record_skipped(struct sw_session *session, const struct api_plan *made)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(made->skipped, i, each)
+        sw_store_event(session->store, made->plan->job_id, "skipped", each, NULL);
+}
+
+/* One platform of the list. 1: it refused the job for certain, and there is a next one. */
+static int submit_here(struct sw_session *session, const struct sw_request *request,
+                       struct api_plan *made, int owners, char id[SW_ID_SIZE], bool *already,
+                       struct sw_error *err)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_error why = { 0 };
+    int64_t place = 0;
+    int claimed;
+
+    if (request->id[0] && api_other_id(session, made, err) < 0)
+        return -1;
+    if (make_ready(session, made, &secrets, &place, &why) < 0) {
+        if (api_skip(session, made, &why))
+            return 1;
+        if (err)
+            *err = why;
+        return -1;
+    }
+    claimed = claim(session, request, made, place, owners, err);
+    if (claimed >= 0)
+        memcpy(id, made->plan->job_id, SW_ID_SIZE);
+    *already = claimed > 0;
+    if (claimed)
+        return claimed < 0 ? -1 : 0;
+    record_skipped(session, made);
+    if (send_it(session, made, secrets, &why) == 0)
+        return 0;
+    if (why.code == SW_E_REFUSED && api_skip(session, made, &why) &&
+        sw_store_remove(session->store, made->plan->job_id, NULL) == 0)
+        return 1;
+    if (err)
+        *err = why;
+    return -1;
+}
+
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
               struct sw_error *err)
 {
@@ -157,42 +238,20 @@ int sw_submit_once(struct sw_session *session, const struct sw_request *request,
                    bool *already, struct sw_error *err)
 {
     sw_auto(api_plan) struct api_plan made = { 0 };
-    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
     sw_autofd int owners = session ? sw_owner_open(session->store) : -1;
-    struct sw_error why = { 0 };
-    int64_t place = 0;
+    bool found = false;
 
     id[0] = '\0';
-    if (already)
-        *already = false;
-    if (api_plan_make(session, request, &made, err) < 0)
-        return -1;
-    if (request->id[0] && api_other_id(session, &made, err) < 0)
-        return -1;
-    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
-        return -1;
-    secrets = sw_attempt_secrets(made.plan, api_folder_env, made.folder, err);
-    if (!secrets)
-        return -1;
-    if (api_settle_place(session, made.platform, made.link, &place, err) < 0)
-        return -1;
-    while (remember(session, made.plan, place, owners, &why) < 0) {
-        bool again;
+    for (bool again = false;; again = true) {
+        int result;
 
-        if (why.code != SW_E_CONFLICT || !request->id[0]) {
-            if (err)
-                *err = why;
+        if (api_choose(session, request, again, &made, err) < 0)
             return -1;
-        }
-        if (api_same_id(session, &made, &again, err) < 0)
-            return -1;
-        if (!again) {
-            memcpy(id, made.plan->job_id, SW_ID_SIZE);
-            if (already)
-                *already = true;
-            return 0;
-        }
+        result = submit_here(session, request, &made, owners, id, &found, err);
+        if (already)
+            *already = found;
+        if (result <= 0)
+            return result;
+        id[0] = '\0';
     }
-    memcpy(id, made.plan->job_id, SW_ID_SIZE);
-    return send_it(session, &made, secrets, err);
 }

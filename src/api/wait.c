@@ -3,8 +3,6 @@
  * wait.c - wait until jobs are over. Those that are over already cost one question to the store, whatever
  * their number; only the others are looked at.
  */
-#include <string.h>
-
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -18,6 +16,7 @@ enum {
 
 struct waiting {
     const char **ids;              /* those that are not over, as far as is known */
+    size_t *places;                /* among those that were given */
     size_t count;
     sw_outcome_fn *tell;
     void *context;
@@ -25,27 +24,28 @@ struct waiting {
     struct sw_error first;         /* of the first that is gone */
 };
 
-/* The job's own answer as a shell would give it. */
-static int exit_status_of(const struct sw_ending *row)
+int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal)
 {
-    if (row->state == SW_COMPLETE)
+    if (state == SW_COMPLETE)
         return 0;
-    if (row->state == SW_CANCELED)
+    if (state == SW_CANCELED)
         return 130;
-    if (sw_text_same(row->reason, "time"))
+    if (sw_text_same(reason, "time"))
         return 124;
-    if (row->signal > 0)
-        return 128 + row->signal;
-    return row->exit_code > 0 && row->exit_code < 256 ? row->exit_code : 1;
+    if (signal > 0)
+        return 128 + signal;
+    return exit_code > 0 && exit_code < 256 ? exit_code : 1;
 }
 
 /* One is over, or gone: it is told, and waited for no more. */
-static void tell_ending(struct waiting *waiting, const char *id, const struct sw_ending *ending)
+static void tell_ending(struct waiting *waiting, size_t at, const struct sw_ending *ending)
 {
+    const char *id = waiting->ids[at];
     struct sw_error gone = { 0 };
     struct sw_outcome outcome = {
-        .size = sizeof outcome, .id = id, .state = ending->state, .attempt = ending->attempt,
-        .exit_status = exit_status_of(ending), .exit_code = ending->exit_code,
+        .size = sizeof outcome, .id = id, .index = waiting->places[at], .state = ending->state,
+        .attempt = ending->attempt, .exit_code = ending->exit_code,
+        .exit_status = api_exit_status(ending->state, ending->reason, ending->exit_code, ending->signal),
         .signal = ending->signal, .duration_ms = -1,
     };
 
@@ -70,11 +70,12 @@ static int read_endings(struct sw_session *session, struct waiting *waiting, str
         return -1;
     for (size_t i = 0; i < waiting->count; i++) {
         if (!endings[i].there || endings[i].over) {
-            tell_ending(waiting, waiting->ids[i], &endings[i]);
+            tell_ending(waiting, i, &endings[i]);
             continue;
         }
         if (kept == 0)
             waiting->state = endings[i].state;
+        waiting->places[kept] = waiting->places[i];
         waiting->ids[kept++] = waiting->ids[i];
     }
     waiting->count = kept;
@@ -135,9 +136,14 @@ int sw_wait_many(struct sw_session *session, const char *const *ids, size_t coun
                  int (*idle)(void *context), sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
     sw_autofree const char **open = sw_alloc((count + 1) * sizeof *open);
-    struct waiting waiting = { .ids = open, .count = count, .tell = tell, .context = context };
+    sw_autofree size_t *places = sw_alloc((count + 1) * sizeof *places);
+    struct waiting waiting = { .ids = open, .places = places, .count = count, .tell = tell,
+                               .context = context };
 
-    memcpy(open, ids, count * sizeof *ids);
+    for (size_t i = 0; i < count; i++) {
+        open[i] = ids[i];
+        places[i] = i;
+    }
     if (read_endings(session, &waiting, err) < 0 ||
         (waiting.count > 0 && wait_for(session, &waiting, timeout_ms, idle, err) < 0))
         return -1;

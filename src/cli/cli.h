@@ -106,6 +106,9 @@ enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
+/* Its message, and how long it is until it starts where that is known: for what is drawn, not for
+ * news, as it changes every second. Owned. */
+char *cli_job_message(const json_t *job);
 /* "Complete, exit code 0, 5s": how it went, in one line. */
 char *cli_job_outcome(const json_t *job);
 /* cli_outcomes.c: the same for one job of several. */

@@ -39,6 +39,8 @@ static void say_summary(struct cli *cli, const char *id)
         return;
     outcome = cli_job_outcome(job);
     cli_say_job(cli, id, "%s", outcome);
+    if (sw_json_int(json_object_get(json_object_get(job, "runner"), "out"), "empty", 0) > 0)
+        say_field(cli, "message", job, "message");
     if (cli_job_state(job) != SW_COMPLETE) {
         say_field(cli, "message", job, "message");
         say_field(cli, "cause", job, "cause");

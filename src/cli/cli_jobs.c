@@ -191,6 +191,19 @@ void cli_duration(int64_t ms, char out[32])
         snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
 }
 
+char *cli_job_message(const json_t *job)
+{
+    const char *message = sw_json_str(job, "message");
+    bool retry = sw_text_same(sw_json_str(job, "phase"), "submitting");
+    int64_t ms = sw_json_int(job, "starts_in_ms", -1);
+    char until[32];
+
+    if (ms < 0)
+        return sw_strdup(message ? message : "");
+    sw_age_format(ms, until);
+    return sw_format("%s%s in %s", message ? message : "", retry ? "" : "; expected to start", until);
+}
+
 static bool is_over(const struct cli *cli, const char *id)
 {
     sw_auto(json) json_t *job =

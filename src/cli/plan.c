@@ -84,6 +84,22 @@ static void say_warnings(const struct cli *cli, const json_t *plan)
         cli_warn(cli, "%s", json_string_value(each));
 }
 
+/* Of `platform: [a, b]`: which were skipped, which one it is, which would come next. */
+static void add_order(struct sw_buf *out, const json_t *plan)
+{
+    const json_t *all = json_object_get(plan, "platforms"), *name;
+    size_t skipped = json_array_size(json_object_get(plan, "skipped"));
+    size_t i;
+
+    if (json_array_size(all) < 2)
+        return;
+    sw_buf_add(out, "\nplatforms, in this order:");
+    json_array_foreach(all, i, name)
+        sw_buf_addf(out, "%s %s%s", i ? "," : "", json_string_value(name),
+                    i < skipped ? " (skipped)" : i == skipped ? " (this one)" : "");
+    sw_buf_add_char(out, '\n');
+}
+
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -99,6 +115,7 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
     say_warnings(cli, plan);
     add_values(&out, cli, json_object_get(plan, "values"));
     add_settings(&out, cli, json_object_get(plan, "settings"));
+    add_order(&out, plan);
     if (sw_json_str(plan, "place"))
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));

@@ -61,6 +61,7 @@ static bool has_places(const json_t *jobs)
 static void add_job(struct sw_table *table, const json_t *job, bool with_place)
 {
     enum sw_state state = cli_job_state(job);
+    sw_autofree char *message = cli_job_message(job);
     char age[24], seen[24];
 
     cli_job_age(job, "age_ms", age);
@@ -72,7 +73,7 @@ static void add_job(struct sw_table *table, const json_t *job, bool with_place)
         sw_table_cell(table, sw_json_str(job, "place"), NULL);
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, sw_state_is_final(state) ? "" : seen, "2");
-    sw_table_cell(table, sw_json_str(job, "message"), NULL);
+    sw_table_cell(table, message, NULL);
 }
 
 /* Its submit was refused, or came to nothing: `run` said so, and it is no work of the user's. */

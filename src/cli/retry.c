@@ -5,12 +5,14 @@
 #include "cli/cli.h"
 
 struct retry_options {
-    bool avoid_node, yes;
+    bool avoid_node, collect, yes;
 };
 
 static const struct cli_flag retry_flags[] = {
     { "avoid-node", 0, NULL, "keep away from the node it ran on", cli_apply_bool,
       offsetof(struct retry_options, avoid_node) },
+    { "collect", 0, NULL, "do not run the command: only bring its outputs to their destinations again",
+      cli_apply_bool, offsetof(struct retry_options, collect) },
     { "yes", 'y', NULL, "do not ask, even for several or Complete jobs", cli_apply_bool,
       offsetof(struct retry_options, yes) },
     CLI_LABEL_FLAG,
@@ -20,6 +22,11 @@ static const struct cli_flag retry_flags[] = {
 static void tell_retried(struct cli *cli, const struct sw_outcome *outcome)
 {
     cli_say_job(cli, outcome->id, "submitted again, attempt %d", outcome->attempt);
+}
+
+static void tell_collected(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "its outputs are brought again, attempt %d", outcome->attempt);
 }
 
 /* What to ask first: another attempt costs GPU hours and writes over results. NULL: nothing. */
@@ -40,21 +47,29 @@ static int retry_run(struct cli *cli, const void *given, const struct cli_args *
                      struct sw_error *err)
 {
     const struct retry_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, err);
-    sw_autofree const char **list = cli_list(ids);
+    sw_auto(json) json_t *ids = NULL;
+    sw_autofree const char **list = NULL;
     sw_autofree char *question = NULL;
-    struct cli_outcomes outcomes = { .cli = cli, .verb = "retry", .tell = tell_retried };
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "retry",
+                                     .tell = options->collect ? tell_collected : tell_retried };
 
+    if (options->collect && options->avoid_node)
+        return sw_fail(err, SW_E_USAGE, "--collect goes where the outputs are: it takes no --avoid-node");
+    ids = cli_select(cli, args, err);
     if (!ids)
         return -1;
-    if (!options->yes && cli_can_ask(cli))
+    if (!options->yes && !options->collect && cli_can_ask(cli))
         question = question_about(cli, ids);
     if (question && !cli_agree(cli, question)) {
         cli_say(cli, "nothing was retried");
         return 0;
     }
-    sw_retry_many(cli->session, list, json_array_size(ids), options->avoid_node, cli_outcome, &outcomes,
-                  NULL);
+    list = cli_list(ids);
+    if (options->collect)
+        sw_collect_again_many(cli->session, list, json_array_size(ids), cli_outcome, &outcomes, NULL);
+    else
+        sw_retry_many(cli->session, list, json_array_size(ids), options->avoid_node, cli_outcome, &outcomes,
+                      NULL);
     return cli_outcomes_end(&outcomes, err);
 }
 
@@ -66,8 +81,11 @@ const struct command command_retry = {
         "You get another attempt of exactly the same job: same id, same plan, a number higher. "
         "The logs and exit codes of earlier attempts stay ('slipway logs JOB --attempt 1'). A "
         "job that is not over is left alone: cancel it first. On a terminal several jobs, or one that "
-        "is Complete, are tried again only after a question, unless -y is given.",
-    .example = "slipway retry last --avoid-node\nslipway retry failed",
+        "is Complete, are tried again only after a question, unless -y is given.\n\n"
+        "When only the upload failed, the training need not be repeated: '--collect' brings what the "
+        "command left to the destinations under 'outputs:' and ends with the command's own exit code. "
+        "A failure of the network is repeated that way without being asked.",
+    .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last",
     .flags = retry_flags,
     .options_size = sizeof(struct retry_options),
     .max_args = CLI_MANY,

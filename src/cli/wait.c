@@ -26,7 +26,6 @@ static int stop_waiting(void *context)
 /* The exit status is that of the first in the order given which is not 0, whichever ended first. */
 struct statuses {
     struct cli_outcomes outcomes;      /* first: what is told goes through it */
-    json_t *places;                    /* the number of each id */
     size_t first;
     int status;
 };
@@ -34,11 +33,10 @@ struct statuses {
 static void take_status(void *context, const struct sw_outcome *outcome)
 {
     struct statuses *all = context;
-    size_t place = (size_t)json_integer_value(json_object_get(all->places, outcome->id));
 
-    if (!outcome->err && outcome->exit_status && (all->status == 0 || place < all->first)) {
+    if (!outcome->err && outcome->exit_status && (all->status == 0 || outcome->index < all->first)) {
         all->status = outcome->exit_status;
-        all->first = place;
+        all->first = outcome->index;
     }
     cli_outcome(&all->outcomes, outcome);
 }
@@ -51,25 +49,13 @@ static void tell_ended(struct cli *cli, const struct sw_outcome *outcome)
         cli_say_job(cli, outcome->id, "%s", text);
 }
 
-static json_t *places_of(const json_t *ids)
-{
-    json_t *places = json_object(), *id;
-    size_t i;
-
-    json_array_foreach((json_t *)ids, i, id)
-        json_object_set_new_nocheck(places, json_string_value(id), json_integer((json_int_t)i));
-    return places;
-}
-
 static int wait_run(struct cli *cli, const void *given, const struct cli_args *args,
                     struct sw_error *err)
 {
     const struct wait_options *options = given;
     sw_auto(json) json_t *ids = cli_select(cli, args, err);
-    sw_auto(json) json_t *places = places_of(ids);
     sw_autofree const char **list = cli_list(ids);
-    struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended },
-                            .places = places };
+    struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended } };
     struct sw_error why = { 0 };
     int waited;
 

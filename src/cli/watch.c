@@ -42,10 +42,10 @@ static const struct sw_column columns[] = {
 };
 
 /* What there is to read about a job right now: its own last words, or why it waits. */
-static const char *last_words(const json_t *job)
+static const char *last_words(const json_t *job, const char *message)
 {
     enum sw_state state = cli_job_state(job);
-    const char *line = sw_json_str(job, "last_line"), *message = sw_json_str(job, "message");
+    const char *line = sw_json_str(job, "last_line");
 
     if (state == SW_RUNNING || state == SW_COMPLETE)
         return sw_text_empty(line) ? message : line;
@@ -55,7 +55,7 @@ static const char *last_words(const json_t *job)
 static void add_job(struct sw_table *table, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
-    sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH);
+    sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH), *message = cli_job_message(job);
     char age[24];
 
     cli_job_age(job, "age_ms", age);
@@ -63,7 +63,7 @@ static void add_job(struct sw_table *table, const json_t *job)
     sw_table_cell(table, sw_state_name(state), cli_state_style(state));
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, progress, NULL);
-    sw_table_cell(table, last_words(job), NULL);
+    sw_table_cell(table, last_words(job, message), NULL);
 }
 
 /* As many rows as the terminal has; those that are over give way first. */

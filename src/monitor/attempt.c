@@ -71,6 +71,8 @@ struct sw_plan *sw_attempt_plan(const struct sw_job *row, struct sw_error *err)
     json_decref(plan->avoid);
     plan->avoid = json_incref(row->avoid);
     plan->results_dir = sw_strdup(row->results_dir);
+    plan->only_collect = row->only_collect;
+    plan->command_exit = row->command_exit;
     return sw_take(plan);
 }
 

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
 #include "monitor/verdict.h"
@@ -208,6 +209,16 @@ static int catch_up(const struct slice *slice, struct view *view, struct sw_sigh
     return 0;
 }
 
+/* A job that ended well and left nothing where results were declared is told from one that left them. */
+static void warn_of_empty(struct sw_sighting *seen)
+{
+    sw_autofree char *warning = seen->presence == SW_PRESENT && seen->state == SW_COMPLETE
+                                    ? sw_report_warning(seen->runner) : NULL;
+
+    if (warning)
+        snprintf(seen->message, sizeof seen->message, "warning: %s", warning);
+}
+
 static bool must_be_canceled(const struct view *view, const struct sw_sighting *seen)
 {
     return view->job.canceling && seen->presence == SW_PRESENT && !sw_state_is_final(seen->state);
@@ -291,7 +302,7 @@ static bool is_retried(const struct slice *slice, size_t index, struct sw_retry 
         return false;
     sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
                     sw_retry_jitter(view->job.id, view->job.attempt), retry);
-    return retry->again;
+    return retry->again && (!retry->only_collect || slice->question->platform->collects);
 }
 
 static int retry_one(const struct slice *slice, size_t index, const struct sw_retry *retry,
@@ -302,8 +313,8 @@ static int retry_one(const struct slice *slice, size_t index, const struct sw_re
     sw_auto(json) json_t *avoid = retry->avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
     bool won = false;
 
-    return sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry->wait_ms, avoid,
-                          retry->why, slice->now_ms, &won, err);
+    return sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry->wait_ms,
+                          retry->only_collect, avoid, retry->why, slice->now_ms, &won, err);
 }
 
 /* Try failed jobs again, where their rules say so. What was retried is taken out of the sightings: it is not
@@ -346,6 +357,7 @@ static int judge(struct slice *slice, struct sw_error *err)
             return -1;
         if (catch_up(slice, view, seen, err) < 0)
             return -1;
+        warn_of_empty(seen);
     }
     cancel_and_explain(slice);
     return retry_or_end(slice, err);

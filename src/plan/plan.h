@@ -72,6 +72,8 @@ struct sw_plan {
     long owner_uid;            /* the user's number there */
     char *signature;           /* of its JSON, by the user's key (core/signature.h); NULL: none */
     char *results_dir;         /* where the attempts before left their results; NULL: none */
+    bool only_collect;         /* bring the outputs of an earlier attempt, and do nothing else; its command */
+    int command_exit;          /* ended with this code, and so does this attempt */
 };
 
 struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,

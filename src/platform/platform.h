@@ -65,6 +65,7 @@ struct sw_platform {
     const char *const *variables;            /* more names that open() or submit() ask `env` for, besides
                                                 those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
+    bool collects;                           /* obeys plan->only_collect */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */

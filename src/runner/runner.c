@@ -23,6 +23,7 @@ struct runner *runner_new(struct sw_payload *payload)
     runner->config = payload->config ? json_deep_copy(payload->config) : NULL;
     runner->args = payload->args ? json_deep_copy(payload->args) : NULL;
     runner->staged = json_object();
+    runner->only_collect = getenv("SLIPWAY_COLLECT_ONLY") != NULL;
     runner_place_init(&runner->place, payload, from_environment);
     /* Shared with the processes of the phases: they add, the first process reports. */
     runner->tally = mmap(NULL, sizeof *runner->tally, PROT_READ | PROT_WRITE,

@@ -177,7 +177,7 @@ static void choose_platform(struct resolving *now)
     json_array_foreach(list, i, name) {
         const struct sw_spec_platform *found = find_platform(now, json_string_value(name), where);
 
-        if (i == 0)
+        if (i == now->input->choice)
             now->platform = found;
     }
     json_object_set(now->level.values, "platform", list);
@@ -207,13 +207,27 @@ static int find_profile(struct resolving *now)
     return now->of_profile ? 0 : -1;
 }
 
+static bool is_in_list(const struct resolving *now, const char *platform)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(json_object_get(now->level.values, "platform"), i, name)
+        if (strcmp(json_string_value(name), platform) == 0)
+            return true;
+    return false;
+}
+
+/* The profile counts where it belongs; another platform of the list has its own section. */
 static void add_profile(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
     const char *section = in->profile ? in->profile : now->platform->name;
     sw_autofree char *shown = spec_shown(section);
 
-    if (in->profile && now->of_profile != now->platform)
+    if (in->profile && now->of_profile != now->platform && is_in_list(now, now->of_profile->name))
+        spec_add_profile(&now->level, in->profiles, now->platform->name, now->platform, &now->check);
+    else if (in->profile && now->of_profile != now->platform)
         spec_problem(&now->problems, NULL, "profile [%s] is for %s, but the job goes to %s", shown,
                      now->of_profile->name, now->platform->name);
     else if (in->profiles)

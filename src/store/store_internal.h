@@ -145,6 +145,7 @@ int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 #define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"
 int store_row_read_names(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 /* Adds plan, details, labels, avoid and owner. */
+void store_row_collect(sqlite3_stmt *row, int column, struct sw_job *job);
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err);
 /* The row of `id` as it is now; SW_E_NOT_FOUND. */

@@ -236,6 +236,49 @@ class Many(Fixture):
         self.assertTrue(pathlib.Path(self.work, done.stdout.decode().strip()).is_dir())
 
 
+class Waiting(Fixture):
+    def events(self, job):
+        return self.ends(0, "events", job).stdout.decode().splitlines()
+
+    def test_a_countdown_is_shown_and_is_no_news(self):
+        job = self.rehearse("pending 1h, exit 0")
+        run = self.start("logs", "-f", job)
+        self.assertIn(b"waiting: waiting, as the script says; expected to start in ", run.stderr.readline())
+        before = self.events(job)
+        for _ in range(4):
+            self.assertIn("expected to start in 59m", self.ends(0, "ps").stdout.decode())
+            time.sleep(0.6)
+        one = json.loads(self.ends(0, "status", job, "-o", "json").stdout)
+        self.assertEqual(one["message"], "waiting, as the script says")
+        self.assertGreater(one["starts_in_ms"], 3500000)
+        self.assertIn("expected to start in 59m", self.ends(0, "why", job).stdout.decode())
+        self.assertEqual(self.events(job), before)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.communicate(timeout=base.DEADLINE)[1].count(b"waiting"), 0)
+
+    def test_a_retry_that_waits_is_sent_now_by_retry(self):
+        job = self.rehearse("exit 3; exit 0", "--set", "retry.max=2", "--set", "retry.wait=1h", "--set", "retry.on=unknown")
+        end = time.monotonic() + base.DEADLINE
+        while "retry 1 of 2 in " not in (said := self.ends(0, "ps").stdout.decode()):
+            self.assertLess(time.monotonic(), end, said)
+            time.sleep(0.1)
+        self.assertIn("attempt 2", self.say(0, "retry", job))
+        self.ends(0, "wait", job, "--timeout", "20s")
+        self.assertIn("attempt-now", "".join(self.events(job)))
+
+    def test_following_a_platform_that_does_not_answer_says_so(self):
+        job = self.rehearse("running")
+        self.until_state(job, "Running")
+        self.env["SLIPWAY_REHEARSAL_API"] = "slow 60s"
+        try:
+            logs = self.start("logs", "-f", job)
+            self.assertIn(b"rehearsal does not answer, the log continues when it does", logs.stderr.readline())
+        finally:
+            logs.kill()
+            logs.communicate()
+            self.env["SLIPWAY_REHEARSAL_API"] = "up"
+
+
 if __name__ == "__main__":
     base.SLIPWAY = os.path.abspath(sys.argv.pop(1))
     unittest.main(verbosity=2)

@@ -266,6 +266,7 @@ char *docker_attempt_folder(const struct sw_link *link, const char *id, int atte
 
 const struct sw_platform sw_platform_docker = {
     .name = "docker",
+    .collects = true,
     .summary = "containers of a Docker engine, here or on another machine",
     .options = docker_options,
     .credentials = docker_credentials,

@@ -213,6 +213,13 @@ void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
 bool docker_has_own_results(const struct sw_plan *plan);
 /* The folder on the engine that is mounted there; owned; NULL: none, or a volume. */
 char *docker_own_results(const struct sw_plan *plan);
+/* Several ranks: outputs that each has for itself, in its own container. */
+void docker_mark_own(json_t *outputs, const struct sw_plan *plan);
+/* For each node; an attempt that only brings outputs needs none. */
+static inline int docker_gpus(const struct sw_plan *plan)
+{
+    return plan->only_collect ? 0 : plan->gpus;
+}
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 

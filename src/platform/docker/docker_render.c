@@ -152,11 +152,13 @@ static json_t *environment(const struct sw_plan *plan, const struct docker_site 
     const char *name;
 
     add_defaults(site, env);
-    if (plan->gpus == 0)
+    if (docker_gpus(plan) == 0)
         set_default(env, "NVIDIA_VISIBLE_DEVICES", "void");
     if (site->user)
         set_default(env, "HOME", "/tmp");
     add_ours(plan, site->attempt, rank, env);
+    if (plan->only_collect)
+        json_object_set_new(env, "SLIPWAY_COLLECT_ONLY", json_sprintf("%d", plan->command_exit));
     json_object_foreach(env, name, value)
         json_array_append_new(list, json_sprintf("%s=%s", name, json_string_value(value)));
     return list;
@@ -328,7 +330,7 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     docker_render_marks(labels, plan);
     if (plan->signature)
         json_object_set_new(labels, LABEL_SIGNED, sw_json_text(plan->signature));
-    if (plan->gpus > 0)
+    if (docker_gpus(plan) > 0)
         json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
     if (site->choice)
         json_object_set_new(labels, LABEL_CHOICE, sw_json_text(site->choice));
@@ -374,7 +376,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_SUB("HostConfig", sw_take(host)));
     if (devices)
         docker_render_devices(body, devices, site->by_runtime);
-    else if (plan->gpus > 0 && sw_json_bool(plan->options, "share_gpus", false))
+    else if (docker_gpus(plan) > 0 && sw_json_bool(plan->options, "share_gpus", false))
         count_devices(json_object_get(body, "HostConfig"), plan->gpus);
     return sw_take(body);
 }
@@ -409,7 +411,6 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
-    if (plan->nodes > 1)
-        payload->peers = sw_strdup(DOCKER_ENDS);         /* all ranks see it, and it is no result */
+    docker_mark_own(payload->outputs, plan);
     return sw_take(payload);
 }

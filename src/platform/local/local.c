@@ -65,6 +65,7 @@ const struct sw_platform sw_platform_local = {
     .summary = "this machine: processes watched by a supervisor, no container",
     .options = local_options,
     .guards = true,
+    .collects = true,
     .open = local_open,
     .close = local_close,
     .sees_loopback = local_sees_loopback,

@@ -24,13 +24,30 @@ static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
 };
 
+/* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
+static char *work_dir(const struct sw_link *link, const struct sw_plan *plan, int attempt)
+{
+    sw_autofree char *folder = local_attempt_folder(link, plan->job_id, attempt);
+
+    while (plan->only_collect && attempt > 1) {
+        sw_autofree char *before = local_attempt_folder(link, plan->job_id, --attempt);
+        sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
+
+        free(folder);
+        folder = sw_take(before);
+        if (!json_object_get(launch, "command_exit"))
+            break;
+    }
+    return sw_path_join(folder, "work");
+}
+
 void local_site_init(struct local_site *site, const struct sw_link *link,
                      const struct sw_plan *plan, int attempt)
 {
     const char *asked = sw_json_str(plan->options, "results_dir");
 
     site->folder = local_attempt_folder(link, plan->job_id, attempt);
-    site->work_dir = sw_path_join(site->folder, "work");
+    site->work_dir = work_dir(link, plan, attempt);
     if (sw_text_empty(asked)) {
         site->results_dir = sw_format("%s/%s/results", link->root, plan->job_id);
     } else {
@@ -416,7 +433,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_STR("job_id", plan->job_id),
         SW_INT("attempt", attempt),
         SW_INT("nodes", plan->nodes),
-        SW_INT("gpus", plan->gpus),
+        SW_INT("gpus", plan->only_collect ? 0 : plan->gpus),
         SW_STR_OPT("gpu_type", plan->gpu_type),
         SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
         SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
@@ -431,6 +448,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_STR("results_dir", site->results_dir),
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
+        SW_SUB("command_exit", plan->only_collect ? json_integer(plan->command_exit) : NULL),
         SW_BOOL("prepare", json_array_size(plan->inputs) > 0 ||
                                json_array_size(plan->outputs) > 0 || plan->code ||
                                plan->checkpoint || plan->args ||

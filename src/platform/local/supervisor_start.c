@@ -122,6 +122,8 @@ static void become_runner(const struct sup *sup, const struct call *call)
         sw_autofree char *code = sw_format("%d", sup->end.exit_code);
 
         setenv("SLIPWAY_EXIT_CODE", code, 1);       /* for the manifest of the results */
+        if (json_object_get(sup->launch, "command_exit"))
+            setenv("SLIPWAY_COLLECT_ONLY", code, 1);
     }
     if (rank >= 0) {
         sup_limits_join(&sup->limits);

@@ -337,6 +337,7 @@ static void describe(const struct sw_link *link, const struct view *view,
     snprintf(seen->message, sizeof seen->message, "%s", scene.message);
     seen->exit_code = scene.exit_code;
     seen->signal = scene.signal;
+    seen->until_ms = by_its_clock(&faults, scene.until_ms);
     seen->started_ms = by_its_clock(&faults, scene.started_ms);
     seen->ended_ms = by_its_clock(&faults, scene.ended_ms);
     seen->failed_replica = scene.failed_rank;

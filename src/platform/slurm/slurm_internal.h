@@ -105,6 +105,8 @@ struct slurm_shape {
     int64_t ahead_s;               /* how long before Slurm's limit that is; 0: nothing is said before it */
     int64_t time_grace_ms;         /* between TERM and KILL when its time is up */
 };
+/* Are there outputs to bring? */
+bool slurm_brings(const struct sw_plan *plan);
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
 int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);

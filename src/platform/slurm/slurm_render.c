@@ -230,7 +230,7 @@ static const char tasks_text[] =
     "echo \"* /bin/sh $slipway_entrypoint %t\" >\"$slipway_own/tasks\" || exit 74\n";
 
 /* How long the others may go on when a task has ended; a stop leaves each its grace. */
-enum { WAIT_S = 60 };
+enum { WAIT_S = 60, WAIT_OUTPUTS_S = 3600 };     /* the second when each has outputs to bring */
 
 static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
@@ -245,7 +245,8 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         sw_buf_add(out, tasks_text);
     sw_buf_add(out, "slipway_run() {\n    umask 022                # what makes a container makes folders\n");
     sw_buf_addf(out, "    srun --kill-on-bad-exit=1 --wait=%lld --export=",
-                (long long)(WAIT_S + job->shape->time_grace_ms / 1000));
+                (long long)((slurm_brings(job->plan) ? WAIT_OUTPUTS_S : WAIT_S) +
+                            job->shape->time_grace_ms / 1000));
     sw_buf_add_quoted(out, names);
     if (job->shape->cpus > 0)
         sw_buf_addf(out, " --cpus-per-task=%d", job->shape->cpus);
@@ -408,6 +409,7 @@ static const char end_text[] =
     "    [ \"$slipway_signal\" = 0 ] || slipway_reason=signal\n"
     "    case $slipway_code$(slipway_field failed \"$slipway_report\") in\n"
     "    '74\"prepare\"') slipway_reason=prepare ;;\n"
+    "    '74\"probe\"') slipway_reason=destination ;;\n"
     "    '74\"collect\"') slipway_reason=outputs ;;\n"
     "    esac\n"
     "    SW_REPORT=$slipway_report\n"
@@ -430,6 +432,15 @@ static const char end_text[] =
 
 /* Where the first rank that failed was, and what it said: only rank 0 writes to the script's own log. */
 static const char next_text[] =
+    "\n# All commands ended well, and what they left did not arrive: the next run only brings that.\n"
+    "slipway_only_outputs() {\n"
+    "    for slipway_file in \"$slipway_own\"/rank-*.json; do\n"
+    "        case $(slipway_field exit_code \"$slipway_file\")$(slipway_field failed \"$slipway_file\") in\n"
+    "        0 | '74\"collect\"') ;;\n"
+    "        *) return 1 ;;\n"
+    "        esac\n"
+    "    done\n"
+    "}\n"
     "\nslipway_node= slipway_file=$slipway_failed${slipway_task:+.$slipway_task}.out\n"
     "if [ \"$slipway_failed\" -gt 0 ]; then\n"
     "    slipway_value=$(sed -n \"s/^$SLIPWAY_ATTEMPT $slipway_file //p\" "
@@ -439,6 +450,7 @@ static const char next_text[] =
     "[ \"$slipway_failed\" = -1 ] || read -r slipway_value slipway_node "
     "<\"$slipway_own/rank-$slipway_failed\"\n"
     "case $slipway_why in term | cancel) slipway_reason=term ;; esac\n"
+    "[ \"$slipway_reason\" != outputs ] || ! slipway_only_outputs || : >\"$slipway_own/collect\"\n"
     "! sw_retry \"$slipway_code\" \"$slipway_reason\" \"$slipway_node\" || exit \"$slipway_code\"\n"
     "case $slipway_why in term | cancel) slipway_reason=$SW_REASON ;; esac\n"
     "slipway_last_word\n"

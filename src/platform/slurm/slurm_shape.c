@@ -5,7 +5,8 @@
  * As many GPUs as a node has, or more, means whole nodes: 16 GPUs where a node has 8 are two nodes.
  * Slurm counts time in minutes and kills without asking; so the exact limit is kept by the job's own
  * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind. All
- * of the time between is the command's, but for the moment that the end itself takes.
+ * of the time between is for the command's save and, where there are outputs, for bringing them: a command
+ * that is done early leaves them the rest.
  *
  * Pure.
  */
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/stop.h"
 
 enum { CPUS_PER_GPU = 16, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
 
@@ -59,11 +61,22 @@ static int64_t minutes_above(int64_t seconds)
     return (seconds + 59) / 60;
 }
 
-/* `signal_ahead`, and never less than the grace needs. */
+bool slurm_brings(const struct sw_plan *plan)
+{
+    return json_array_size(plan->outputs) > 0 || json_array_size(plan->config_outputs) > 0;
+}
+
+/* What is kept of the time before Slurm's end for the outputs, and for the end itself. */
+static int64_t kept_s(const struct sw_plan *plan)
+{
+    return END_S + (slurm_brings(plan) ? sw_collect_ms(plan->grace_ms) / 1000 : 0);
+}
+
+/* `signal_ahead`, and never less than the grace and the outputs need. */
 static int64_t ahead_of(const struct sw_plan *plan)
 {
     int64_t said_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
-    int64_t least_s = (plan->grace_ms + 999) / 1000 + END_S;
+    int64_t least_s = (plan->grace_ms + 999) / 1000 + kept_s(plan);
 
     if (said_s > 0 && said_s < least_s)
         said_s = least_s;
@@ -95,7 +108,7 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     int64_t ahead_s = ahead_of(plan), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
 
     if (plan->time_ms > 0) {
-        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + END_S, shape);
+        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan), shape);
     } else {
         asked_s = (int64_t)(hours * 3600);
         shape->limit_minutes = minutes_above(asked_s);
@@ -105,10 +118,10 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
         return sw_fail(err, SW_E_SPEC, "slurm.time_hours must be above 0");
     shape->ahead_s = ahead_s;
     shape->time_grace_ms = plan->grace_ms;
-    slack_ms = 1000 * (asked_s - shape->soft_s - END_S);
+    slack_ms = 1000 * (asked_s - shape->soft_s - kept_s(plan));
     if (!ours && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
         shape->soft_s = 0;
-        slack_ms = ahead_s > 0 ? 1000 * (ahead_s - END_S) : 0;
+        slack_ms = ahead_s > 0 ? 1000 * (ahead_s - kept_s(plan)) : 0;
     }
     shape->time_grace_ms = greater(shape->time_grace_ms, slack_ms);
     if (json_is_number(sooner) && json_number_value(sooner) > 0) {

@@ -100,6 +100,16 @@ static void use_own_folders(struct sw_payload *letter, const struct slurm_job *j
     }
 }
 
+/* In a container of its own each rank has what is neither the job's results nor mounted. */
+static void mark_own(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+
+    replace(&letter->outputs, json_deep_copy(letter->outputs));
+    if (sw_mounts_parse(job->plan->mounts, &mounts, NULL) == 0)
+        sw_entrypoint_mark_own(letter->outputs, job->names->results, &mounts);
+}
+
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = sw_entrypoint_payload(job->plan, err);
@@ -124,6 +134,8 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     }
     if (!slurm_has_own_root(job->plan))
         use_own_folders(letter, job);
+    else if (job->shape->nodes > 1)
+        mark_own(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
     return sw_take(letter);
@@ -177,6 +189,10 @@ static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
     sw_buf_add(out, cuda_text);
 }
 
+/* The run before this one could only not bring its outputs (slurm_render.c): the command is not run again. */
+static const char collect_text[] =
+    "[ ! -e \"$slipway_own/collect\" ] || export SLIPWAY_COLLECT_ONLY=0\n";
+
 /* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from
  * here but a stop of ours, once. What ran away from the command has our mark in its environment; where
  * Slurm tracks processes by cgroups there is nothing left to find. */
@@ -212,7 +228,9 @@ static const char run_text[] =
     "    kill -0 \"$slipway_child\" 2>&- || break\n"
     "done\n"
     "slipway_sweep\n"
-    "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
+    "! grep -qs '\"failed_peer\"' \"$slipway_report\" || slipway_told=peer\n"
+    "[ \"$slipway_code\" = 0 ] || [ \"$slipway_told\" = peer ] || "
+    "ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have "
     "their grace\n"
@@ -263,6 +281,9 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
     add_results(out, job);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
+    if (job->plan->only_collect)
+        sw_buf_addf(out, "export SLIPWAY_COLLECT_ONLY=%d\n", job->plan->command_exit);
+    sw_buf_add(out, collect_text);
     slurm_cosmos_roles(out, job);
     add_cuda(out, job);
     sw_buf_add(out, run_text);

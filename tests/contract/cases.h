@@ -23,5 +23,6 @@ extern const struct contract_case cases_attach[];     /* other processes, crashe
 extern const struct contract_case cases_faults[];     /* platforms that do not answer, or lie */
 extern const struct contract_case cases_data[];       /* what goes in and what comes out */
 extern const struct contract_case cases_secrets[];
+extern const struct contract_case cases_many[];       /* several jobs in one call */
 
 #endif

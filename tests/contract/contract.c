@@ -22,7 +22,7 @@ static const struct group {
 } groups[] = {
     { "end", cases_end },       { "cancel", cases_cancel }, { "logs", cases_logs },
     { "attach", cases_attach }, { "faults", cases_faults }, { "data", cases_data },
-    { "secrets", cases_secrets },
+    { "secrets", cases_secrets }, { "many", cases_many },
 };
 
 enum { MOST_CASES = 200 };

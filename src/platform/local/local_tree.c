@@ -118,8 +118,8 @@ void local_processes_subtract(struct local_processes *from, const struct local_p
     from->count = kept;
 }
 
-/* Adds the children of one process: each of its threads has a list of its own. false: that cannot be read, or is
- * too long. */
+/* Adds the children of one process: each of its threads has a list of its own. false: that cannot be read, or
+ * is too long. */
 static bool add_children(pid_t parent, struct local_processes *all)
 {
     char path[64], text[16384];
@@ -182,9 +182,9 @@ static bool has_no_child(void)
     return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
 }
 
-/* By their lists of children: that costs what the tree costs, and a hundred jobs that end at once do not read all
- * of /proc a hundred times. A list that changes while it is read may leave one out: that there is none at all is
- * believed only when there is none to wait for. */
+/* By their lists of children: that costs what the tree costs, and a hundred jobs that end at once do not read
+ * all of /proc a hundred times. A list that changes while it is read may leave one out: that there is none at
+ * all is believed only when there is none to wait for. */
 void local_tree_below(pid_t root, struct local_processes *out)
 {
     bool whole;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_together.c - many changes are one transaction, a bad one is undone alone, and how many jobs stand is one
- * statement.
+ * test_together.c - many changes are one transaction, a bad one is undone alone, and how many jobs stand is
+ * one statement.
  */
 #include "store_test.h"
 
@@ -67,8 +67,8 @@ static int64_t canceling(struct harbour *here)
     sqlite3_stmt *row;
     int64_t count;
 
-    assert_int_equal(sqlite3_prepare_v2(here->store->db, "SELECT count(*) FROM jobs WHERE canceling", -1, &row,
-                                        NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(here->store->db, "SELECT count(*) FROM jobs WHERE canceling", -1,
+                                        &row, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(row), SQLITE_ROW);
     count = sqlite3_column_int64(row, 0);
     sqlite3_finalize(row);
@@ -122,7 +122,7 @@ static void a_function_that_fails_leaves_nothing(void **state)
     add_many(here);
     assert_refused(sw_store_together(here->store, intend_and_fail, here, &here->err), SW_E_INTERNAL);
     assert_int_equal(canceling(here), 0);
-    assert_ok(sw_store_cancel_intent(here->store, "job1-aaaaaaaa", &here->err));   /* the store is as before */
+    assert_ok(sw_store_cancel_intent(here->store, "job1-aaaaaaaa", &here->err));    /* it is as before */
     assert_int_equal(canceling(here), 1);
 }
 

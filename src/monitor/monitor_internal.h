@@ -41,6 +41,11 @@ void monitor_cancel_again(struct sw_store *store, const struct sw_platform *plat
 void monitor_verdicts(const struct sw_platform *platform, struct sw_link *link, const json_t *rules,
                       struct sw_sighting *const *failed, json_t **verdicts, size_t count);
 
+/* send.c: submit the attempts that these rows are at. They are claimed by the caller, and the platform has
+ * nothing of them. -1: the store fails. */
+int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *platform,
+                 struct sw_link *link, const char *const *ids, size_t count, struct sw_error *err);
+
 /* progress.c: read on in the log of a running job, and remember how far it is. */
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
                            struct sw_link *link, const struct sw_job *job,

@@ -175,6 +175,9 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
                   struct api_plan *out, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
 
+/* plan_hide.c: the document of a plan without the values in `env` that look like credentials. */
+json_t *api_plan_hide(json_t *document, const json_t *env);
+
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
 

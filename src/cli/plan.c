@@ -56,15 +56,6 @@ static void add_sends(struct sw_buf *out, const struct cli *cli, const json_t *s
     }
 }
 
-static void say_warnings(const struct cli *cli, const json_t *plan)
-{
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(json_object_get(plan, "warnings"), i, each)
-        cli_warn(cli, "%s", json_string_value(each));
-}
-
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -77,7 +68,6 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
     }
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, plan, err);
-    say_warnings(cli, plan);
     add_values(&out, cli, json_object_get(plan, "values"));
     if (sw_json_str(plan, "place"))
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));

@@ -93,4 +93,10 @@ struct sw_rendezvous {
 };
 void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
 
+/* plan_source.c: where this value was written, to begin a message with: "job.yaml:3:7: ", "--mount: ".
+ * "": not known. Owned. */
+char *sw_plan_where(const struct sw_plan *plan, const char *path);
+/* The same for an input of the job by its path there: from `inputs`, or from `mounts`. */
+char *sw_plan_where_input(const struct sw_plan *plan, const char *path);
+
 #endif

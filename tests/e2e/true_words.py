@@ -205,6 +205,14 @@ class Many(Fixture):
         self.assertEqual(screen.end(), 0)
         self.assertIn(b"attempt 2", screen.shown)
 
+    def test_a_retry_that_cannot_be_sent_changes_nothing(self):
+        self.env["HF_TOKEN"] = "abcdefgh"
+        self.ends(0, "run", "-q", "--secret", "HF_TOKEN", "--", "true")
+        del self.env["HF_TOKEN"]
+        self.assertIn("HF_TOKEN", self.say(77, "retry", "last"))
+        one = json.loads(self.ends(0, "status", "last", "-o", "json").stdout)
+        self.assertEqual((one["status"], one["attempt"]), ("Complete", 1))
+
     def test_rm_without_a_terminal_needs_a_yes_for_words_that_mean_many(self):
         for _ in range(3):
             self.ends(0, "run", "-q", "--label", "a=b", "--", "true")

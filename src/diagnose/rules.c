@@ -55,6 +55,9 @@ static const struct reason_rule {
       "results, then run it again" } },
     { "stopped", { "reason-stopped", DIAG_PROGRAM, "unknown",
       "it was stopped from outside, by whom is not known: run it again if it was not meant" } },
+    { "dependency-failed", { "reason-dependency-failed", DIAG_PROGRAM, "user",
+      "the job that it waited for did not end as asked: see why that one failed ('slipway why'), then run "
+      "both again" } },
     { "guard", { "reason-guard", DIAG_PROGRAM, "user",
       "'guard:' stopped it because it made no progress: look where the log ends" } },
     { "refused", { "reason-refused", DIAG_PROGRAM, "user",

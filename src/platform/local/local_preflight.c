@@ -171,6 +171,8 @@ static void say_what_is_not_used(const struct sw_link *link, const struct sw_pla
 
     if (gpus)
         link->warn(link->warn_context, gpus);
+    if (link->warn && plan->shm_bytes)
+        link->warn(link->warn_context, "shm: /dev/shm is this machine's own on local, and keeps its size");
     if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");

@@ -199,7 +199,7 @@ const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence)
         if (strcmp(sw_code_name(errors[i].error), error) == 0 && (network || !destination))
             return outputs ? &errors[i].outputs : &errors[i].inputs;
     }
-    return NULL;
+    return destination ? by_reason(vague_reasons, SW_COUNT(vague_reasons), evidence->reason) : NULL;
 }
 
 int diag_signal_of(const struct sw_evidence *evidence)

@@ -131,6 +131,10 @@ static const struct {
     { "outputs", "NotFoundError", "ERR_PROGRAM", "storage" },
     { "outputs", "RefusedError", "ERR_PROGRAM", "storage" },
     { "outputs", "CredentialError", "ERR_PROGRAM", "storage" },
+    { "destination", "UnreachableError", "ERR_INFRA", "network" },
+    { "destination", "TimeoutError", "ERR_INFRA", "network" },
+    { "destination", "CredentialError", "ERR_PROGRAM", "storage" },
+    { "destination", "NotFoundError", "ERR_PROGRAM", "storage" },
     { "prepare", "a code of the future", "ERR_PROGRAM", "user" },
     { "exit", "UnreachableError", "ERR_PROGRAM", "user" },       /* the program failed: its log decides */
 };

@@ -9,34 +9,32 @@
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
+#include "monitor/verdict.h"
 
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
 {
-    struct sw_evidence evidence = { 0 };
-    sw_auto(json) json_t *rules = NULL;
-    json_t *verdict;
+    const struct sw_job *row = &job->row;
+    struct sw_sighting seen = {
+        .job = job->ref, .presence = SW_PRESENT, .state = row->state, .exit_code = row->exit_code,
+        .signal = row->signal, .failed_replica = row->failed_replica,
+    };
+    json_t *verdict = NULL;
 
-    if (!job->platform->evidence ||
-        job->platform->evidence(job->link, &job->ref, &evidence, NULL) < 0)
-        sw_evidence_done(&evidence);
-    if (!evidence.facts)
-        evidence.facts = json_object();
-    if (!json_object_get(evidence.facts, "runner"))
-        sw_report_facts(json_object_get(job->row.progress, "runner"), evidence.facts);
-    evidence.state = job->row.state;
-    evidence.exit_code = job->row.exit_code;
-    evidence.signal = job->row.signal;
-    evidence.failed_replica = job->row.failed_replica;
-    snprintf(evidence.reason, sizeof evidence.reason, "%s",
-             job->row.reason ? job->row.reason : "");
-    snprintf(evidence.message, sizeof evidence.message, "%s",
-             job->row.message ? job->row.message : "");
-    rules = sw_diagnose_rules(json_object_get(job->row.plan, "rules"), api_rules(session));
-    verdict = sw_diagnose_with(&evidence, rules);
-    sw_evidence_done(&evidence);
+    if (row->state != SW_ERROR)
+        return NULL;
+    snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
+    snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
+    snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");
+    sw_verdicts(job->platform, job->link, api_rules(session), &(struct sw_sighting *){ &seen },
+                json_object_get(row->progress, "runner"), &verdict, 1);
+    json_decref(seen.runner);
+    /* What was refused came with a hint, and nothing on the platform knows it. */
+    if (verdict && sw_text_same(row->reason, "refused") && !sw_text_empty(row->suggestion))
+        json_object_set_new(verdict, "suggestion", sw_json_text(row->suggestion));
     return verdict;
 }
 
@@ -51,26 +49,29 @@ char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_
     return api_text(verdict ? verdict : json_null());
 }
 
-static const char *message_of(const struct sw_job *row)
+/* "Canceled by you", or what is known of who did it. */
+static char *how_canceled(const struct sw_job *row)
 {
-    if (!sw_text_empty(row->message))
-        return row->message;
-    return sw_text_empty(row->reason) ? NULL : row->reason;
+    if (row->canceling)
+        return sw_strdup(row->started_ms ? "Canceled by you" : "Canceled by you before it started");
+    return sw_text_empty(row->message) ? sw_strdup("Canceled from outside Slipway")
+                                       : sw_format("Canceled: %s", row->message);
+}
+
+static char *ended_well(const struct sw_job *row)
+{
+    sw_autofree char *warning = sw_report_warning(json_object_get(row->progress, "runner"));
+
+    return sw_format("Complete (exit code 0)%s%s", warning ? "; warning: " : "", warning ? warning : "");
 }
 
 static char *headline_of(const struct sw_job *row, const json_t *verdict, const char *waits)
 {
-    const char *message = message_of(row), *cause = sw_json_str(verdict, "cause");
-
     if (waits)
         return sw_strdup(waits);
     if (verdict)
-        return sw_format("it failed: %s (cause: %s)", message ? message : "nobody said why",
-                         cause ? cause : "unknown");
-    if (row->state == SW_COMPLETE)
-        return sw_strdup("it ended well");
-    return sw_format("it is %s%s%s", sw_state_name(row->state), message ? ": " : "",
-                     message ? message : "");
+        return sw_strdup(sw_json_str(verdict, "headline"));
+    return row->state == SW_COMPLETE ? ended_well(row) : how_canceled(row);
 }
 
 /* What becomes of the failure: the same decision as the monitor's. */
@@ -93,6 +94,18 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
     return sw_json_object(SW_BOOL("again", false), SW_STR("why", retry.why));
 }
 
+/* "...; expected to start in 5m". Takes and returns an owned text, or NULL. */
+static char *with_start(char *waits, const struct sw_job *row, int64_t now_ms)
+{
+    sw_autofree char *before = waits;
+    char until[24];
+
+    if (!before || row->phase != SW_PHASE_ACTIVE || row->not_before_ms <= now_ms)
+        return sw_take(before);
+    sw_age_format(row->not_before_ms - now_ms, until);
+    return sw_format("%s; expected to start in %s", before, until);
+}
+
 char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
@@ -105,6 +118,7 @@ char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
     verdict = verdict_for(session, &job);
     waits = sw_explain_waiting(job.row.state, job.row.reason, job.row.message,
                                sw_now_ms() - job.row.updated_ms);
+    waits = with_start(sw_take(waits), &job.row, sw_now_ms());
     headline = headline_of(&job.row, verdict, waits);
     return api_text(sw_json_object(
         SW_STR("id", job.row.id),

@@ -80,11 +80,22 @@ static json_t *outputs_sent(const struct sw_job *job)
     return sent;
 }
 
+/* How long until a retry is sent or a waiting job is expected to start; -1: not known. Counted here
+ * and not in the message: nothing happens while it is counted down. */
+static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
+{
+    bool waits = job->phase == SW_PHASE_SUBMITTING ||
+                 (job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING);
+
+    return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
+}
+
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable)
 {
     int64_t now = sw_now_ms();
     int64_t end = job->ended_ms ? job->ended_ms : now;
+    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
     sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
     sw_autofree char *place = results_place(job);
 
@@ -117,12 +128,15 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_STR("suggestion", job->suggestion),
         SW_PUT_TIME("created_at", job->created_ms),
         SW_PUT_TIME("submitted_at", job->submitted_ms),
-        SW_PUT_TIME("started_at", job->started_ms),
+        SW_PUT_TIME("started_at", started),
         SW_PUT_TIME("ended_at", job->ended_ms),
         SW_PUT_TIME("updated_at", job->updated_ms),
         SW_PUT_TIME("seen_at", job->seen_ms),
         SW_PUT_TIME("next_attempt_at",
                     job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
+        SW_PUT_TIME("expected_start_at",
+                    job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
+        SW_PUT_INT_BUT("starts_in_ms", starts_in(job, now), -1),
         progress ? SW_PUT_SUB("progress", progress) : SW_PUT_WORD("progress", "null"),
         SW_PUT_SUB("last_line", json_object_get(job->progress, "last_line")),
         SW_PUT_TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),
@@ -130,7 +144,7 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_SUB("runner", json_object_get(job->progress, "runner")),
         SW_PUT_INT("age_ms", age(now, job->created_ms)),
         SW_PUT_INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
-        SW_PUT_INT_BUT("duration_ms", job->started_ms ? age(end, job->started_ms) : -1, -1),
+        SW_PUT_INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
         SW_PUT_SUB("labels", job->labels),
         SW_PUT_SUB("attempts", attempts),
         SW_PUT_SUB("unreachable", unreachable));

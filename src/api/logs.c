@@ -54,6 +54,7 @@ struct reading {
     bool read;                /* this attempt is over and read to its end */
     bool gone;                /* its end is not there any more, and that was said */
     int told;                 /* the attempt that the caller knows of */
+    bool silent;              /* the platform did not answer in time, and that was said */
 };
 
 struct standing {             /* what the store says of the job */
@@ -226,11 +227,26 @@ static int flush_held(struct reading *r, struct sw_error *err)
     return 0;
 }
 
+/* A follow waits for as long as it takes; whoever looks on should know what for. Said once for each
+ * silence. `who`: as in "unreachable"; NULL: the platform answered. */
+static void note_silence(struct reading *r, const json_t *who)
+{
+    sw_autofree char *text = NULL;
+
+    if (who && !r->silent) {
+        text = sw_format("%s does not answer, the log continues when it does: %s",
+                         sw_json_str(who, "platform"), sw_json_str(who, "message"));
+        api_warn(r->session, text);
+    }
+    r->silent = who != NULL;
+}
+
 /* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
  * fails. */
 static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
 {
     const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
+    sw_auto(json) json_t *unreachable = json_array();
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t now = sw_monotonic_ms();
@@ -238,9 +254,10 @@ static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struc
     if (*asked_ms && now - *asked_ms < r->ask_every_ms)
         return 0;
     *asked_ms = now;
-    if (api_refresh_within(r->session, &id, 1, &in_time, NULL, err) < 0 ||
+    if (api_refresh_within(r->session, &id, 1, &in_time, unreachable, err) < 0 ||
         sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
+    note_silence(r, json_array_get(unreachable, 0));
     *out = (struct standing){ .over = row.phase == SW_PHASE_OVER,
                               .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
     return 0;
@@ -437,8 +454,9 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
 {
     const struct sw_platform *platform = r->job->platform;
     int64_t since = 0;
+    int64_t lines = r->options->tail_lines;
 
-    if (r->options->tail_lines >= 0 && tail_offset(r, s, r->options->tail_lines, err) < 0)
+    if ((lines > 0 || lines == SW_LOG_NEW) && tail_offset(r, s, lines > 0 ? lines : 0, err) < 0)
         return -1;
     if (r->options->since_ms <= 0)
         return 0;
@@ -462,28 +480,46 @@ static int read_all(struct reading *r, struct sw_error *err)
     return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
-int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,
+/* Callers built before `one_replica` was there said -1 for all ranks and for all lines. */
+static struct sw_log_options as_meant(const struct sw_log_options *given)
+{
+    struct sw_log_options options = { 0 };
+
+    memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
+    if (given->size && given->size < sizeof options) {
+        options.one_replica = options.replica >= 0;
+        options.tail_lines = options.tail_lines == 0 ? SW_LOG_NEW : options.tail_lines;
+    }
+    return options;
+}
+
+int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *given,
             sw_log_fn *fn, void *context, struct sw_error *err)
 {
+    const struct sw_log_options whole = as_meant(given), *options = &whole;
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char *piece = sw_alloc(PIECE);
     struct reading r = { .session = session, .job = &job, .options = options, .fn = fn,
                          .context = context, .piece = piece };
     int nodes, result;
 
-    if (api_job_open(session, id, &job, err) < 0 ||
-        (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE))
+    if (api_job_open(session, id, &job, err) < 0)
+        return -1;
+    if (options->follow && job.row.phase != SW_PHASE_OVER &&
+        ask(&r, &(int64_t){ 0 }, &(struct standing){ 0 }, err) < 0)
+        return -1;                   /* asked in time first: to verify may take a minute */
+    if (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE)
         return -1;
     nodes = api_replicas(&job.row);
-    if (options->replica >= nodes)
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
+    if (options->one_replica && (options->replica < 0 || options->replica >= nodes))
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
         job.ref.attempt = job.ref.log_attempt = options->attempt;
-    r.count = options->replica >= 0 ? 1 : (size_t)nodes;
+    r.count = options->one_replica ? 1 : (size_t)nodes;
     r.streams = sw_alloc(r.count * sizeof *r.streams);
     for (size_t i = 0; i < r.count; i++)
-        r.streams[i].replica = options->replica >= 0 ? options->replica : (int)i;
+        r.streams[i].replica = options->one_replica ? options->replica : (int)i;
     result = read_all(&r, err);
     for (size_t i = 0; i < r.count; i++)
         sw_buf_done(&r.streams[i].held);

@@ -8,7 +8,9 @@
 #include "cli/cli.h"
 
 /* Follow until the job is over, or until Ctrl-C leaves it alone. Sets cli->exit_status. Without a
- * terminal a line tells every `status_every_ms` how it goes; 0: never. */
-int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, struct sw_error *err);
+ * terminal a line tells every `status_every_ms` how it goes; 0: never. A job that can never be scheduled is
+ * canceled, and SW_E_REFUSED says why, unless `wait_for_capacity`. */
+int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
+               struct sw_error *err);
 
 #endif

@@ -19,6 +19,9 @@ struct cli_follow {
     bool tells_start;                   /* "running" is news, not only after "waiting" */
     bool silent;                        /* a log that is only read: nothing but its bytes */
     bool log_begun;
+    bool gives_up;                      /* stop when the job can never be scheduled */
+    int64_t next_stuck_ms, stuck_ms;    /* when to ask for that; since when it is so, 0: it is not */
+    bool stuck;                         /* and it was said long enough */
 };
 
 /* How often words are said without a terminal; --status-every. */
@@ -30,7 +33,7 @@ struct cli_follow {
 void cli_follow_init(struct cli_follow *follow, struct cli *cli, const char *id, int rank,
                      int64_t every_ms);
 /* Callbacks for sw_logs() and sw_wait(): the context is a struct cli_follow. They stop when
- * Ctrl-C was counted. */
+ * Ctrl-C was counted, and when the job is stuck and `gives_up` is set. */
 sw_log_fn cli_follow_bytes;
 int cli_follow_idle(void *follow);
 void cli_follow_attempt(void *follow, int attempt);

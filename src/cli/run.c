@@ -12,6 +12,7 @@
 struct run_options {
     bool detach;
     bool dry_run;
+    bool wait_for_capacity;
     int64_t status_every_ms;
 };
 
@@ -20,20 +21,22 @@ static const struct cli_flag run_flags[] = {
       offsetof(struct run_options, detach) },
     { "dry-run", 0, NULL, "show what would be sent and send nothing (= plan)", cli_apply_bool,
       offsetof(struct run_options, dry_run) },
+    { "wait-for-capacity", 0, NULL, "keep a job in the queue that the platform can never schedule as it is",
+      cli_apply_bool, offsetof(struct run_options, wait_for_capacity) },
     { "status-every", 0, "DURATION", CLI_STATUS_EVERY_HELP, cli_apply_duration,
       offsetof(struct run_options, status_every_ms) },
     { 0 }
 };
 
 static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
-                  struct sw_error *err)
+                  bool *already, struct sw_error *err)
 {
     int result;
 
     id[0] = '\0';
     cli_interrupt_catch();
     cli->sending = true;
-    result = sw_submit(cli->session, request, id, err);
+    result = sw_submit_once(cli->session, request, id, already, err);
     cli->sending = false;
     cli_transfer_end(cli);
     if (result == 0)
@@ -44,14 +47,19 @@ static int submit(struct cli *cli, const struct sw_request *request, char id[SW_
     return -1;
 }
 
-static void say_submitted(struct cli *cli, const char *id)
+static void say_submitted(struct cli *cli, const char *id, bool already)
 {
     sw_auto(json) json_t *job = NULL;
+    sw_autofree char *outcome = NULL;
 
     if (cli->quiet)
         return;
     job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
-    cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
+    outcome = job && already ? cli_job_outcome(job) : NULL;
+    if (outcome)
+        cli_say_job(cli, id, "is there already: %s", outcome);
+    else
+        cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
 }
 
 static int run_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -60,24 +68,26 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     const struct run_options *options = given;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
     char id[SW_ID_SIZE];
+    bool already = false;
 
     if (!request || !cli_session(cli, err))
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
-    while (submit(cli, request, id, err) < 0) {
+    while (submit(cli, request, id, &already, err) < 0) {
         if (!cli_trust_ask(cli, request, err))
             return -1;
         *err = (struct sw_error){ 0 };
     }
-    say_submitted(cli, id);
+    say_submitted(cli, id, already);
     if (!options->detach)
         return cli_attach(cli, id, cli_given_value(args, "status-every")
-                                       ? options->status_every_ms : CLI_STATUS_EVERY_MS, err);
+                                       ? options->status_every_ms : CLI_STATUS_EVERY_MS,
+                          options->wait_for_capacity, err);
     cli_printf("%s\n", id);
     if (cli_flush() < 0)             /* the job runs: its id must not be lost */
         cli_warn(cli, "the job is %s", id);
-    return 0;
+    return cli_interrupt_count() ? cli_leave(cli, id, err) : 0;
 }
 
 const struct command command_run = {
@@ -91,8 +101,11 @@ const struct command command_run = {
         "\n"
         "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
         "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
-        "it; a second Ctrl-C within 2 seconds offers to cancel it. A terminal shows progress as "
-        "a bar below the log when the log tells it. With -d only the job's id is printed.",
+        "it; 'slipway cancel' stops it. A terminal shows progress as "
+        "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
+        "\n"
+        "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "
+        "it asks for) is canceled, and the exit status is 76; --wait-for-capacity keeps it in the queue.",
     .example = "slipway run --gpus 1 --env LR=0.1 -- python train.py",
     .flags = run_flags,
     .shared = { cli_job_flags },

@@ -18,12 +18,10 @@
 
 struct status_options {
     bool stored;
-    const char *label;
 };
 
 static const struct cli_flag status_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct status_options, label) },
+    CLI_LABEL_FLAG,
     { "stored", 0, NULL, "what is remembered, without asking the platform", cli_apply_bool,
       offsetof(struct status_options, stored) },
     { 0 }
@@ -207,6 +205,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
 {
     enum sw_state state = cli_job_state(job);
     int64_t code = sw_json_int(job, "exit_code", -1);
+    sw_autofree char *message = cli_job_message(job);
     char text[32];
 
     if (cli->screen.out_color)
@@ -214,15 +213,19 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
                     cli_state_style(state), sw_state_name(state));
     else
         sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
-    add_line(out, "message", sw_json_str(job, "message"));
+    add_line(out, "message", message);
     add_line(out, "cause", sw_json_str(job, "cause"));
-    add_line(out, "advice", sw_json_str(job, "suggestion"));
+    add_line(out, "advice", state == SW_PENDING && sw_text_same(sw_json_str(job, "reason"), "unschedulable")
+                                ? "it can never be scheduled as it is: 'slipway cancel' ends it"
+                                : sw_json_str(job, "suggestion"));
     add_line(out, "name", sw_json_str(job, "name"));
     add_line(out, "platform", sw_json_str(job, "backend_type"));
     add_line(out, "place", sw_json_str(job, "place"));
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
+    if (sw_text_same(sw_json_str(job, "reason"), "outputs") && sw_state_is_final(state))
+        add_line(out, "command", "ended with exit code 0; only its outputs were not brought");
     snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
     add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);
     add_time(out, "created", job, "created_at");
@@ -271,7 +274,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
                       struct sw_error *err)
 {
     const struct status_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL;
     const json_t *jobs;
 
@@ -290,8 +293,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
         print_cards(cli, jobs);
         return 0;
     }
-    if (args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]) &&
-        json_array_size(jobs) == 1)
+    if (cli_names_one(args) && json_array_size(jobs) == 1)
         return cli_document_print(cli, json_array_get(jobs, 0), err);
     return cli_document_print(cli, document, err);
 }

@@ -9,14 +9,10 @@
 #include "cli/cli.h"
 
 #define INDENT 2
-
-struct why_options {
-    const char *label;
-};
+#define SAID_LEAST 8        /* bytes that are in the headline by no chance: said already */
 
 static const struct cli_flag why_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct why_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -35,8 +31,9 @@ static void add_part(struct sw_buf *out, const char *label, const char *text, si
 }
 
 /* An evidence line is a text, or an object that tells where it was found. */
-static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
+static void add_evidence(struct sw_buf *out, const json_t *lines, const char *headline, size_t width)
 {
+    const char *label = "evidence";
     const json_t *line;
     size_t i;
 
@@ -47,11 +44,12 @@ static void add_evidence(struct sw_buf *out, const json_t *lines, size_t width)
 
         if (!text)
             text = sw_json_str(line, "line");
-        if (sw_text_empty(text))
+        if (sw_text_empty(text) || (strlen(text) >= SAID_LEAST && strstr(headline, text)))
             continue;
         clean = sw_text_printable(text, strcspn(text, "\n"));
         cut = sw_text_fit(clean, width > INDENT + 12 ? width - INDENT - 12 : 1000);
-        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", i ? "" : "evidence", cut);
+        sw_buf_addf(out, "%*s%-10s%s\n", INDENT, "", label, cut);
+        label = "";
     }
 }
 
@@ -79,8 +77,11 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *wh
                     cli_state_style(state), sw_state_name(state));
     else
         sw_buf_addf(out, "%s  %s", sw_json_str(why, "id"), sw_state_name(state));
-    sw_buf_addf(out, ": %s\n", clean);
-    add_evidence(out, json_object_get(why, "evidence"), width);
+    if (sw_text_starts(clean, sw_state_name(state)))          /* "Complete (exit code 0)" */
+        sw_buf_addf(out, "%s\n", clean + strlen(sw_state_name(state)));
+    else
+        sw_buf_addf(out, ": %s\n", clean);
+    add_evidence(out, json_object_get(why, "evidence"), clean, width);
     add_part(out, "cause", sw_json_str(why, "cause"), width);
     add_part(out, "advice", sw_json_str(why, "suggestion"), width);
     add_retry(out, json_object_get(why, "retry"), width);
@@ -126,16 +127,16 @@ static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_err
 static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
                    struct sw_error *err)
 {
-    const struct why_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
-    bool one = args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]);
+    bool one = cli_names_one(args);
     int rc;
 
+    (void)given;
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);
-    if (json_array_size(all) && print_all(cli, all, one, err) < 0)
+    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, one, err) < 0)
         return -1;
     return rc;
 }
@@ -153,7 +154,6 @@ const struct command command_why = {
     .example = "slipway why last\nslipway why failed -o json",
     .flags = why_flags,
     .shared = { cli_output_document },
-    .options_size = sizeof(struct why_options),
     .max_args = CLI_MANY,
     .run = why_run,
 };

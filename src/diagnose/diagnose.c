@@ -17,10 +17,18 @@
 #include "core/sighting.h"
 #include "diagnose/diagnose_internal.h"
 
-enum { LAST_WORDS = 4 };     /* lines shown when nothing explains the failure */
+enum {
+    LAST_WORDS = 4,          /* lines shown when nothing explains the failure */
+    SAME_START = 64,         /* bytes: two lines that begin so say the same */
+    SAME_LEAST = 12,         /* bytes: less may be in another line by chance */
+};
 
 static const struct diag_ruling unknown = {
     "", DIAG_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
+};
+static const struct diag_ruling silent = {
+    "", DIAG_PROGRAM, "unknown", "the job wrote nothing to its log: run its command by hand, or let it "
+                                 "print more"
 };
 
 static const struct diag_ruling unreadable = {
@@ -50,19 +58,20 @@ void diag_show_line(json_t *lines, const char *text, size_t length)
 
 /* ---- the log ------------------------------------------------------------------------------ */
 
-/* Where the last `n` lines that say something begin. */
-static size_t first_of_last(const struct diag_log *log, size_t n)
+size_t diag_first_of_last(const struct diag_log *log, size_t n)
 {
     size_t i = log->count;
 
-    while (i > 0 && n > 0)
-        n -= !log->lines[--i].noise;
+    while (i > 0 && n > 0) {
+        i--;
+        n -= !log->lines[i].noise && !log->lines[i].launcher;
+    }
     return i;
 }
 
 static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *log, json_t *lines)
 {
-    size_t from = first_of_last(log, diag_reach_lines(rule->reach)), found = 0;
+    size_t from = diag_first_of_last(log, diag_reach_lines(rule->reach)), found = 0;
 
     for (size_t i = log->count; i-- > from && found < DIAG_EVIDENCE_LINES;) {
         if (!diag_log_rule_fits(rule, &log->lines[i]))
@@ -73,13 +82,23 @@ static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *l
     return found > 0;
 }
 
+bool diag_log_is_silent(const struct diag_log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        if (!log->lines[i].noise && !log->lines[i].launcher)
+            return false;
+    return true;
+}
+
 static const struct diag_ruling *judge_log(const struct diag_log *log, const json_t *facts,
                                            json_t *lines)
 {
+    bool no_gpus = sw_json_int(facts, "gpus_requested", -1) == 0;
+
     for (size_t i = 0; i < diag_log_rule_count; i++) {
         const struct diag_log_rule *rule = &diag_log_rules[i];
 
-        if (rule->if_zero && sw_json_int(facts, rule->if_zero, -1) != 0)
+        if ((rule->gpus == DIAG_GPUS_NONE && !no_gpus) || (rule->gpus == DIAG_GPUS_SOME && no_gpus))
             continue;
         if (show_fits(rule, log, lines))
             return &rule->ruling;
@@ -87,23 +106,38 @@ static const struct diag_ruling *judge_log(const struct diag_log *log, const jso
     return NULL;
 }
 
-/* For a person who has to find out: how the traceback ended, or the last words. */
-static void show_last_words(const struct diag_log *log, json_t *lines)
+/* For a person who has to find out: the last lines, among them how the traceback ended; a launcher's own
+ * only when the program wrote nothing. */
+static size_t show_words(const struct diag_log *log, bool launcher, json_t *lines)
 {
     size_t shown = 0;
+    bool raised = false;
 
-    for (size_t i = log->count; i-- > 0 && shown == 0;) {
-        if (log->lines[i].exception) {
-            diag_show_line(lines, log->lines[i].text, log->lines[i].length);
-            shown++;
-        }
-    }
-    for (size_t i = log->count; i-- > 0 && shown < LAST_WORDS;) {
-        if (log->lines[i].noise)
+    for (size_t i = log->count; i-- > 0;) {
+        const struct diag_line *line = &log->lines[i];
+        bool raises = line->exception && !raised;
+
+        if (line->noise || line->launcher != launcher || (shown >= LAST_WORDS - 1 && !raises))
             continue;
-        diag_show_line(lines, log->lines[i].text, log->lines[i].length);
+        diag_show_line(lines, line->text, line->length);
+        raised |= raises;
         shown++;
     }
+    return shown;
+}
+
+/* "exited with code 3": nothing that the code alone does not say; or the headline of an earlier look. */
+static bool message_is_code(const struct sw_evidence *evidence)
+{
+    char code[32];
+    size_t length, message = strlen(evidence->message);
+
+    if (evidence->signal)
+        snprintf(code, sizeof code, "signal %d", evidence->signal);
+    else
+        snprintf(code, sizeof code, "code %d", evidence->exit_code);
+    length = strlen(code);
+    return message >= length && strcmp(evidence->message + message - length, code) == 0;
 }
 
 static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t *user_rules,
@@ -120,7 +154,8 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
         return *ruling;
     diag_log_read(&log, evidence->log_tail);
     own_lines = log.count;
-    diag_log_add(&log, evidence->message);
+    if (own_lines == 0 || !message_is_code(evidence))
+        diag_log_add(&log, evidence->message);
     if (diag_judge_user(user_rules, &log, &of_user, lines))
         return of_user;
     ruling = diag_judge_error(evidence);
@@ -130,11 +165,14 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
     if (ruling)
         return *ruling;
     log.count = own_lines;                /* the message is evidence already */
-    show_last_words(&log, lines);
+    if (show_words(&log, false, lines) == 0)
+        show_words(&log, true, lines);
     ruling = diag_judge_symptom(evidence);
     if (ruling)
         return *ruling;
-    return sw_json_bool(evidence->facts, SW_FACT_LOG_GONE, false) ? unreadable : unknown;
+    if (sw_json_bool(evidence->facts, SW_FACT_LOG_GONE, false))
+        return unreadable;
+    return evidence->log_tail && diag_log_is_silent(&log) ? silent : unknown;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -169,14 +207,16 @@ static void add_moved(json_t *lines, const struct sw_evidence *evidence, const c
 static json_t *platform_lines(const struct sw_evidence *evidence, const char *cause)
 {
     json_t *lines = json_array();
+    char signal[32];
 
-    if (evidence->message[0])
+    snprintf(signal, sizeof signal, "signal %d", evidence->signal);
+    if (evidence->message[0] && !message_is_code(evidence))
         diag_show_line(lines, evidence->message, strlen(evidence->message));
-    if (evidence->signal)
+    if (evidence->signal && !strstr(evidence->message, signal))
         json_array_append_new(lines, json_sprintf("killed by signal %d", evidence->signal));
-    else if (evidence->exit_code != SW_NO_EXIT_CODE)
+    else if (!evidence->signal && evidence->exit_code != SW_NO_EXIT_CODE)
         json_array_append_new(lines, json_sprintf("exit code %d", evidence->exit_code));
-    if (evidence->failed_replica >= 0)
+    if (evidence->failed_replica >= 0 && sw_json_int(evidence->facts, "nodes", 0) != 1)
         json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
                                                   evidence->failed_replica));
     add_moved(lines, evidence, "in", "fetched");
@@ -186,6 +226,28 @@ static json_t *platform_lines(const struct sw_evidence *evidence, const char *ca
         add_peak(lines, evidence, "peak_gpu_memory_bytes", "its fullest GPU reached");
     }
     return lines;
+}
+
+/* The same words at the start, or all of them inside the other. */
+static bool says_the_same(const char *one, const char *other)
+{
+    return strncmp(one, other, SAME_START) == 0 || (strlen(one) >= SAME_LEAST && strstr(other, one));
+}
+
+/* Each thing once: of two lines that say the same the longer one stays. */
+static void drop_repeated(json_t *lines)
+{
+    for (size_t i = 0; i < json_array_size(lines);) {
+        const char *line = json_string_value(json_array_get(lines, i));
+        bool repeated = false;
+
+        for (size_t k = 0; k < json_array_size(lines) && !repeated; k++)
+            repeated = k != i && says_the_same(line, json_string_value(json_array_get(lines, k)));
+        if (repeated)
+            json_array_remove(lines, i);
+        else
+            i++;
+    }
 }
 
 static void name_event(const struct sw_evidence *evidence, char *event, size_t size)
@@ -210,6 +272,7 @@ json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_
     ruling = judge(evidence, user_rules, seen);
     lines = platform_lines(evidence, ruling.cause);
     json_array_extend(lines, seen);
+    drop_repeated(lines);
     name_event(evidence, event, sizeof event);
     return sw_json_object(
         SW_STR("err_class", ruling.err_class),

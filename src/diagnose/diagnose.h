@@ -29,6 +29,7 @@
  *   input_missing      an input does not exist; text: its URI
  *   credential_refused a store or registry refused our credential; text: its name, no value
  *   gpus_requested     how many GPUs the job asked for; 0 changes what "no GPU found" means
+ *   nodes              how many nodes the job asked for; with 1 no rank has to be named
  *   peak_memory_bytes, peak_gpu_memory_bytes    only shown, with a verdict about memory
  *   runner             what the runner reported (core/report.h); what it moved is shown, its `error` decides
  *                      when inputs or outputs failed
@@ -53,6 +54,12 @@ json_t *sw_diagnose(const struct sw_evidence *evidence);
  * by cause) and "suggestion" may be absent. Rules that sw_rules_check() refuses are skipped.
  * NULL: none. */
 json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_rules);
+
+/* What happened, in the sentence that a person needs: the exception that ended the program with its message,
+ * or other last words, then rank and exit code: "KeyError: 'x'; rank 0, exit code 1". Where the platform
+ * gives a reason of its own, that one's message. Owned, one line; NULL when the job did not fail. `verdict`
+ * is sw_diagnose's of the same evidence; `from_log`: these are the program's words, not the platform's. */
+char *sw_diagnose_headline(const struct sw_evidence *evidence, const json_t *verdict, bool *from_log);
 
 /* The rules that a job was submitted with (its plan's) before the user's own: an owned array. Both may
  * be NULL. */

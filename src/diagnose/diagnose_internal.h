@@ -32,12 +32,14 @@ struct diag_line {
     size_t length;
     int rank;               /* from a "[rank3]:" label; -1: none */
     bool noise;             /* never a sign of failure, whatever words are in it */
+    bool launcher;          /* srun's or torchrun's about the program, not the program's own */
     bool exception;         /* ends the last Python traceback, or one that it was caused by */
 };
 
 struct diag_log {
     struct diag_line *lines;    /* blank ones are left out; the newest is the last */
     size_t count;
+    int root_rank;              /* the one that torchrun blames; -1: none */
 };
 
 /* Borrows `tail`. */
@@ -45,6 +47,13 @@ void diag_log_read(struct diag_log *log, const char *tail);
 void diag_log_add(struct diag_log *log, const char *line);    /* after the newest; borrowed */
 void diag_log_done(struct diag_log *log);
 static inline void diag_log_auto(struct diag_log *log) { diag_log_done(log); }
+
+bool diag_matches_any(const char *const *patterns, size_t count, const struct diag_line *line);
+
+/* ---- tracebacks.c: where Python's exceptions are ---------------------------------------- */
+
+/* Mark the last traceback's end, and the ends of those that Python says it came from. */
+void diag_mark_exceptions(struct diag_log *log);
 
 /* ---- pattern.c ------------------------------------------------------------------------ */
 
@@ -62,6 +71,13 @@ enum diag_reach {
     DIAG_EXCEPTION,      /* only where a Python traceback ends */
 };
 
+/* Whether the job asked for GPUs; what it did ask for may be unknown. */
+enum diag_gpus {
+    DIAG_GPUS_ANY,
+    DIAG_GPUS_NONE,      /* only when it is known that it asked for none */
+    DIAG_GPUS_SOME,      /* not when it is known that it asked for none */
+};
+
 enum { DIAG_PATTERNS = 12 };
 
 struct diag_log_rule {
@@ -69,7 +85,7 @@ struct diag_log_rule {
     enum diag_reach reach;
     const char *patterns[DIAG_PATTERNS];
     bool (*also)(const struct diag_line *line);    /* a further condition; NULL: none */
-    const char *if_zero;                           /* only when this fact is given and 0 */
+    enum diag_gpus gpus;
 };
 
 extern const struct diag_log_rule diag_log_rules[];
@@ -114,6 +130,12 @@ void diag_list_causes(struct sw_buf *out);             /* "memory, user, ..." */
 const char *diag_class_of_cause(const char *cause);    /* NULL: no such cause */
 
 /* ---- diagnose.c -------------------------------------------------------------------------- */
+
+/* Nothing in it is the program's own. */
+bool diag_log_is_silent(const struct diag_log *log);
+
+/* Where the last `n` lines begin that a program wrote and that say something. */
+size_t diag_first_of_last(const struct diag_log *log, size_t n);
 
 /* Put a text in front of those in `lines`: one line, harmless, cut. */
 void diag_show_line(json_t *lines, const char *text, size_t length);

@@ -27,20 +27,21 @@ static const char *const noise[] = {
     "^declare -x ",
     "'/tmp/pymp-",                      /* workers tidying up after the main process died */
     "multiprocessing/resource_tracker.py",
+    "#%|*| #/# [", "#it [#:#",          /* a bar of tqdm, whatever it counts */
+    " torch/distributed/run.py:#] ",
+    " torch/distributed/elastic/*.py:#] ",
 };
 
-/* Exceptions that only say that another process had one. */
-static const char *const wrappers[] = {
-    "^torch.distributed.elastic.multiprocessing.errors.ChildFailedError",
-    "^torch.distributed.elastic.multiprocessing.api.SignalException",
-    "^torch.multiprocessing.spawn.Process",
-    "^subprocess.CalledProcessError: ",
-    "^ray.exceptions.RayTaskError",
-    "^SystemExit",
-    "^BrokenPipeError: ",
+/* What launchers add about a program that failed. Rules may read it; it is nobody's last words. */
+static const char *const launchers[] = {
+    "^srun: ", "^slurmstepd: ", "^slurmstepd-", "^Terminated$",
+    "^  *+-----------", "^===============", "^---------------", "^Failures:$", "^  time      : ", "^  host  "
+                                                                                                  "    : ",
+    "^  rank      : ", "^  exitcode  : ", "^  error_file: ", "^  traceback : ", "^[#]:$", "^*.py FAILED$",
+    "^Root Cause (first observed failure):$",
 };
 
-static bool matches_any(const char *const *patterns, size_t count, const struct diag_line *line)
+bool diag_matches_any(const char *const *patterns, size_t count, const struct diag_line *line)
 {
     for (size_t i = 0; i < count; i++) {
         if (diag_pattern_match(patterns[i], line->text, line->length))
@@ -128,6 +129,16 @@ static size_t clock_label(const struct diag_line *line)
     return at < line->length && line->text[at] == ' ' ? at + 1 : 0;
 }
 
+/* "  | ", "    | ": the margin of Python's exception groups */
+static size_t group_label(const struct diag_line *line)
+{
+    size_t n = 0;
+
+    while (n < line->length && line->text[n] == ' ')
+        n++;
+    return n >= 2 && n + 1 < line->length && line->text[n] == '|' && line->text[n + 1] == ' ' ? n + 2 : 0;
+}
+
 static void take_labels(struct diag_line *line)
 {
     for (int round = 0; round < 6; round++) {
@@ -136,64 +147,11 @@ static void take_labels(struct diag_line *line)
         n = n ? n : rank_label(line, &line->rank);
         n = n ? n : clock_label(line);
         n = n ? n : task_label(line);
+        n = n ? n : group_label(line);
         if (n == 0)
             return;
         line->text += n;
         line->length -= n;
-    }
-}
-
-/* ---- Python's tracebacks ---------------------------------------------------------------- */
-
-/* "ValueError: ...", "torch.cuda.OutOfMemoryError: ...": a dotted name that ends like the name
- * of an exception, at the start of the line, then a colon or nothing. */
-static bool is_exception(const struct diag_line *line)
-{
-    static const char *const ends[] = {
-        "Error", "Exception", "Interrupt", "Exit", "Timeout", "Found", "Failure", "Value",
-    };
-    size_t n = 0;
-
-    while (n < line->length && n < 200 &&
-           (isalnum((unsigned char)line->text[n]) || line->text[n] == '_' || line->text[n] == '.'))
-        n++;
-    if (n == 0 || n == 200 || (n < line->length && line->text[n] != ':'))
-        return false;
-    for (size_t i = 0; i < SW_COUNT(ends); i++) {
-        size_t tail = strlen(ends[i]);
-
-        if (n > tail && strncmp(line->text + n - tail, ends[i], tail) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Mark the last traceback's end, and the ends of those Python says it came from. */
-static void mark_exceptions(struct diag_log *log)
-{
-    static const char *const links[] = {
-        "^The above exception was the direct cause of the following exception:",
-        "^During handling of the above exception, another exception occurred:",
-    };
-    bool linked = false, ignored = false;
-
-    for (size_t i = 0; i < log->count; i++) {
-        struct diag_line *line = &log->lines[i];
-
-        if (diag_pattern_match("^Exception ignored in", line->text, line->length))
-            ignored = true;
-        else if (matches_any(links, SW_COUNT(links), line))
-            linked = true;
-        if (line->noise || !is_exception(line) || matches_any(wrappers, SW_COUNT(wrappers), line))
-            continue;
-        if (ignored) {
-            ignored = false;
-            continue;
-        }
-        for (size_t k = 0; k < i && !linked; k++)
-            log->lines[k].exception = false;
-        line->exception = true;
-        linked = false;
     }
 }
 
@@ -220,7 +178,7 @@ static int root_cause_rank(const struct diag_log *log)
 
 static void hush_other_ranks(struct diag_log *log)
 {
-    int root = root_cause_rank(log);
+    int root = log->root_rank = root_cause_rank(log);
     bool heard = false;
 
     for (size_t i = 0; i < log->count; i++)
@@ -239,7 +197,8 @@ static struct diag_line line_of(const char *text, size_t length)
         length--;
     line.length = length > DIAG_LINE_BYTES ? DIAG_LINE_BYTES : length;
     take_labels(&line);
-    line.noise = matches_any(noise, SW_COUNT(noise), &line);
+    line.noise = diag_matches_any(noise, SW_COUNT(noise), &line);
+    line.launcher = diag_matches_any(launchers, SW_COUNT(launchers), &line);
     return line;
 }
 
@@ -283,7 +242,7 @@ void diag_log_read(struct diag_log *log, const char *tail)
     log->count = DIAG_LINES - room;
     memmove(log->lines, log->lines + room, log->count * sizeof *log->lines);
     hush_other_ranks(log);
-    mark_exceptions(log);
+    diag_mark_exceptions(log);
 }
 
 void diag_log_add(struct diag_log *log, const char *text)

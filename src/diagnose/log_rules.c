@@ -12,8 +12,13 @@
  */
 #include "diagnose/diagnose_internal.h"
 
-#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, suggestion }
-#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, suggestion }
+#ifdef SW_WITHOUT_ADVICE
+#define ADVICE(text) ""
+#else
+#define ADVICE(text) text
+#endif
+#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, ADVICE(suggestion) }
+#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, ADVICE(suggestion) }
 
 const struct diag_log_rule diag_log_rules[] = {
     /* ---- never infrastructure, whatever else is in the log ----------------------------- */
@@ -160,7 +165,7 @@ const struct diag_log_rule diag_log_rules[] = {
       DIAG_NEAR_END,
       { "no CUDA-capable device is detected", "No CUDA GPUs are available",
         "Found no NVIDIA driver on your system", "libcuda.so.1: cannot open shared",
-        "CUDA_ERROR_NO_DEVICE" }, .if_zero = "gpus_requested" },
+        "CUDA_ERROR_NO_DEVICE" }, .gpus = DIAG_GPUS_NONE },
     { INFRA("driver-old", "gpu",
         "the node's driver is older than the image needs: use an image with an older CUDA, or a "
         "node with a newer driver"),
@@ -203,6 +208,10 @@ const struct diag_log_rule diag_log_rules[] = {
       DIAG_NEAR_END, { "[Errno 30] Read-only file system", ": Read-only file system$" } },
 
     /* ---- the image --------------------------------------------------------------------- */
+    { PROGRAM("mount-failed", "user",
+        "a folder could not be mounted into the container: check that it exists on the node and may be read "
+        "there"),
+      DIAG_NEAR_END, { "enroot-mount: failed to mount: " } },
     { PROGRAM("image-denied", "image",
         "the registry refused: check the image's name and the pull secret (NGC_KEY for nvcr.io)"),
       DIAG_NEAR_END,
@@ -216,12 +225,25 @@ const struct diag_log_rule diag_log_rules[] = {
     { PROGRAM("image-architecture", "image",
         "the image or program is for another kind of processor: use one built for this node"),
       DIAG_AT_END, { "exec format error", "Exec format error", "cannot execute binary file" } },
+    { PROGRAM("image-unusable", "image",
+        "the image file cannot be used: check that it exists, is whole and may be read on the node"),
+      DIAG_NEAR_END,
+      { "enroot-aufs2ovlfs: ", "enroot-mksquashovlfs: ", "[ERROR] No such file or directory: *.sqsh",
+        "[ERROR] Invalid image format: ", "[ERROR] Failed to mount: *.sqsh" } },
     { INFRA("image-pull", "image",
         "the image could not be fetched now: run it again; if it stays so, check the registry"),
       DIAG_NEAR_END,
-      { "toomanyrequests: ", "^pyxis: failed to import docker image", "ErrImagePull",
+      { "toomanyrequests: ", "pyxis: failed to import docker image", "ErrImagePull",
         "ImagePullBackOff", "^Back-off pulling image ", "^Failed to pull image ",
         "failed to register layer: ", "^Error response from daemon: Get *timeout" } },
+    { PROGRAM("container-start", "image",
+        "the container could not be made from the image: check that the image is whole, may be read on the "
+        "node and was made for it"),
+      DIAG_NEAR_END,
+      { "pyxis: failed to create container filesystem", "pyxis: failed to start container",
+        "pyxis: container start failed with error code: #", "pyxis: container exited too soon",
+        "pyxis: importer * failed with exit code #", "pyxis: child # failed with error code: #",
+        "pyxis: child # terminated with signal #" } },
 
     /* ---- the data store ---------------------------------------------------------------- */
     { PROGRAM("store-denied", "user",
@@ -335,7 +357,8 @@ const struct diag_log_rule diag_log_rules[] = {
     { PROGRAM("loss-nan", "user",
         "the loss became NaN: lower the learning rate, clip gradients, or look for bad samples"),
       DIAG_AT_END,
-      { "Loss is nan, stopping training", "oss is NaN or inf", "^FloatingPointError: " } },
+      { "oss is nan", "oss is NaN", "oss = nan", "oss became nan", "oss became NaN", "on-finite loss",
+        "NaN loss", "nan loss", "oss diverged", "NaN or Inf found in ", "^FloatingPointError: " } },
     { PROGRAM("arguments", "user",
         "the command line is wrong: compare it with the program's --help"),
       DIAG_AT_END,
@@ -347,6 +370,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "common reason"),
       DIAG_NEAR_END,
       { "^Fatal Python error: Segmentation fault", "Segmentation fault (core dumped)",
+        ": line #: *# Segmentation fault ", "^Segmentation fault$",
         "Signal 11 (SIGSEGV) received by PID #", "is killed by signal: Segmentation fault",
         "^srun: error: *: task *: Segmentation fault" } },
 
@@ -363,7 +387,7 @@ const struct diag_log_rule diag_log_rules[] = {
       { "Watchdog caught collective operation timeout: WorkNCCL(",
         "Timed out waiting * for recv operation to complete",
         "failed to pass monitoredBarrier in # ms",
-        "Some NCCL operations have failed or timed out." } },
+        "Some NCCL operations have failed or timed out." }, .gpus = DIAG_GPUS_SOME },
     { INFRA("nccl-transport", "network",
         "the network between the ranks failed: run it again; if it is always the same node, avoid "
         "it and set NCCL_DEBUG=INFO"),
@@ -373,7 +397,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "NCCL WARN *onnection closed by remote peer", "NCCL WARN *onnection reset by peer",
         "NCCL WARN *onnection refused", "NCCL WARN *onnection timed out",
         "NCCL WARN *No route to host", "NET/IB : Got completion from peer ",
-        "NCCL WARN Call to ibv_* failed", "NCCL WARN NET/IB *port error" } },
+        "NCCL WARN Call to ibv_* failed", "NCCL WARN NET/IB *port error" }, .gpus = DIAG_GPUS_SOME },
     { INFRA("peer-closed", "network",
         "another rank or node went away: look at the rank that ended first, then run it again"),
       DIAG_NEAR_END,
@@ -401,10 +425,14 @@ const struct diag_log_rule diag_log_rules[] = {
         "^urllib3.exceptions.MaxRetryError: ", "^httpx.Connect" } },
 
     /* ---- the shell's last words -------------------------------------------------------- */
+    { PROGRAM("folder-missing", "user",
+        "the folder that the command should start in does not exist or may not be entered: check 'workdir:'"),
+      DIAG_AT_END, { "cannot enter the folder '*': " } },
     { PROGRAM("command-missing", "user",
         "a command was not found: check its spelling, the PATH, and that the image has it"),
       DIAG_AT_END,
-      { ": command not found$", "executable file not found in $PATH", ": not found$" } },
+      { ": command not found$", "executable file not found in $PATH", ": not found$",
+        "cannot start '*': No such file or directory" } },
     { PROGRAM("path-missing", "user",
         "a file does not exist: check the path, and that it is an input of the job or inside "
         "'code:'"),
@@ -421,7 +449,7 @@ const struct diag_log_rule diag_log_rules[] = {
         "before"),
       DIAG_NEAR_END, { "^ncclUnhandledCudaError: ", ", unhandled cuda error (run with" } },
     { PROGRAM("killed", "unknown",
-        "a process was killed (signal 9) and nobody said why: often the out-of-memory killer; look "
+        "a process was killed (signal 9), and nothing says why: often the out-of-memory killer; look "
         "at dmesg on the node, or raise 'memory:' and see"),
       DIAG_NEAR_END, { "Signal 9 (SIGKILL) received by PID #" } },
 };

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/report.h"
 
 #define MINUTE_MS ((int64_t)60 * 1000)
 #define HOUR_MS   (60 * MINUTE_MS)
@@ -41,8 +42,8 @@ static const struct waiting {
     { "held", "it is held", 0, "release it on the platform, or ask who holds it" },
     { "begin-time", "its start time has not come", 24 * HOUR_MS, "check the start time" },
     { "reservation", "it waits for its reservation", 24 * HOUR_MS, "check the reservation" },
-    { "unschedulable", "no node can take it as it is", 0,
-      "compare GPUs, memory and labels asked for with 'slipway inventory'" },
+    { "unschedulable", "it can never be scheduled as it is", 0,
+      "end it with 'slipway cancel', and compare what it asks for with 'slipway inventory'" },
     { "node-boot", "its nodes are starting", 20 * MINUTE_MS, "a node may not come up: ask again" },
     { "image", "its image is being fetched", 20 * MINUTE_MS,
       "large images take minutes; after that check the registry and the pull secret" },
@@ -63,7 +64,7 @@ static const struct waiting {
     { "unreachable", "the platform does not answer; the job itself may be well", 10 * MINUTE_MS,
       "check the network and the credential with 'slipway preflight'" },
     { "paused", "it is paused", 0, "resume it on the platform" },
-    { "outputs", "the program is done, its results are being copied", HOUR_MS,
+    { SW_REASON_OUTPUTS, "the program is done, its results are being copied", HOUR_MS,
       "see the progress in its log" },
 };
 

@@ -146,6 +146,15 @@ static json_t *document_of(const struct reading *r, const json_t *known,
     return document;
 }
 
+/* A line tells that an epoch begins; the end of the job, that the last one is done. */
+static void run_through(struct sw_progress_reader *reader)
+{
+    int64_t last = reader->now.epochs - (reader->from_zero ? 1 : 0);
+
+    if (reader->now.epochs > 0 && reader->now.epoch >= last)
+        reader->now.fraction = 1;
+}
+
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
                            struct sw_link *link, const struct sw_job *job,
                            const struct sw_sighting *seen)
@@ -167,6 +176,8 @@ void monitor_read_progress(struct sw_store *store, const struct sw_platform *pla
     read_on(&r);
     if (sw_state_is_final(seen->state))
         sw_progress_end(&r.reader, sw_now_ms());
+    if (seen->state == SW_COMPLETE)
+        run_through(&r.reader);
     told = milestones(before, r.reader.highest_epoch, json_object_get(job->plan, "hooks"));
     document = document_of(&r, job->progress, seen);
     if (!json_equal(document, job->progress))

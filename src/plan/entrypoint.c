@@ -48,6 +48,7 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
 
     payload->mount = sw_strdup(plan->cache);
     payload->flags = json_incref(plan->flags);
+    payload->settings = sw_plan_settings_sent(plan);
     if (plan->config_outputs)
         payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)
@@ -174,6 +175,31 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
     describe_command(out, payload);
     describe_entries(out, "output  ", payload->outputs, "path", "to");
     describe_places(out, "output  ", payload->config_outputs, of);
+}
+
+/* ---- several ranks ---------------------------------------------------------------------------- */
+
+static bool is_at_or_below(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+
+    return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+void sw_entrypoint_mark_own(json_t *outputs, const char *results, const struct sw_mounts *mounts)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+        bool shared = !path || is_at_or_below(path, results);
+
+        for (size_t m = 0; !shared && m < mounts->count; m++)
+            shared = is_at_or_below(path, mounts->items[m].target);
+        if (!shared)
+            json_object_set_new(entry, "own", json_true());
+    }
 }
 
 /* ---- the script ------------------------------------------------------------------------------ */

@@ -56,6 +56,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->code);
     json_decref(plan->mounts);
     json_decref(plan->credentials);
+    json_decref(plan->settings);
     json_decref(plan->dotenv);
     json_decref(plan->rules);
     json_decref(plan->options);
@@ -101,6 +102,11 @@ static int plan_resources(struct sw_plan *plan, const json_t *job, struct sw_err
         read_quantity(job, "keep", sw_duration_parse, &plan->keep_ms, err) < 0)
         return -1;
     return 0;
+}
+
+bool sw_plan_gpus_unsaid(const struct sw_plan *plan)
+{
+    return plan->gpus == 0 && sw_text_same(sw_json_str(plan->sources, "gpus"), "default");
 }
 
 static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)

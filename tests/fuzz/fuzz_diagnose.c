@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_diagnose.c - any bytes as facts, user rules and log of a failed job: there is always one
- * whole verdict, of a known class, with evidence that is short and harmless.
+ * whole verdict, of a known class, with evidence that is short and harmless, and one headline that fits the
+ * message of a sighting.
  *
  * The input is FACTS, a NUL, RULES, a NUL, LOG; what is missing is empty.
  */
@@ -37,6 +38,15 @@ static void claim_whole(const json_t *verdict)
     }
 }
 
+static void claim_headline(const struct sw_evidence *evidence, const json_t *verdict)
+{
+    bool from_log;
+    sw_autofree char *said = sw_diagnose_headline(evidence, verdict, &from_log);
+
+    CLAIM(said && *said && strlen(said) < sizeof evidence->message);
+    CLAIM(!strchr(said, '\033') && !strchr(said, '\n') && !strchr(said, '\t'));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct sw_evidence evidence = { .state = SW_ERROR, .reason = "exit", .exit_code = 1,
@@ -51,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLAIM((sw_rules_check(user_rules, &err) == 0) == (err.code == SW_OK));
     verdict = sw_diagnose_with(&evidence, user_rules);
     claim_whole(verdict);
+    claim_headline(&evidence, verdict);
     sw_evidence_done(&evidence);
     return 0;
 }

@@ -338,6 +338,16 @@ static bool is_squashfs(const char *path)
     return good;
 }
 
+/* In the words of Pyxis 0.24, which scripts and rules look for. */
+static int refuse_image(const char *what, const char *enroot_said)
+{
+    slurm_error("pyxis: child %d failed with error code: 1", (int)getpid());
+    slurm_error("pyxis: %s: %s", what, asked.image);
+    slurm_error("pyxis: printing enroot log file:");
+    slurm_error("pyxis:     %s", enroot_said);
+    return -1;
+}
+
 /* The squashfs file of the image, imported when it is in a registry. */
 static int find_image(char *file, size_t size, spank_t spank)
 {
@@ -349,14 +359,9 @@ static int find_image(char *file, size_t size, spank_t spank)
 
     if (*asked.image == '/' || strncmp(asked.image, "./", 2) == 0) {
         snprintf(file, size, "%s", asked.image);
-        if (access(file, R_OK) < 0) {
-            slurm_error("pyxis: [ERROR] No such file or directory: %s", file);
-            return refuse("failed to create container filesystem");
-        }
-        if (is_squashfs(file))
-            return 0;
-        slurm_error("pyxis: [ERROR] Invalid image format: %s", file);
-        return refuse("failed to create container filesystem");
+        snprintf(words, sizeof words, "[ERROR] %s: %.2000s",
+                 access(file, R_OK) < 0 ? "No such file or directory" : "Invalid image format", file);
+        return is_squashfs(file) ? 0 : refuse_image("failed to create container filesystem for image", words);
     }
     for (size_t i = 0; i < 3; i++)
         named = named || strncmp(asked.image, schemes[i], strlen(schemes[i])) == 0;
@@ -369,8 +374,7 @@ static int find_image(char *file, size_t size, spank_t spank)
     slurm_info("pyxis: importing docker image: %s", asked.image);
     if (run_as_user(import, words, sizeof words) == 0)
         return 0;
-    slurm_error("pyxis: child enroot import failed: %s", words);
-    return refuse("failed to import docker image");
+    return refuse_image("failed to import docker image", words);
 }
 
 static int unpack(spank_t spank)
@@ -385,8 +389,7 @@ static int unpack(spank_t spank)
         return -1;
     if (run_as_user(argv, words, sizeof words) == 0)
         return 0;
-    slurm_error("pyxis: unsquashfs: %s", words);
-    return refuse("failed to create container filesystem");
+    return refuse_image("failed to create container filesystem for image", words);
 }
 
 /* Environment of the image (enroot keeps it in /etc/environment) wins but for --container-env. */

@@ -3,6 +3,7 @@
 # try_containers.py - images, mounts and repositories on a real cluster, with stand-ins for Pyxis and enroot.
 #
 #   tests/slurm/cluster -- python3 tests/slurm/try_containers.py SLIPWAY [CASE...]
+import json
 import os
 import subprocess
 import sys
@@ -217,12 +218,45 @@ def an_image_that_does_not_exist_is_told(client):
     assert len([run for run in client.attempts(job) if run["event"] == "begin"]) == 1
 
 
+def what_pyxis_says_about_an_image_is_cause_image(client):
+    """For `why`, and for the job's own judgement on the cluster."""
+    broken = f"{ROOT}/lustre/broken.sqsh"
+    with open(broken, "w", encoding="utf-8") as file:
+        file.write("not a squashfs")
+    for image, words in ((broken, "failed to create container filesystem"),
+                         ("nvcr.io/team/nosuch:2", "failed to import docker image")):
+        job = client.submit("true", image=image, retry={"max": 0})
+        client.wait(job)
+        status = client.status(job)
+        assert (status["status"], status["cause"]) == ("Error", "image"), status
+        why = json.loads(client.slipway("why", job, "-o", "json").stdout)
+        assert why["cause"] == "image" and "srun" not in json.dumps(why["evidence"]), why
+        assert words in client.log(job), client.log(job)
+        ended = [run for run in client.attempts(job) if run["event"] == "end"]
+        assert [run["cause"] for run in ended] == ["image"], ended
+
+
 def a_squashfs_file_of_one_s_own_is_used_as_it_is(client):
     control("make-sqsh", f"{ROOT}/lustre/own.sqsh")
     before = len(imports())
     job = client.submit("cat /etc/image", image=f"{ROOT}/lustre/own.sqsh")
     client.wait(job)
     assert "own.sqsh" in client.log(job) and len(imports()) == before
+
+
+def a_job_that_can_never_be_scheduled_is_not_waited_for(client):
+    done = client.slipway("run", client.job_file("true", nodes=3), check=False)
+    assert done.returncode == 76 and "can never be scheduled" in done.stderr, done
+    job = json.loads(client.slipway("ps", "-o", "json").stdout)["jobs"][0]["id"]
+    assert client.status(job)["status"] == "Canceled" and not client.in_queue(job)
+
+
+def a_failed_task_of_an_array_is_explained_by_its_own_log(client):
+    job = client.submit('[ "$SLURM_ARRAY_TASK_ID" != 2 ] || { echo "ValueError: task 2 has no data" >&2; exit 4; }',
+                        slurm={"array": "0-3"}, retry={"max": 0})
+    client.wait(job)
+    why = json.loads(client.slipway("why", job, "-o", "json").stdout)
+    assert why["headline"] == "ValueError: task 2 has no data; rank 2, exit code 4", why
 
 
 def container_none_runs_on_the_node(client):
@@ -280,12 +314,12 @@ def the_plan_shows_the_mounts(client):
     assert "https://git.example.org/a/b at main, cloned once into" in done.stdout, done.stdout
 
 
-def beside_a_container_it_is_a_command_of_the_node(client):
+def exec_enters_the_container(client):
     control("add-image", "nvcr.io", "nvidia/tao:1")
     job = client.submit("cat /etc/image; sleep 300", image="nvcr.io/nvidia/tao:1", env={"MINE": "1"})
     until("the container", lambda: "nvidia/tao:1" in client.log(job))
-    done = client.slipway("exec", job, "--", "bash", "-c", "echo $MINE $IMAGE_NAME; [ ! -e /etc/image ] && scontrol ping")
-    assert done.stdout.startswith("1 nvidia/tao:1\n") and "UP" in done.stdout, done
+    done = client.slipway("exec", job, "--", "sh", "-c", "echo $MINE $IMAGE_NAME; [ -e /etc/image ] && echo inside")
+    assert done.stdout.startswith("1 nvidia/tao:1\n") and done.stdout.endswith("inside\n"), done
     client.slipway("cancel", job)
 
 
@@ -296,9 +330,11 @@ CASES = [ten_jobs_that_ask_together_import_once, ten_jobs_wait_for_one_that_conv
          a_job_canceled_while_it_converts_leaves_the_turn_to_the_next,
          a_private_registry_wants_the_line_in_credentials, a_login_is_brought_to_the_cluster_when_asked,
          a_login_of_any_registry_is_brought_but_only_to_its_own, an_image_that_does_not_exist_is_told,
+         what_pyxis_says_about_an_image_is_cause_image, a_job_that_can_never_be_scheduled_is_not_waited_for,
+         a_failed_task_of_an_array_is_explained_by_its_own_log,
          a_squashfs_file_of_one_s_own_is_used_as_it_is, container_none_runs_on_the_node,
          a_repository_is_mounted_at_one_commit, what_cannot_be_mounted_stops_the_submit,
-         the_plan_shows_the_mounts, beside_a_container_it_is_a_command_of_the_node, *layout_cases.CASES]
+         the_plan_shows_the_mounts, exec_enters_the_container, *layout_cases.CASES]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/mount.h"
+#include "plan/entrypoint.h"
 
 static json_t *bind(const char *source, const char *target, bool read_only)
 {
@@ -262,6 +263,14 @@ void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan)
         if (to)
             json_object_set_new(json_array_get(outputs, i), "to", sw_json_text(at));
     }
+}
+
+void docker_mark_own(json_t *outputs, const struct sw_plan *plan)
+{
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+
+    if (plan->nodes > 1 && sw_mounts_parse(plan->mounts, &mounts, NULL) == 0)
+        sw_entrypoint_mark_own(outputs, DOCKER_RESULTS, &mounts);
 }
 
 json_t *docker_output_folders(const struct sw_plan *plan)

@@ -85,8 +85,10 @@ char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int repl
     int64_t size = 0, at;
     ssize_t n;
 
-    if (local_log_size(link, job, replica, &size, NULL) < 0 || size == 0)
+    if (local_log_size(link, job, replica, &size, NULL) < 0)
         return NULL;
+    if (size == 0)
+        return sw_strdup("");
     at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
     n = local_read_log(link, job, replica, at, bytes, TAIL_BYTES, NULL);
     if (n <= 0)

@@ -79,7 +79,7 @@ static void blame(struct sup *sup, int rank, const char *told)
                    name, limit);
         sup->end.signal = SIGKILL;
     } else if (replica->signal) {
-        sup_decide(sup, SW_ERROR, "signal", 128 + replica->signal, "%swas ended by signal %d (%s)",
+        sup_decide(sup, SW_ERROR, "signal", 128 + replica->signal, "%sended by signal %d (%s)",
                    name, replica->signal, strsignal(replica->signal));
         sup->end.signal = replica->signal;
     } else if (told) {

@@ -26,10 +26,11 @@
 /* ---- script: rehearsal_script.c ---------------------------------------------------------- */
 
 enum rehearsal_kind {
-    REHEARSE_PENDING,      /* the first four last `length_ms` */
+    REHEARSE_PENDING,      /* the first five last `length_ms` */
     REHEARSE_RUNNING,
     REHEARSE_PAUSED,
     REHEARSE_REQUEUED,     /* preempted, and the platform starts it again by itself */
+    REHEARSE_UNSCHEDULABLE,/* in the queue, and nothing will ever fit it */
     REHEARSE_EPOCHS,       /* running, `number` times `length_ms`, one line of log each */
     REHEARSE_LOG_TEXT,     /* no time passes: `text` is one line of log */
     REHEARSE_LOG_LINES,    /* no time passes: `number` lines of log */
@@ -86,6 +87,7 @@ struct rehearsal_scene {
     char message[160];
     int exit_code;           /* SW_NO_EXIT_CODE: none */
     int signal;
+    int64_t until_ms;        /* the end of a wait; 0: none */
     int64_t started_ms, ended_ms;
     int failed_rank;         /* -1: none */
 };

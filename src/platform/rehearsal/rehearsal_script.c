@@ -30,6 +30,7 @@ static const struct word {
     enum argument argument;
 } words[] = {
     { "pending",     REHEARSE_PENDING,   LENGTH },
+    { "unschedulable", REHEARSE_UNSCHEDULABLE, LENGTH },
     { "running",     REHEARSE_RUNNING,   LENGTH },
     { "paused",      REHEARSE_PAUSED,    LENGTH },
     { "epochs",      REHEARSE_EPOCHS,    EPOCHS },
@@ -241,8 +242,8 @@ static const struct word *find_word(const char *name, struct sw_error *err)
     if (near)
         sw_hint(err, "did you mean '%s'?", near);
     else
-        sw_hint(err, "steps are pending, running, paused, epochs, log, exit, signal, oom, lost, "
-                     "node-lost, preempted, image-error, vanished");
+        sw_hint(err, "steps are pending, unschedulable, running, paused, epochs, log, exit, signal, oom, "
+                     "lost, node-lost, preempted, image-error, vanished");
     return NULL;
 }
 

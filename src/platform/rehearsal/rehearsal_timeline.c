@@ -29,6 +29,7 @@ static const struct {
     [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
     [REHEARSE_PAUSED]    = { SW_PAUSED, "paused", "paused, as the script says" },
     [REHEARSE_REQUEUED]  = { SW_PENDING, "preempted", "preempted; the platform will start it again" },
+    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, "unschedulable", "no node has what it asks for" },
     [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
     [REHEARSE_EXIT]      = { SW_ERROR, "exit", "exited with code %d" },
     [REHEARSE_SIGNAL]    = { SW_ERROR, "signal", "killed by signal %d" },
@@ -177,8 +178,10 @@ static void middle_scene(struct rehearsal_scene *out, const struct rehearsal_scr
             continue;
         say(out, step->kind, 0);
         at = later(at, step_ms(step));
-        if (run->now_ms < at)
+        if (run->now_ms < at) {
+            out->until_ms = out->state == SW_PENDING && at < INT64_MAX ? at : 0;
             return;
+        }
     }
 }
 

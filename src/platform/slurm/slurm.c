@@ -291,6 +291,7 @@ const struct sw_platform sw_platform_slurm = {
     .options = slurm_options,
     .credentials = slurm_credentials,
     .variables = slurm_variables,
+    .collects = true,
     .retries = true,
     .open = slurm_open,
     .close = slurm_close,

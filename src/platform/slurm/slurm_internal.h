@@ -21,8 +21,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
- *     slurm_bring.c, slurm_exec.c                                                     act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_cancel.c, slurm_end.c,
+ *     slurm_look.c, slurm_evidence.c, slurm_bring.c, slurm_exec.c                      act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -46,7 +46,6 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
-    SLURM_MASTER_PORT = 29500,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
@@ -106,10 +105,14 @@ struct slurm_shape {
     int64_t ahead_s;               /* how long before Slurm's limit that is; 0: nothing is said before it */
     int64_t time_grace_ms;         /* between TERM and KILL when its time is up */
 };
+/* Are there outputs to bring? */
+bool slurm_brings(const struct sw_plan *plan);
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
 int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
 int slurm_replicas_of(const struct sw_jobref *job);
+/* The name of the log of a rank, or of a task of an array; owned. */
+char *slurm_log_name(const struct sw_jobref *job, int replica);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
@@ -198,6 +201,18 @@ bool slurm_waits_for_ours(const json_t *options);
 /* For the login node: sets `after`, what sbatch's --dependency gets; empty when the script says it.
  * `base` is set and `fail` is a function. */
 void slurm_depend_script(struct sw_buf *out, const json_t *options);
+
+/* ---- slurm_needs.c: lines for a login host, with `fail "WORD|TEXT"` of the caller -------------- */
+
+/* Image, inputs, mounts, folders for outputs and (with $partition and $asked minutes) the time. */
+void slurm_needs(struct sw_buf *out, const struct sw_plan *plan, bool with_limit);
+/* `gpus_here TEXT` adds the GPUs of the partition to a refusal that may be about them. */
+void slurm_gpus_here(struct sw_buf *out, const struct sw_plan *plan);
+
+/* ---- slurm_refused.c: what those words mean ----------------------------------------------------- */
+
+int slurm_refused(const struct sw_ssh_reply *reply, struct sw_error *err);     /* always -1 */
+void slurm_refusal_finding(json_t *rows, char *line);                          /* "WORD|TEXT", split */
 
 /* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
 
@@ -375,12 +390,11 @@ struct slurm_times;
 void slurm_times_free(struct slurm_times *times);          /* all of them */
 int slurm_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                  struct sw_error *err);
+void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err);
+void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

@@ -22,8 +22,7 @@ int slurm_replicas_of(const struct sw_jobref *job)
     return (int)(count > 0 ? count : sw_json_int(job->plan, "nodes", 1));
 }
 
-/* The name of a rank's file; owned. */
-static char *log_name(const struct sw_jobref *job, int replica)
+char *slurm_log_name(const struct sw_jobref *job, int replica)
 {
     if (slurm_is_array(job))
         return sw_format("main.%d.out", replica);
@@ -50,7 +49,7 @@ int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_j
                      struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_autofree char *name = log_name(job, replica);
+    sw_autofree char *name = slurm_log_name(job, replica);
 
     if (slurm_names_of(link, job, &names, err) < 0)
         return -1;

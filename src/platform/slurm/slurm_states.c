@@ -73,10 +73,11 @@ const char *slurm_end_reason(const char *said)
     return "";
 }
 
-/* Matched as prefixes: Slurm has dozens of QOS... and Assoc... limits. The first row that fits
- * counts. */
+/* Matched as prefixes: Slurm has dozens of QOS... and Assoc... limits; those "PerJob" and "PerNode" are above
+ * what one job may ask for, and no waiting helps. The first row that fits counts. */
 static const struct {
     const char *said, *reason, *sentence;
+    const char *within;               /* and this is somewhere behind; NULL: anything */
 } waits[] = {
     { "Priority", "priority", "jobs of higher priority are before it" },
     { "Resources", "resources", "the nodes it needs are busy" },
@@ -90,16 +91,21 @@ static const struct {
       "it could not be started several times and is held: look at the node, then "
       "`scontrol release`" },
     { "job_requeued_in_held_state", "held", "it was put back and is held" },
+    { "QOSMax", "unschedulable", "it is above the quality of service's limit for one job", "PerJob" },
+    { "QOSMax", "unschedulable", "it is above the quality of service's limit for one node", "PerNode" },
+    { "QOSMin", "unschedulable", "it asks for less than the quality of service demands" },
     { "QOSMax", "limit", "a limit of the quality of service is reached" },
     { "QOSGrp", "quota", "the quality of service's share is in use" },
     { "QOSNotAllowed", "unschedulable", "the partition does not allow this quality of service" },
+    { "AssocMax", "unschedulable", "it is above the account's limit for one job", "PerJob" },
+    { "AssocMax", "unschedulable", "it is above the account's limit for one node", "PerNode" },
     { "AssocMax", "limit", "a limit of the account is reached" },
     { "AssocGrp", "quota", "the account's share is in use" },
     { "MaxMem", "unschedulable", "it asks for more memory than the limit allows" },
     { "PartitionTimeLimit", "unschedulable", "its time is above the partition's limit" },
     { "PartitionNodeLimit", "unschedulable", "it asks for more nodes than the partition allows" },
-    { "PartitionDown", "unschedulable", "the partition is down" },
-    { "PartitionInactive", "unschedulable", "the partition is switched off" },
+    { "PartitionDown", "resources", "the partition is down" },
+    { "PartitionInactive", "resources", "the partition is switched off" },
     { "PartitionConfig", "unschedulable", "the partition cannot give what it asks for" },
     { "ReqNodeNotAvail", "resources",
       "a node it needs is not available (down, drained or reserved)" },
@@ -119,7 +125,7 @@ static const struct {
 void slurm_waiting(const char *said, const char **reason, const char **sentence)
 {
     for (size_t i = 0; i < SW_COUNT(waits); i++)
-        if (sw_text_starts(said, waits[i].said)) {
+        if (sw_text_starts(said, waits[i].said) && (!waits[i].within || strstr(said, waits[i].within))) {
             *reason = waits[i].reason;
             *sentence = waits[i].sentence;
             return;

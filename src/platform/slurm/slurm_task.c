@@ -16,32 +16,18 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/command.h"
+#include "core/job_env.h"
 #include "plan/entrypoint.h"
 #include "plan/paths.h"
 
-static const struct {
-    const char *name, *value;
-} defaults[] = {
-    { "NCCL_DEBUG", "INFO" },
-    { "LOGLEVEL", "INFO" },
-    { "PYTHONNOUSERSITE", "1" },
-    { "PYTHONDONTWRITEBYTECODE", "1" },
-};
-
+/* What is known before a task runs; its defaults are the entrypoint's, which sees what is set already. */
 json_t *slurm_environment(const struct slurm_job *job)
 {
-    json_t *env = job->plan->env ? json_deep_copy(job->plan->env) : json_object();
+    json_t *env = sw_job_env_own(job->plan->env);
     sw_autofree char *results = sw_format("%s/results", job->names->base);
 
-    for (size_t i = 0; i < SW_COUNT(defaults); i++)
-        if (!json_object_get(env, defaults[i].name))
-            json_object_set_new(env, defaults[i].name, json_string(defaults[i].value));
-    if (!json_object_get(env, "HF_HOME"))
-        json_object_set_new(env, "HF_HOME",
-                            json_sprintf("%s/.cache/huggingface", job->names->base));
     slurm_cosmos_environment(env, job);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
+    sw_job_env_add(&(struct sw_job_env){ .job_id = job->plan->job_id, .results_above = results }, env);
     return env;
 }
 
@@ -114,6 +100,16 @@ static void use_own_folders(struct sw_payload *letter, const struct slurm_job *j
     }
 }
 
+/* In a container of its own each rank has what is neither the job's results nor mounted. */
+static void mark_own(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+
+    replace(&letter->outputs, json_deep_copy(letter->outputs));
+    if (sw_mounts_parse(job->plan->mounts, &mounts, NULL) == 0)
+        sw_entrypoint_mark_own(letter->outputs, job->names->results, &mounts);
+}
+
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = sw_entrypoint_payload(job->plan, err);
@@ -139,6 +135,8 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     }
     if (!slurm_has_own_root(job->plan))
         use_own_folders(letter, job);
+    else if (job->shape->nodes > 1)
+        mark_own(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
     return sw_take(letter);
@@ -159,7 +157,7 @@ static const char rank_text[] =
 static const char bundle_text[] =
     "SLURM_NODEID=$1 SLURM_PROCID=$1 slipway_rank=$1\n"
     "IFS=,\n"
-    "set -- $WORKER_ADDRS\n"
+    "set -- $slipway_hosts\n"
     "unset IFS\n"
     "shift \"$slipway_rank\"\n"
     "SLURMD_NODENAME=$1\n"
@@ -191,6 +189,10 @@ static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_cuda", folder);
     sw_buf_add(out, cuda_text);
 }
+
+/* The run before this one could only not bring its outputs (slurm_render.c): the command is not run again. */
+static const char collect_text[] =
+    "[ ! -e \"$slipway_own/collect\" ] || export SLIPWAY_COLLECT_ONLY=0\n";
 
 /* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from
  * here but a stop of ours, once. What ran away from the command has our mark in its environment; where
@@ -227,11 +229,22 @@ static const char run_text[] =
     "    kill -0 \"$slipway_child\" 2>&- || break\n"
     "done\n"
     "slipway_sweep\n"
-    "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
+    "! grep -qs '\"failed_peer\"' \"$slipway_report\" || slipway_told=peer\n"
+    "[ \"$slipway_code\" = 0 ] || [ \"$slipway_told\" = peer ] || "
+    "ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have "
     "their grace\n"
     "exit \"$slipway_code\"\n";
+
+static void add_defaults(struct sw_buf *out, const struct slurm_job *job)
+{
+    bool inside = job->plan->image && !sw_text_same(sw_json_str(job->plan->options, "container"), "none");
+    sw_autofree char *hf_home = sw_format("%s/.cache/huggingface", job->names->base);
+    sw_autofree char *text = sw_job_env_defaults_shell(inside, hf_home);
+
+    sw_buf_add(out, text);
+}
 
 /* TAO_RESULTS_ROOT is the contract's: the folder that the job's own is in; of a task, its own. */
 static void add_results(struct sw_buf *out, const struct slurm_job *job)
@@ -265,9 +278,13 @@ void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
                     : job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
                                                              : "slipway_rank=$SLURM_NODEID\n");
     sw_buf_add(out, rank_text);
+    add_defaults(out, job);
     add_results(out, job);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
+    if (job->plan->only_collect)
+        sw_buf_addf(out, "export SLIPWAY_COLLECT_ONLY=%d\n", job->plan->command_exit);
+    sw_buf_add(out, collect_text);
     slurm_cosmos_roles(out, job);
     add_cuda(out, job);
     sw_buf_add(out, run_text);

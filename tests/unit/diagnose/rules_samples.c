@@ -225,8 +225,27 @@ const struct rule_sample rule_samples[] = {
         "Exec "
         "format error" },
       { "output format: error only" } },
+    { "mount-failed",
+      { "slurmstepd: error: pyxis:     enroot-mount: failed to mount: /lustre/nosuch at /run/user/0/x/data: "
+        "No such "
+        "file or directory" },
+      { "slurmstepd: error: pyxis:     [INFO] mounting /data" } },
+    { "image-unusable",
+      { "slurmstepd: error: pyxis:     enroot-aufs2ovlfs: failed to create opaque ovlfs whiteout: "
+        "/tmp/enroot.x: "
+        "Operation not permitted",
+        "slurmstepd: error: pyxis:     [ERROR] No such file or directory: /lustre/images/app.sqsh",
+        "slurmstepd: error: pyxis:     [ERROR] Invalid image format: /lustre/images/app.sqsh" },
+      { "[ERROR] No such file or directory: /data/train.json", "pyxis: imported docker image: ubuntu:22.04",
+        "wrote app.sqsh" } },
+    { "container-start",
+      { "slurmstepd: error: pyxis: child 81124 failed with error code: 1",
+        "slurmstepd: error: pyxis: failed to create container filesystem for image: /lustre/app.sqsh",
+        "slurmstepd: error: pyxis: container start failed with error code: 1" },
+      { "child 3 failed with error code: 1", "slurmstepd: pyxis: importing docker image: ubuntu" } },
     { "image-pull",
-      { "toomanyrequests: You have reached your pull rate limit.", "pyxis: failed to import docker "
+      { "slurmstepd: error: pyxis: failed to import docker image: registry.example/team/app:1",
+         "toomanyrequests: You have reached your pull rate limit.", "pyxis: failed to import docker "
         "image", "Back-off pulling image \"nvcr.io/nvidia/tao:6\"",
         "Error response from daemon: Get \"https://nvcr.io/v2/\": net/http: TLS handshake "
         "timeout" },
@@ -335,8 +354,10 @@ const struct rule_sample rule_samples[] = {
     { "interrupted", { "KeyboardInterrupt" }, { "press Ctrl-C for KeyboardInterrupt" } },
     { "loss-nan",
       { "Loss is nan, stopping training", "FloatingPointError: Minimum loss scale reached "
-        "(0.0001)." },
-      { "loss: nan", "stop when Loss is nan" } },
+        "(0.0001).", "loss is nan, stopping", "Model diverged with loss = nan", "non-finite loss, ending "
+                                                                                "training",
+        "Stopping: NaN loss encountered at step 12" },
+      { "loss: nan", "loss 0.31", "nan_to_num is used", "no NaN in losses" } },
     { "arguments",
       { "train.py: error: the following arguments are required: --data",
         "train.py: error: unrecognized arguments: --batchsize 3",
@@ -346,7 +367,8 @@ const struct rule_sample rule_samples[] = {
     { "segfault",
       { "Fatal Python error: Segmentation fault", "bash: line 1: 42 Segmentation fault (core "
         "dumped) "
-        "python train.py", "  traceback : Signal 11 (SIGSEGV) received by PID 4242",
+        "python train.py", "bash: line 1:   663 Segmentation fault      python3 segv.py",
+        "  traceback : Signal 11 (SIGSEGV) received by PID 4242",
         "srun: error: n1: task 289: Segmentation fault (core dumped)" },
       { "segmentation faults: none", "training a segmentation model" } },
     { "nccl-usage",
@@ -405,8 +427,12 @@ const struct rule_sample rule_samples[] = {
         "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='x', port=443): Max retries",
         "urllib.error.URLError: <urlopen error timed out>" },
       { "WARNING connection refused, retrying in 5 s", "connection established" } },
+    { "folder-missing",
+      { "slipway: cannot enter the folder '/w/gone': No such file or directory" },
+      { "cannot enter the building" } },
     { "command-missing",
-      { "bash: line 1: torchrun: command not found", "sh: 1: torchrun: not found",
+      { "slipway: cannot start 'torchrn': No such file or directory",
+         "bash: line 1: torchrun: command not found", "sh: 1: torchrun: not found",
         "exec: \"torchrn\": executable file not found in $PATH: unknown" },
       { "command not found in cache, building", "checkpoint not found, starting from scratch" } },
     { "path-missing",

@@ -74,7 +74,7 @@ static void a_line_that_fits_is_explained_by_its_rule(void **state)
         for (size_t k = 0; k < SW_COUNT(rule_samples[i].fits) && rule_samples[i].fits[k]; k++) {
             sw_auto(json) json_t *verdict =
                 diagnose_log(rule_samples[i].fits[k],
-                             rule->if_zero ? "{\"gpus_requested\": 0}" : NULL);
+                             rule->gpus == DIAG_GPUS_NONE ? "{\"gpus_requested\": 0}" : NULL);
 
             if (!sw_text_same(sw_json_str(verdict, "rule"), rule_samples[i].rule))
                 fail_msg("'%s' is judged by rule '%s' instead of '%s'", rule_samples[i].fits[k],
@@ -269,6 +269,10 @@ static const struct {
       "Traceback (most recent call last):\n  File \"t.py\", line 1\n"
       "RuntimeError: the flux capacitor is empty\n",
       NULL, "ERR_PROGRAM", "unknown", "" },
+    { "a line of NCCL means nothing in a job without GPUs",
+      "n1:9:9 [0] NCCL WARN NET/IB : Got completion from peer 10.0.0.2 with status=12\n"
+      "[rank0]: ncclRemoteError: A call failed possibly due to a network error\nleaving with 1\n",
+      "{\"gpus_requested\": 0}", "ERR_PROGRAM", "unknown", "" },
     { "an empty log is unknown, not infrastructure", "", NULL, "ERR_PROGRAM", "unknown", "" },
     { "an out-of-memory that was survived is not the reason",
       "CUDA out of memory, retrying with batch size 8\nEpoch 2/3\n"

@@ -48,6 +48,9 @@ static void every_reason_to_wait_has_a_word_and_a_sentence(void **state)
         { "AssocGrpGRES", "quota" }, { "PartitionTimeLimit", "unschedulable" },
         { "ReqNodeNotAvail, UnavailableNodes:n1", "resources" }, { "BeginTime", "begin-time" },
         { "JobHeldUser", "held" }, { "launch_failed_requeued_held", "held" },
+        { "AssocMaxNodePerJobLimit", "unschedulable" }, { "QOSMaxWallDurationPerJobLimit", "unschedulable" },
+        { "QOSMaxCpuPerNode", "unschedulable" }, { "QOSMinGRES", "unschedulable" },
+        { "AssocMaxJobsLimit", "limit" }, { "PartitionDown", "resources" },
         { "None", "queue" }, { "NeverHeardOf", "queue" },
     };
 
@@ -237,8 +240,8 @@ static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
     (void)state;
     assert_true(look(&(struct told){
         .squeue = { "PENDING|7|800|Resources|1300|N/A||tao-job-a|slipway:a:1" } }, &seen));
-    assert_string_equal(seen.message,
-                        "the nodes it needs are busy (Resources); expected to start in 5m");
+    assert_string_equal(seen.message, "the nodes it needs are busy (Resources)");
+    assert_int_equal(seen.until_ms, 1300 * 1000);
 }
 
 static void a_broken_line_is_no_row(void **state)

@@ -6,13 +6,16 @@ usage: true_words.py COMMAND_LINE SLIPWAY [TEST...]
 
 COMMAND_LINE is the neighbour whose fixture and terminal are used here.
 """
+import http.server
 import importlib.util
 import json
 import os
 import pathlib
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from importlib.machinery import SourceFileLoader
@@ -34,6 +37,29 @@ class Fixture(base.CommandLine):
 
 for name in [name for name in dir(base.CommandLine) if name.startswith("test_")]:
     setattr(Fixture, name, None)
+
+
+class Trickle(http.server.BaseHTTPRequestHandler):
+    """A file that never comes to its end."""
+    begun = threading.Event()
+
+    def log_message(self, *args):
+        pass
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+
+    def do_GET(self):
+        self.do_HEAD()
+        Trickle.begun.set()
+        try:
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+        except OSError:
+            pass
 
 
 class Signals(Fixture):
@@ -97,6 +123,19 @@ class Signals(Fixture):
         process.communicate(timeout=base.DEADLINE)
         self.assertEqual(process.returncode, 7)
 
+    def test_a_copy_is_ended_by_the_signal(self):
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Trickle) as server:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            copy = self.start("cp", f"http://127.0.0.1:{server.server_address[1]}/big", "there")
+            self.assertTrue(Trickle.begun.wait(base.DEADLINE))
+            self.until_caught(copy, signal.SIGINT)
+            copy.send_signal(signal.SIGINT)
+            said = copy.communicate(timeout=base.DEADLINE)[1].decode()
+            server.shutdown()
+        self.assertEqual(copy.returncode, -signal.SIGINT, said)
+        self.assertIn("the same command continues the copy", said)
+
     def test_watch_leaves_its_table_once_at_ctrl_c(self):
         self.rehearse('log "' + "long words " * 20 + '", running')
         screen = self.terminal("watch", NO_COLOR="1")
@@ -128,7 +167,7 @@ class Selectors(Fixture):
 
     def test_a_flag_with_one_value_is_refused_when_given_twice(self):
         for args in (["ps", "--state", "error", "--state", "complete"], ["ps", "-n1", "--limit=2"],
-                     ["run", "--name", "a", "--name", "b", "--", "true"], ["logs", "-n", "1", "--tail", "2", "last"]):
+                     ["--profile", "a", "ps", "--profile", "b"], ["run", "--name", "a", "--name", "b", "--", "true"], ["logs", "-n", "1", "--tail", "2", "last"]):
             self.assertIn("given twice", self.say(64, *args))
         self.ends(0, "run", "-q", "-q", "--env", "A=1", "--env", "B=2", "--set", "gpus=0", "--set", "nodes=1", "--", "true")
 

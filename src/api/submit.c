@@ -66,6 +66,13 @@ static json_t *setting_rows(const struct sw_plan *plan)
     return rows;
 }
 
+/* Said like every other warning, and part of the plan. */
+static void warn_of(struct sw_session *session, const struct api_plan *made, const struct sw_error *why)
+{
+    json_array_append_new(made->spec->warnings, sw_json_text(why->message));
+    api_warn(session, why->message);
+}
+
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
 static int look_ahead(struct sw_session *session, struct api_plan *made, struct sw_error *err)
 {
@@ -74,13 +81,23 @@ static int look_ahead(struct sw_session *session, struct api_plan *made, struct 
     if (api_look(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
-        json_array_append_new(made->spec->warnings, sw_json_text(why.message));
-        api_warn(session, why.message);
+        warn_of(session, made, &why);
         return 0;
     }
     if (err)
         *err = why;
     return -1;
+}
+
+/* Nor can it be sent without its secrets; to be looked at it needs none. */
+static void warn_of_secrets(struct sw_session *session, const struct api_plan *made)
+{
+    struct sw_error why = { 0 };
+    sw_auto(sw_secrets) struct sw_secrets *secrets =
+        sw_attempt_secrets(made->plan, api_folder_env, made->folder, &why);
+
+    if (!secrets)
+        warn_of(session, made, &why);
 }
 
 char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
@@ -94,6 +111,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         return NULL;
     if (look_ahead(session, &made, err) < 0)
         return NULL;
+    warn_of_secrets(session, &made);
     address = api_address(made.platform, made.link);
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)

@@ -154,7 +154,8 @@ SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct 
 
 /* Everything that would happen, and nothing happens. JSON:
  *   { "id", "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
- *     "values": [ {"key","value","source"} ], "plan": {...},
+ *     "values": [ {"key","value","source"} ],
+ *     "settings": [ {"name","from","how"} ] of this machine that its data needs, "plan": {...},
  *     "sends": [ {"what","text"} ], "warnings": [] } */
 SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                          struct sw_error *err);
@@ -448,7 +449,8 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. */
+/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. A bucket that does not
+ * exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
 /* Take over a job that this store never saw. Of a plan that is not signed with this user's key, hooks,

@@ -116,7 +116,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)
         return NULL;
-    return api_text(sw_json_object(
+    return api_text(api_plan_hide(sw_json_object(
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
@@ -127,7 +127,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_SUB("settings", setting_rows(made.plan)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
-        SW_SUB_COPY("warnings", made.spec->warnings)));
+        SW_SUB_COPY("warnings", made.spec->warnings)), json_object_get(made.spec->job, "env")));
 }
 
 /* The row, with its owner; the lock on its id must be ours before. */

@@ -117,6 +117,20 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
     return cli->session;
 }
 
+/* "slipway exec last echo hi" -> "slipway exec last -- echo ..."; of several job files one is too many. */
+static int hint_command(const struct command *command, const struct cli_args *args,
+                        struct sw_error *err)
+{
+    const char *first = args->words[0], *extra = args->words[command->max_args];
+
+    if (command->min_args > 0)
+        return sw_hint(err, "a command goes after '--': slipway %s %s -- %s ...", command->name, first,
+                       extra);
+    if (strpbrk(first, "./"))
+        return sw_hint(err, "one job file at a time; a command goes after '--'");
+    return sw_hint(err, "a command goes after '--': slipway %s -- %s ...", command->name, first);
+}
+
 static int check_args(const struct command *command, const struct cli_args *args,
                       struct sw_error *err)
 {
@@ -132,8 +146,7 @@ static int check_args(const struct command *command, const struct cli_args *args
     sw_fail(err, SW_E_USAGE, "%s does not know what to do with '%s'", command->name,
             args->words[command->max_args]);
     if (command->takes_command)
-        return sw_hint(err, "a command goes after '--': slipway %s -- %s ...", command->name,
-                       args->words[0]);
+        return hint_command(command, args, err);
     return sw_hint(err, "usage: slipway %s %s", command->name, command->args);
 }
 

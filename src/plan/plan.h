@@ -115,4 +115,10 @@ json_t *sw_plan_settings_sent(const struct sw_plan *plan);
 int sw_plan_send_settings(const struct sw_plan *plan, sw_env_fn *env, void *context,
                           struct sw_secrets *secrets, struct sw_error *err);
 
+/* plan_source.c: where this value was written, to begin a message with: "job.yaml:3:7: ", "--mount: ".
+ * "": not known. Owned. */
+char *sw_plan_where(const struct sw_plan *plan, const char *path);
+/* The same for an input of the job by its path there: from `inputs`, or from `mounts`. */
+char *sw_plan_where_input(const struct sw_plan *plan, const char *path);
+
 #endif

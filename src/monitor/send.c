@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.c - the next attempts of jobs, some at a time. Each is written down before and after, whatever becomes of
- * another.
+ * send.c - the next attempts of jobs, some at a time. Each is written down before and after, whatever becomes
+ * of another.
  */
 #include "base/error.h"
 #include "base/parallel.h"

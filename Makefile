@@ -38,9 +38,10 @@ test:            ## every test there is, with gcc, clang and sanitizers
 	@scripts/setup static
 	@scripts/test-all
 
-bench: build     ## measure start-up, submit, ps and refresh beside their peers
+bench: build     ## measure start-up, submit, ps, refresh and many jobs at once beside their peers
 	@scripts/setup bench
 	@bench/run $(BUILD)
+	@bench/many $(BUILD)
 
 bench-storage: build ## measure object transfer beside curl, s5cmd, rclone and awscli
 	@scripts/setup bench

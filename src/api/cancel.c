@@ -20,6 +20,7 @@ enum {
     LOOK_FOR_MS = 5000,            /* whether the platform answers at all */
     SILENT_MS = 10000,             /* how long one that did not is asked to cancel */
     SLACK_MS = 60000,              /* beyond the jobs' own grace */
+    SLACK_MS_EACH = 300,           /* and for each job more than one */
 };
 
 /* ---- the platform is asked --------------------------------------------------------------------- */
@@ -194,7 +195,7 @@ static int64_t patience(const struct api_batch *batch)
         if (!batch->jobs[i].done && grace_ms > longest_ms)
             longest_ms = grace_ms;
     }
-    return longest_ms + SLACK_MS;
+    return longest_ms + SLACK_MS + SLACK_MS_EACH * (int64_t)(api_batch_open(batch) - 1);
 }
 
 /* What the platform said of each: those that failed are done. never[i]: it will not begin. */

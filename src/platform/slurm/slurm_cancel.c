@@ -21,7 +21,11 @@
 #include "core/stop.h"
 
 /* late: srun and the script end */
-enum { CANCEL_PATIENCE_MS = 180000, LATE_MS = 15000, ANSWER_MS = 30000, SCRIPT_JOBS = 256 };
+enum {
+    CANCEL_PATIENCE_MS = 180000, LATE_MS = 15000,
+    ANSWER_MS = 30000, ANSWER_MS_EACH = 300,      /* scancel asks the controller for each of its jobs */
+    SCRIPT_JOBS = 256,
+};
 
 /* `job HOW NUMBER NAME COMMENT STATE SECRETS` for each of them; HOW: soft, wait, hard. What is known of job i
  * is in variables that end in _i. A folder that cannot be made refuses its own job only. */
@@ -216,7 +220,8 @@ static int ask_about(struct sw_link *link, struct sw_batch_job *jobs, struct sto
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct sw_ssh_call call = { .repeatable = true, .timeout_ms = ANSWER_MS };
+    struct sw_ssh_call call = { .repeatable = true,
+                                .timeout_ms = ANSWER_MS + ANSWER_MS_EACH * (int64_t)(count - 1) };
 
     sw_buf_add(&script, SLURM_ENVIRONMENT SLURM_WHOLE);
     sw_buf_addf(&script, "pauses='%s'\n", last ? "0.05 0.1 0.2 0.3 0.5 0.5" : "");

@@ -128,7 +128,8 @@ def only_the_outputs_are_brought_again_by_themselves(place):
     place.bucket.busy = 0
     seen = place.over(job)
     assert seen["status"] == "Complete" and seen["attempt"] > 1, seen
-    assert place.bucket.objects[f"/bucket/{job}/runs"] == b"run\n", place.bucket.objects[f"/bucket/{job}/runs"]
+    runs = place.bucket.objects.get(f"/bucket/{job}/runs")
+    assert runs == b"run\n", f"{runs} {place.kept(job)} {seen} {place.call('logs', job).stdout}"
 
 
 def a_destination_that_refuses_is_found_before_the_command(place):

@@ -58,10 +58,10 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     if (runner_load_prepared(runner, err) < 0)
         return -1;
     result->exit_code = 0;
-    do                                   /* all ranks are here, and over */
-        if (runner_sync(runner, &ended, 0, err) < 0)
-            result->exit_code = RUNNER_IO;
-    while (++runner->place.rank < runner_peers());
+    runner->place.rank = runner_peers();
+    while (--runner->place.rank >= 0 && result->exit_code == 0)      /* all ranks are here, and over */
+        result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
+    runner->place.rank = 0;
     return result->exit_code ? -1 : 0;
 }
 

@@ -128,7 +128,8 @@ def only_the_outputs_are_brought_again_by_themselves(place):
     place.bucket.busy = 0
     seen = place.over(job)
     assert seen["status"] == "Complete" and seen["attempt"] > 1, seen
-    assert place.bucket.objects[f"/bucket/{job}/runs"] == b"run\n", place.bucket.objects[f"/bucket/{job}/runs"]
+    runs = place.bucket.objects.get(f"/bucket/{job}/runs")
+    assert runs == b"run\n", f"{runs} {place.kept(job)} {seen} {place.call('logs', job).stdout}"
 
 
 def a_destination_that_refuses_is_found_before_the_command(place):
@@ -155,13 +156,28 @@ def every_rank_brings_its_own(place):
     assert seen["status"] == "Complete" and {"of-0", "of-1"} <= place.kept(job), (seen, place.kept(job))
 
 
+def what_each_rank_has_for_itself_is_brought_by_it(place):
+    if KIND in ("local", "slurm"):
+        return                           # no containers: all ranks have one folder
+    job = place.submit("[ $NODE_RANK = 0 ] || sleep 2; mkdir -p /ckpt; echo $NODE_RANK >/ckpt/own", nodes=2,
+                       outputs={"/ckpt": {"to": "s3://bucket/{id}/"}})
+    seen = place.over(job)
+    assert seen["status"] == "Complete", seen
+    for name, text in (("own", b"0\n"), ("rank-1/own", b"1\n")):
+        assert place.bucket.objects.get(f"/bucket/{job}/{name}") == text, sorted(place.bucket.objects)
+    place.call("retry", "--collect", job)
+    seen = place.over(job)
+    assert seen["status"] == "Error" and "is not here" in seen["message"], seen
+
+
 def main():
     if KIND == "slurm-image" and not os.path.exists(IMAGE):
         subprocess.run(["cluster-control", "make-sqsh", IMAGE], check=True)
     place, failed = Place(), 0
     for claim in (no_time_limit_and_no_cancel_loses_a_file, only_the_outputs_are_brought_again_by_hand,
                   only_the_outputs_are_brought_again_by_themselves, a_destination_that_refuses_is_found_before_the_command,
-                  an_output_of_no_files_is_a_warning, every_rank_brings_its_own):
+                  an_output_of_no_files_is_a_warning, every_rank_brings_its_own,
+                  what_each_rank_has_for_itself_is_brought_by_it):
         if sys.argv[3:] and claim.__name__ not in sys.argv[3:]:
             continue
         began = time.monotonic()

@@ -319,7 +319,7 @@ static char *tidy(const struct sw_buf *raw)
 static void add_end(struct sw_buf *out, const struct sw_evidence *evidence, int rank)
 {
     if (rank >= 0)
-        sw_buf_addf(out, "rank %d", rank);
+        sw_buf_addf(out, "%s %d", diag_fact_set(evidence->facts, "array") ? "task" : "rank", rank);
     if (evidence->signal)
         sw_buf_addf(out, "%ssignal %d", out->length ? ", " : "", evidence->signal);
     else if (evidence->exit_code != SW_NO_EXIT_CODE)

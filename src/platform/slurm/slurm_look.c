@@ -119,6 +119,8 @@ static json_t *facts_of(const struct sw_jobref *job, const struct sw_sighting *s
         json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
     if (!strcmp(seen->reason, "preempted"))
         json_object_set_new(facts, "preempt_notice", json_true());
+    if (slurm_is_array(job))
+        json_object_set_new(facts, "array", json_true());
     json_object_set_new(facts, "gpus_requested", json_integer(sw_json_int(job->plan, "gpus", 0)));
     return facts;
 }
@@ -173,7 +175,7 @@ int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_
     out->facts = facts_of(job, &seen);
     out->log_tail = tails(link, job, seen.failed_replica);
     report = out->log_tail ? sw_report_in_log(out->log_tail, strlen(out->log_tail), job->id,
-                                              seen.failed_replica) : NULL;
+                                              slurm_is_array(job) ? 0 : seen.failed_replica) : NULL;
     sw_report_facts(report, out->facts);
     return 0;
 }

@@ -23,7 +23,7 @@
 enum {
     SENTENCE_BYTES = 190,     /* with rank and code it has to fit struct sw_sighting's message */
     SENTENCE_LEAST = 60,      /* a sentence is not cut at a full stop before this */
-    NEXT_LINES = 4,           /* where NCCL's "Last error:" stands after its exception */
+    NEXT_LINES = 4,           /* where NCCL's "Last error:" is, after its exception */
 };
 
 /* ---- other last words ------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static bool begins(const struct diag_line *line, const char *start)
 
 static void add_line(struct sw_buf *out, const struct diag_line *line, size_t from)
 {
-    static const char *const labels[] = { "  traceback : ", "slipway: " };    /* torchrun's, ours */
+    static const char *const labels[] = { "  traceback : ", "slipway: " };    /* torchrun, runner */
 
     for (size_t i = 0; i < SW_COUNT(labels) && from == 0; i++)
         from = begins(line, labels[i]) ? strlen(labels[i]) : 0;

@@ -2,7 +2,7 @@
 /*
  * test_headline.c - the sentence that a person needs, out of logs as programs leave them.
  *
- * The files in logs/ were written by PyTorch 2.11 on one H200 (short scripts of ours that fail), with and
+ * The files in logs/ were written by PyTorch 2.11 on one H200 (short scripts that fail), with and
  * without torchrun, and by Pyxis 0.24 on Slurm 22.05.
  */
 #include <setjmp.h>

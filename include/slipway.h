@@ -30,6 +30,12 @@ extern "C" {
 #define SW_API
 #endif
 
+/* The version of this header; sw_version() is that of the library that runs. */
+#define SLIPWAY_VERSION_MAJOR 0
+#define SLIPWAY_VERSION_MINOR 1
+#define SLIPWAY_VERSION_PATCH 0
+#define SLIPWAY_VERSION "0.1.0"
+
 #define SW_ID_MAX 35                 /* longest job id, in characters */
 #define SW_ID_SIZE (SW_ID_MAX + 1)   /* room for one, with its NUL */
 
@@ -140,13 +146,15 @@ SW_API int sw_request_set(struct sw_request *request, const char *key, const cha
 SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
                            struct sw_error *err);
 
-/* Give the job id yourself: submitting the same id again finds the first job. */
+/* Give the job id yourself: submitting the same job again finds the first one, and submitting another job
+ * under its id is SW_E_CONFLICT. */
 SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
 
 /* ---- plan and submit ------------------------------------------------------------------ */
 
 /* Everything that would happen, and nothing happens. JSON:
- *   { "id", "platform", "values": [ {"key","value","source"} ], "plan": {...},
+ *   { "id", "platform", "platforms": [...] (all, in their order), "skipped": [ {"platform","why"} ],
+ *     "values": [ {"key","value","source"} ], "plan": {...},
  *     "sends": [ {"what","text"} ], "warnings": [] } */
 SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
                          struct sw_error *err);
@@ -155,10 +163,13 @@ SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *re
  * remembered leaves a row that tells the truth; the id is written in that case too. */
 SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
                      char id[SW_ID_SIZE], struct sw_error *err);
+/* The same; *already: the request names its id, and that same job was there. Nothing was sent then. */
+SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *request,
+                          char id[SW_ID_SIZE], bool *already, struct sw_error *err);
 
-/* Is the job's platform fit for it? Looks at everything it needs (reach, versions, disk, GPUs, image,
- * mounts), and nothing happens. JSON: {"version", "platform", "ok", "checks": [{"check","ok",
- * "message","fix"}]}. What is wrong with the job itself is an error. */
+/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk, room, GPUs,
+ * image, mounts), its secrets and its data, and nothing happens. JSON: {"version", "platform", "ok",
+ * "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 
@@ -195,10 +206,11 @@ enum sw_look {
     SW_LOOK_STORED = 1,       /* only what the store remembers */
 };
 
-/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
- * backend_details, results_dir, attempt, exit_code, signal, created_at, submitted_at,
- * started_at, ended_at, updated_at, seen_at, age_ms, seen_age_ms, duration_ms, labels,
- * progress, last_line, live, attempts[]. */
+/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id, backend_details,
+ * results_dir, results_place (with the host in front, where that is another machine), outputs[] (those
+ * with a destination), replicas, attempt, exit_code, signal, created_at, submitted_at, started_at,
+ * ended_at, updated_at, seen_at, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live,
+ * attempts[]. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
@@ -211,20 +223,29 @@ struct sw_list_options {
     const char *state;        /* "Running", ... ; "active" = not final; NULL: all */
     const char *platform;     /* NULL: all */
     const char *name;         /* NULL: all */
-    const char *label;        /* "key=value" or "key"; NULL: all */
+    const char *const *labels;      /* "key=value" or "key": jobs that have all of these */
+    size_t label_count;
+    const char *const *selectors;   /* as for sw_select, but a name or prefix means all that have it */
+    size_t selector_count;
     size_t limit;             /* 0: 100 */
     size_t offset;
 };
-/* Newest first; the same document as sw_status_many, plus "total". */
+/* Newest first; the same document as sw_status_many, plus "total" (that match) and "all" (in the
+ * store). */
 SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *options,
                      struct sw_error *err);
 
 /* Selectors to ids: an id, a unique prefix, a name, `last`, `last-N`, `failed`, `running`,
- * `pending`, `active`, `all`. JSON array of ids; an empty answer is SW_E_NOT_FOUND. */
+ * `pending`, `complete`, `canceled`, `active`, `all`; of these only the jobs that have all the
+ * labels ("key" or "key=value"). Without selectors: all jobs with these labels. A word that is a
+ * state asks the platforms first. JSON array of ids, empty when no job is in such a state or has
+ * such a label; an id, prefix, name or `last` that there is not is SW_E_NOT_FOUND, "" is
+ * SW_E_USAGE. */
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
-                       const char *label, struct sw_error *err);
+                       const char *const *labels, size_t label_count, struct sw_error *err);
 
-/* What happened to a job, oldest first: JSON array of {"seq","at","kind","data"}. */
+/* What happened to a job (id NULL: to all), oldest first: JSON array of {"seq","at_ms","job","kind",
+ * "data"}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
                        struct sw_error *err);
 
@@ -245,17 +266,23 @@ SW_API char *sw_results_dir(struct sw_session *session, const char *id, struct s
 
 /* ---- logs ----------------------------------------------------------------------------- */
 
+#define SW_LOG_NEW (-2)
+
+/* All but `size` zero: the whole log of every rank, as it is now. */
 struct sw_log_options {
     size_t size;
     int attempt;              /* 0: the newest */
-    int replica;              /* which rank; -1: all, each piece tells its rank */
-    int64_t tail_lines;       /* -1: from the beginning; N: only the last N lines */
+    int replica;              /* with one_replica: which rank */
+    int64_t tail_lines;       /* N: only the last N lines; 0: from the beginning; SW_LOG_NEW: only what is
+                                 written from now on */
     int64_t since_ms;         /* only what was written at or after this time; 0: all */
     bool follow;              /* go on until the job is over */
     /* Called about ten times a second while following and nothing is new; non-zero stops. */
     int (*idle)(void *context);
     /* Called when following goes on with the next attempt, before its first bytes. May be NULL. */
     void (*attempt_began)(void *context, int attempt);
+    bool times;               /* tell the times where that costs questions, too */
+    bool one_replica;         /* only that rank; false: all, and each piece tells its rank */
 };
 /* A piece of log: exact bytes, never a terminator. Pieces of one replica end at line ends
  * whenever more than one replica is read. `at_ms` tells when they were written (0: not known); a
@@ -273,6 +300,28 @@ SW_API int sw_logs(struct sw_session *session, const char *id,
  * is already over is left alone: not an error. SW_E_UNREACHABLE: the platform does not answer; the
  * job is canceled as soon as it does, unless sw_cancel_undo() takes it back. */
 SW_API int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err);
+
+/* What came of one job of several. */
+struct sw_outcome {
+    size_t size;              /* sizeof(struct sw_outcome) of the library */
+    const char *id;
+    size_t index;             /* among those that were given */
+    const struct sw_error *err;   /* NULL: it went well */
+    enum sw_state state;      /* as the store knows it now */
+    int attempt;
+    int exit_status;          /* of sw_wait_many(): as sw_wait() gives it */
+    int exit_code;            /* -1: none */
+    int signal;               /* 0: none */
+    int64_t duration_ms;      /* -1: not known */
+};
+/* Called in the caller's thread, once for each job; everything in it is borrowed for the call. */
+typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
+
+/* The same as sw_cancel() for many jobs: few requests for each place, places side by side, one that does not
+ * answer is waited for once. One that fails stops no other. `tell` (may be NULL) hears of each in the order
+ * given. 0: all went well; -1: err is that of the first that did not. */
+SW_API int sw_cancel_many(struct sw_session *session, const char *const *ids, size_t count,
+                          sw_outcome_fn *tell, void *context, struct sw_error *err);
 /* Take back a cancel that no platform confirmed yet. SW_E_CONFLICT: there is none. */
 SW_API int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_error *err);
 
@@ -281,6 +330,12 @@ SW_API int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_
 SW_API int sw_wait(struct sw_session *session, const char *id, int64_t timeout_ms,
                    int (*idle)(void *context), void *context, int *exit_status,
                    struct sw_error *err);
+
+/* The same for many; each is told as soon as it is over. SW_E_TIMEOUT names the first that is not; a job
+ * that is not there is told as such, and ends nothing. */
+SW_API int sw_wait_many(struct sw_session *session, const char *const *ids, size_t count,
+                        int64_t timeout_ms, int (*idle)(void *context), sw_outcome_fn *tell,
+                        void *context, struct sw_error *err);
 
 /* Watch jobs (count 0: all that are not over) until they are all over or fn returns non-zero:
  * states, progress, retries, hooks, guards. fn hears a document like sw_list's, each job with
@@ -299,6 +354,16 @@ SW_API int sw_watch(struct sw_session *session, const char *const *ids, size_t c
 /* Try a finished job again under the same id; *attempt is the new number. */
 SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
                     struct sw_error *err);
+
+/* The same for many, as sw_cancel_many(). */
+SW_API int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count,
+                         bool avoid_node, sw_outcome_fn *tell, void *context, struct sw_error *err);
+/* The same for the outputs alone: what the command of a finished job left is brought to its destinations once
+ * more, and the command is not run. SW_E_UNSUPPORTED where the platform cannot do that. */
+SW_API int sw_collect_again(struct sw_session *session, const char *id, int *attempt,
+                            struct sw_error *err);
+SW_API int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
+                                 sw_outcome_fn *tell, void *context, struct sw_error *err);
 
 /* Run a command beside a running job, with its environment and GPUs, on our own terminal. */
 SW_API int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
@@ -325,6 +390,9 @@ SW_API int sw_report(struct sw_session *session, const char *id, const char *pat
 /* Forget a finished job and remove its files. */
 SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_results,
                      struct sw_error *err);
+/* The same for many, as sw_cancel_many(). */
+SW_API int sw_remove_many(struct sw_session *session, const char *const *ids, size_t count,
+                          bool keep_results, sw_outcome_fn *tell, void *context, struct sw_error *err);
 /* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for good. What
  * runs there goes on, and what was made there stays. */
 SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error *err);
@@ -412,7 +480,8 @@ SW_API char *sw_inventory(struct sw_session *session, const char *platform, stru
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}. */
+/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a platform that
+ * is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -46,7 +46,7 @@ static int submit(struct sw_session *session, const char *path, char id[SW_ID_SI
 static int follow_to_the_end(struct sw_session *session, const char *id, int *exit_status,
                              struct sw_error *err)
 {
-    struct sw_log_options whole = { .size = sizeof whole, .tail_lines = -1, .follow = true };
+    struct sw_log_options whole = { .size = sizeof whole, .follow = true };
     char *results;
 
     if (sw_logs(session, id, &whole, print_piece, NULL, err) < 0 ||

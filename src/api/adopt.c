@@ -15,7 +15,7 @@
 #include "core/signature.h"
 
 static const char *const strange_keys[] = {
-    "hooks", "notify", "secrets", "credentials", "code", "base_dir", "workdir", "mounts", "rules",
+    "hooks", "notify", "secrets", "credentials", "settings", "code", "base_dir", "workdir", "mounts", "rules",
     "dotenv",
 };
 

@@ -63,6 +63,11 @@ struct sw_request {
 char *api_state_dir(void);            /* where it is when nobody says; owned */
 void api_warn(void *session, const char *text);
 int api_progress(void *session, const char *what, const struct sw_copy_progress *progress);
+/* A caller that lost its session (sw_open() failed) hears so. */
+static inline int api_need(const struct sw_session *session, struct sw_error *err)
+{
+    return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
+}
 int api_load_once(struct sw_session *session, struct sw_error *err);    /* with the lock held */
 /* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
 bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
@@ -148,6 +153,17 @@ static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable);
 
+/* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
+struct api_selection {
+    const char *const *selectors; size_t count;        /* none: all that have the labels */
+    const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
+    bool every;                    /* a name and a prefix mean every job that has it */
+};
+json_t *api_select(struct sw_session *session, const struct api_selection *what,
+                   struct sw_error *err);
+int api_labels_check(const char *const *labels, size_t count, struct sw_error *err);
+json_t *api_id_set(const json_t *ids);        /* a map with these texts as keys */
+
 /* request.c: spec and plan of a request. */
 struct api_plan {
     struct sw_spec *spec;
@@ -155,16 +171,40 @@ struct api_plan {
     const struct sw_platform *platform;
     struct sw_link *link;          /* NULL: only thought about */
     struct api_folder *folder;
+    size_t choice;                 /* which of `platform: [...]` it is for */
+    bool looked;                   /* its preflight went well */
+    json_t *skipped;               /* those before it: array of {"platform","why"}; NULL: none */
 };
 /* All but the connection: spec->untrusted tells what stands in its way. `read`: the folder's files. */
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
                    struct api_plan *out, struct sw_error *err);
-/* SW_E_UNTRUSTED where files of the folder decide what they may not decide yet. */
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err);
+/* The plan for its choice, not opened. SW_E_UNTRUSTED where files of the folder decide what they may not
+ * decide yet. */
+int api_plan_prepare(struct sw_session *session, const struct sw_request *request,
+                     struct api_plan *out, struct sw_error *err);
+int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err);
 void api_plan_auto(struct api_plan *plan);
+
+/* same_id.c: SW_E_CONFLICT when the id of this plan is certainly that of another job. Asks no platform. */
+int api_other_id(struct sw_session *session, const struct api_plan *made, struct sw_error *err);
+/* The id of this plan is taken. *again: the submit that took it came to nothing and its row is
+ * gone by now, so that ours may be written; otherwise the job that is there is the answer. SW_E_CONFLICT:
+ * it is another job than the plan's. */
+int api_same_id(struct sw_session *session, const struct api_plan *made, bool *again,
+                struct sw_error *err);
+/* choose.c: the plan for the first platform of the list that takes it, opened; `again`: begin behind the one
+ * that `made` holds. */
+int api_choose(struct sw_session *session, const struct sw_request *request, bool again,
+               struct api_plan *made, struct sw_error *err);
+/* Its preflight, once. */
+int api_look(struct api_plan *made, struct sw_error *err);
+/* Says that this platform is skipped and why; false: there is no next, or it would fail there, too. */
+bool api_skip(struct sw_session *session, struct api_plan *made, const struct sw_error *why);
 
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
+
+/* act.c: the job's own answer as a shell would give it. */
+int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);
 
 #endif

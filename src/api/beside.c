@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * beside.c - what people do about a job: try it again, run something beside it, sweep up.
+ * beside.c - what people do about a job: run something beside it, sweep up.
  */
 #include <string.h>
 
@@ -9,70 +9,21 @@
 #include "base/file.h"
 #include "base/text.h"
 
-static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
-                          struct sw_error *err)
+enum { START_MS = 10000, LOOK_EVERY_MS = 50 };
+
+/* A job that was submitted a moment ago is about to run: wait for it, but for no queue. */
+static int await_start(struct sw_session *session, const char *id, struct sw_error *err)
 {
-    sw_auto(json) json_t *avoid = json_is_array(row->avoid) ? json_deep_copy(row->avoid)
-                                                            : json_array();
+    for (int64_t until = sw_monotonic_ms() + START_MS;; sw_sleep_ms(LOOK_EVERY_MS)) {
+        sw_auto(sw_job) struct sw_job row = { 0 };
 
-    if (sw_text_empty(row->node))
-        return sw_fail(err, SW_E_NOT_FOUND, "nobody knows on which node job '%s' failed", row->id);
-    json_array_append_new(avoid, sw_json_text(row->node));
-    return sw_store_avoid(session->store, row->id, avoid, err);
-}
-
-/* All that the next attempt needs is there: what cannot be submitted is refused before the row
- * changes. */
-static int check_next(const struct api_job *job, struct sw_error *err)
-{
-    sw_auto(sw_plan) struct sw_plan *plan = sw_attempt_plan(&job->row, err);
-    sw_auto(sw_secrets) struct sw_secrets *secrets =
-        plan ? sw_attempt_secrets(plan, NULL, NULL, err) : NULL;
-
-    if (!secrets)
-        return -1;
-    return job->platform->preflight ? job->platform->preflight(job->link, plan, err) : 0;
-}
-
-/* The platform itself said no: then nothing was submitted, whatever the row went through. */
-static int was_refused(struct sw_session *session, const char *id, struct sw_error *err)
-{
-    sw_auto(sw_job) struct sw_job row = { 0 };
-
-    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
-        return -1;
-    if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "refused"))
-        return 0;
-    sw_fail(err, SW_E_REFUSED, "%s", row.message ? row.message : "the platform refused it");
-    return row.suggestion ? sw_hint(err, "%s", row.suggestion) : -1;
-}
-
-/* The row becomes "submitting" without an owner; the refresh claims it and sends it, like every
- * retry. Dying in between leaves it to the next one who looks. */
-int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *attempt,
-             struct sw_error *err)
-{
-    sw_auto(api_job) struct api_job job = { 0 };
-    sw_auto(json) json_t *unreachable = json_array();
-
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_open(session, id, &job, err) < 0)
-        return -1;
-    if (job.row.phase != SW_PHASE_OVER) {
-        sw_fail(err, SW_E_CONFLICT, "job '%s' is still %s", id, sw_state_name(job.row.state));
-        return sw_hint(err, "wait for its end, or cancel it: slipway cancel %s", id);
+        if (api_refresh(session, &id, 1, NULL, err) < 0 ||
+            sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
+            return -1;
+        if (row.phase == SW_PHASE_OVER || row.state == SW_RUNNING || sw_monotonic_ms() >= until ||
+            sw_now_ms() - row.submitted_ms > START_MS)
+            return 0;
     }
-    if (check_next(&job, err) < 0)
-        return -1;
-    if (avoid_node && avoid_its_node(session, &job.row, err) < 0)
-        return -1;
-    if (sw_store_next_attempt(session->store, id, job.row.attempt, "tried again by hand", attempt,
-                              err) < 0)
-        return -1;
-    if (api_refresh(session, &id, 1, unreachable, err) < 0)
-        return -1;
-    if (json_array_size(unreachable) > 0)
-        api_warn(session, "the platform did not answer; the attempt is sent as soon as it does");
-    return was_refused(session, id, err);
 }
 
 int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
@@ -83,16 +34,19 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
 
     if (argc < 1)
         return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
-    if (api_refresh(session, &id, 1, NULL, err) < 0 || api_job_reach(session, id, &job, err) < 0)
+    if (await_start(session, id, err) < 0 || api_job_reach(session, id, &job, err) < 0)
         return -1;
     if (!job.platform->exec)
         return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
                        "%s", job.platform->name);
-    if (job.row.state != SW_RUNNING)
-        return sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id,
-                       sw_state_name(job.row.state));
+    if (job.row.state != SW_RUNNING) {
+        sw_fail(err, SW_E_CONFLICT, "job '%s' is %s, not Running", id, sw_state_name(job.row.state));
+        return sw_hint(err, job.row.phase == SW_PHASE_OVER
+                                ? "`slipway logs %s` shows what it printed"
+                                : "`slipway why %s` says what it waits for", id);
+    }
     if (replica < 0 || replica >= api_replicas(&job.row))
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d", id, replica);
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
     return job.platform->exec(job.link, &job.ref, replica, words, exit_status, err);
@@ -146,23 +100,42 @@ static int add_expired(void *context, const struct sw_job *row)
     return 0;
 }
 
+struct sweeping {
+    struct sw_session *session;
+    json_t *expired;
+};
+
+static void note_removed(void *context, const struct sw_outcome *outcome)
+{
+    const struct sweeping *sweeping = context;
+    json_t *row;
+    size_t i;
+
+    if (outcome->err) {
+        api_warn(sweeping->session, outcome->err->message);
+        return;
+    }
+    json_array_foreach(sweeping->expired, i, row)
+        if (sw_text_same(sw_json_str(row, "job"), outcome->id))
+            json_object_set_new(row, "removed", json_true());
+}
+
 static int sweep_jobs(struct sw_session *session, bool remove, json_t *rows, struct sw_error *err)
 {
     sw_auto(json) json_t *expired = json_array();
+    sw_autofree const char **ids = NULL;
     json_t *row;
     size_t i;
 
     if (sw_store_expired(session->store, sw_now_ms(), 1000, add_expired, expired, err) < 0)
         return -1;
-    json_array_foreach(expired, i, row) {
-        struct sw_error why = { 0 };
-
-        if (remove && sw_remove(session, sw_json_str(row, "job"), false, &why) == 0)
-            json_object_set_new(row, "removed", json_true());
-        else if (remove)
-            api_warn(session, why.message);
-        json_array_append(rows, row);
-    }
+    ids = sw_alloc((json_array_size(expired) + 1) * sizeof *ids);
+    json_array_foreach(expired, i, row)
+        ids[i] = sw_json_str(row, "job");
+    if (remove)
+        sw_remove_many(session, ids, json_array_size(expired), false, note_removed,
+                       &(struct sweeping){ session, expired }, NULL);
+    json_array_extend(rows, expired);
     return 0;
 }
 

@@ -1,169 +1,301 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cancel.c - stop a job, and take that back.
+ * cancel.c - stop jobs, and take that back.
  *
  * Cancel is a fence: the intent is stored first, so that it survives us; success is reported only when
- * the platform confirms that nothing of the job runs any more. A platform that does not answer holds up
+ * the platform confirms that nothing of a job runs any more. A platform that does not answer holds up
  * no caller: the intent stands, every later refresh carries it out, and until then it can be
  * taken back. A store that cannot be written (a full disk) keeps no job from being canceled: then the
  * platform is asked on what can be read.
  */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/api_internal.h"
+#include "api/batch.h"
 #include "base/clock.h"
 #include "base/text.h"
 
 enum {
     LOOK_FOR_MS = 5000,            /* whether the platform answers at all */
     SILENT_MS = 10000,             /* how long one that did not is asked to cancel */
-    SLACK_MS = 60000,              /* beyond the job's own grace */
+    SLACK_MS = 60000,              /* beyond the jobs' own grace */
 };
 
-struct canceling {                 /* one cancel under way; may outlive its caller's patience */
+/* ---- the platform is asked --------------------------------------------------------------------- */
+
+struct canceling {                 /* cancels under way at one place; may outlive their caller's patience */
+    atomic_int references;         /* the caller's and the call's */
     struct sw_session *session;
-    struct api_job job;
-    int owners;                    /* holds the lock: no other process repeats it meanwhile */
+    const struct sw_platform *platform;
+    struct sw_link *link;
+    char *profile;
+    int64_t place;
+    int owners;                    /* holds the locks: no other process repeats it meanwhile */
+    struct sw_job *rows;
+    struct sw_jobref *refs;
+    struct sw_batch_job *jobs;
+    size_t count;
 };
 
 static int ask_platform(void *context, struct sw_error *err)
 {
     struct canceling *what = context;
 
-    if (api_job_verify(what->session, &what->job, err) != 0)
+    if (api_verify_place(what->session, what->platform, what->profile, what->place, err) != 0)
         return -1;
-    return what->job.platform->cancel(what->job.link, &what->job.ref, err);
+    what->platform->cancel(what->link, what->jobs, what->count);
+    return 0;
 }
 
 static void release(void *context)
 {
     struct canceling *what = context;
 
+    if (atomic_fetch_sub(&what->references, 1) > 1)
+        return;
     if (what->owners >= 0)
         close(what->owners);
-    sw_job_done(&what->job.row);
+    for (size_t i = 0; i < what->count; i++)
+        sw_job_done(&what->rows[i]);
+    free(what->rows);
+    free(what->refs);
+    free(what->jobs);
+    free(what->profile);
     free(what);
 }
 
-/* As platform->cancel(), for so long. */
-static int cancel_within(struct sw_session *session, const char *id, int64_t patience_ms,
-                         struct sw_error *err)
+/* Rows of its own, each with its lock. */
+static struct canceling *prepare(const struct api_batch *batch, struct sw_error *err)
 {
     struct canceling *what = sw_new(struct canceling);
-    sw_autofree char *lock = sw_format(SW_OWNER_CANCEL "%s", id);
+    sw_autofree char (*ids)[SW_ID_SIZE] = sw_alloc((batch->count + 1) * sizeof *ids);
+    size_t open = 0;
+
+    *what = (struct canceling){ .references = 1, .session = batch->session, .platform = batch->platform,
+                                .link = batch->link, .profile = sw_strdup(batch->profile),
+                                .place = batch->place };
+    what->owners = sw_owner_open(batch->session->store);
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->jobs[i].done)
+            memcpy(ids[open++], batch->jobs[i].row.id, SW_ID_SIZE);
+    what->rows = sw_alloc((open + 1) * sizeof *what->rows);
+    what->refs = sw_alloc((open + 1) * sizeof *what->refs);
+    what->jobs = sw_alloc((open + 1) * sizeof *what->jobs);
+    if (sw_store_get_many(batch->session->store, (const char (*)[SW_ID_SIZE])ids, open, what->rows,
+                          &what->count, err) < 0) {
+        release(what);
+        return NULL;
+    }
+    for (size_t i = 0; i < what->count; i++) {
+        sw_autofree char *lock = sw_format(SW_OWNER_CANCEL "%s", what->rows[i].id);
+
+        sw_owner_take(what->owners, lock);
+        what->refs[i] = api_ref(&what->rows[i]);
+        what->jobs[i].job = &what->refs[i];
+    }
+    return what;
+}
+
+/* As platform->cancel(), for so long. *out: what came of each; NULL: it is still under way. */
+static int cancel_within(const struct api_batch *batch, int64_t patience_ms, struct canceling **out,
+                         struct sw_error *err)
+{
+    struct canceling *what = prepare(batch, err);
     bool late;
 
-    what->session = session;
-    what->owners = sw_owner_open(session->store);
-    if (api_job_open(session, id, &what->job, err) < 0) {
+    *out = NULL;
+    if (!what)
+        return -1;
+    what->references = 2;
+    if (api_call_within(batch->session, &(struct api_bounded){ ask_platform, release, what },
+                        patience_ms, &late, err) < 0) {
         release(what);
         return -1;
     }
-    sw_owner_take(what->owners, lock);
-    return api_call_within(session, &(struct api_bounded){ ask_platform, release, what },
-                           patience_ms, &late, err);
-}
-
-static int record_cancel(struct sw_session *session, const struct api_job *job,
-                         struct sw_error *err)
-{
-    struct sw_sighting seen = {
-        .job = job->ref, .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
-        .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
-    };
-
-    snprintf(seen.message, sizeof seen.message, "%s",
-             job->row.started_ms ? "canceled" : "canceled before it started");
-    if (sw_store_saw(session->store, &seen, NULL, sw_now_ms(), NULL, err) < 0)
-        return -1;
-    api_run_hooks(session);
+    *out = what;
     return 0;
 }
 
-/* The platform confirmed; if its answer is not final yet, our own knowledge is. */
-static int record_end(struct sw_session *session, const struct api_job *job, bool never_began,
-                      struct sw_error *err)
-{
-    const struct sw_refresh_options options = { .deadline_ms = SILENT_MS };
-    const char *id = job->row.id;
-    sw_auto(sw_job) struct sw_job row = { 0 };
-
-    if (never_began)
-        return record_cancel(session, job, err);
-    if (api_refresh_within(session, &id, 1, &options, NULL, err) < 0 ||
-        sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
-        return -1;
-    return row.phase == SW_PHASE_OVER ? 0 : record_cancel(session, job, err);
-}
+/* ---- what is told ------------------------------------------------------------------------------ */
 
 /* The store cannot be written: that is said, and stops nothing. */
-static int unless_full(struct sw_session *session, const struct sw_error *why, const char *then,
-                       struct sw_error *err)
+static int unless_full(struct sw_session *session, const struct sw_error *why, const char *then)
 {
     sw_autofree char *text = sw_format("%s; %s", why->message, then);
 
-    if (why->code != SW_E_STORE) {
-        if (err)
-            *err = *why;
+    if (why->code != SW_E_STORE)
         return -1;
-    }
     api_warn(session, text);
     return 0;
 }
 
-static int not_yet(const struct api_job *job, const struct sw_error *why, bool silent, bool written,
-                   struct sw_error *err)
+static void not_yet(struct api_one *one, const char *platform, const struct sw_error *why, bool silent,
+                    bool written)
 {
     bool unreachable = silent || why->code == SW_E_UNREACHABLE;
+    struct sw_error err = { 0 };
 
-    if (!written)
-        return sw_fail(err, why->code, "job '%s' is not canceled, and nothing is remembered of it: %s",
-                       job->row.id, why->message);
-    sw_fail(err, unreachable ? SW_E_UNREACHABLE : why->code,
-            "job '%s' is not canceled yet: %s; it will be canceled as soon as %s answers",
-            job->row.id, why->message, job->platform->name);
-    return sw_hint(err, "any later look carries it out; to take it back: slipway cancel --undo %s",
-                   job->row.id);
+    if (!written) {
+        sw_fail(&err, why->code, "job '%s' is not canceled, and nothing is remembered of it: %s",
+                one->row.id, why->message);
+    } else {
+        sw_fail(&err, unreachable ? SW_E_UNREACHABLE : why->code,
+                "job '%s' is not canceled yet: %s; it will be canceled as soon as %s answers",
+                one->row.id, why->message, platform);
+        sw_hint(&err, "any later look carries it out; to take it back: slipway cancel --undo %s",
+                one->row.id);
+    }
+    api_one_fail(one, &err);
 }
 
-/* The row as it was read: a silent platform keeps it as it is. */
-static int find_out(struct sw_session *session, const char *id, bool *silent, struct api_job *job,
-                    struct sw_error *err)
+/* ---- the steps --------------------------------------------------------------------------------- */
+
+/* The rows as they were read: a silent platform keeps them as they are. */
+static int find_out(struct api_batch *batch, bool *silent)
 {
-    const struct sw_refresh_options options = { .deadline_ms = LOOK_FOR_MS };
     sw_auto(json) json_t *unreachable = json_array();
     struct sw_error why = { 0 };
 
-    if (api_refresh_within(session, &id, 1, &options, unreachable, &why) < 0 &&
-        unless_full(session, &why, "canceling on what it says", err) < 0)
+    if (api_batch_refresh(batch, LOOK_FOR_MS, unreachable, &why) < 0 &&
+        unless_full(batch->session, &why, "canceling on what it says") < 0) {
+        api_batch_fail(batch, &why);
         return -1;
+    }
     *silent = json_array_size(unreachable) > 0;
-    return api_job_open(session, id, job, err);
+    why = (struct sw_error){ 0 };
+    if (api_batch_reload(batch, &why) < 0) {
+        api_batch_fail(batch, &why);
+        return -1;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        batch->jobs[i].done |= batch->jobs[i].row.phase == SW_PHASE_OVER;
+    return 0;
+}
+
+static int write_intents(void *context, struct sw_error *err)
+{
+    const struct api_batch *batch = context;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->jobs[i].done &&
+            sw_store_cancel_intent(batch->session->store, batch->jobs[i].row.id, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int64_t patience(const struct api_batch *batch)
+{
+    int64_t longest_ms = 0;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t grace_ms = sw_json_int(batch->jobs[i].row.plan, "grace_ms", 0);
+
+        if (!batch->jobs[i].done && grace_ms > longest_ms)
+            longest_ms = grace_ms;
+    }
+    return longest_ms + SLACK_MS;
+}
+
+/* What the platform said of each: those that failed are done. never[i]: it will not begin. */
+static void take_answers(struct api_batch *batch, const struct canceling *what, bool *never, bool silent,
+                         bool written)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct api_one *one = &batch->jobs[i];
+
+        if (one->done || next == what->count || strcmp(what->rows[next].id, one->row.id) != 0)
+            continue;
+        if (what->jobs[next].result < 0)
+            not_yet(one, batch->platform->name, &what->jobs[next].err, silent, written);
+        never[i] = what->jobs[next++].result == 1;
+    }
+}
+
+static void stop(struct api_batch *batch, bool silent, bool written, bool *never)
+{
+    struct canceling *what;
+    struct sw_error why = { 0 };
+
+    if (cancel_within(batch, silent ? SILENT_MS : patience(batch), &what, &why) == 0) {
+        take_answers(batch, what, never, silent, written);
+        release(what);
+        return;
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->jobs[i].done)
+            not_yet(&batch->jobs[i], batch->platform->name, &why, silent, written);
+}
+
+/* The platform confirmed; where its own answer is not final yet, our own knowledge is. */
+static int record_cancels(struct api_batch *batch, struct sw_error *err)
+{
+    sw_autofree struct sw_sighting *seen = sw_alloc((batch->count + 1) * sizeof *seen);
+    size_t count = 0;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct sw_job *row = &batch->jobs[i].row;
+
+        if (batch->jobs[i].done || row->phase == SW_PHASE_OVER)
+            continue;
+        seen[count] = (struct sw_sighting){
+            .job = api_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
+            .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
+        };
+        snprintf(seen[count++].message, sizeof seen->message, "%s",
+                 row->started_ms ? "canceled" : "canceled before it started");
+    }
+    return count ? sw_store_saw_many(batch->session->store, seen, count, NULL, sw_now_ms(), NULL, err) : 0;
+}
+
+/* One more look at those that ran: how they ended is theirs to say. */
+static int record_ends(struct api_batch *batch, const bool *never, struct sw_error *err)
+{
+    const struct sw_refresh_options options = { .deadline_ms = SILENT_MS };
+    sw_autofree const char **ids = sw_alloc((batch->count + 1) * sizeof *ids);
+    size_t ran = 0;
+
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->jobs[i].done && !never[i])
+            ids[ran++] = batch->jobs[i].row.id;
+    if ((ran && api_refresh_within(batch->session, ids, ran, &options, NULL, err) < 0) ||
+        api_batch_reload(batch, err) < 0 || record_cancels(batch, err) < 0)
+        return -1;
+    api_run_hooks(batch->session);
+    return api_batch_reload(batch, err);
+}
+
+static void cancel_place(struct api_batch *batch)
+{
+    sw_autofree bool *never = sw_alloc((batch->count + 1) * sizeof *never);
+    bool silent = false, written;
+    struct sw_error why = { 0 };
+
+    if (find_out(batch, &silent) < 0 || api_batch_open(batch) == 0)
+        return;
+    written = sw_store_together(batch->session->store, write_intents, batch, &why) == 0;
+    if (!written && unless_full(batch->session, &why, "should this cancel fail, say it again") < 0) {
+        api_batch_fail(batch, &why);
+        return;
+    }
+    stop(batch, silent, written, never);
+    why = (struct sw_error){ 0 };
+    if (api_batch_open(batch) > 0 && record_ends(batch, never, &why) < 0 &&
+        unless_full(batch->session, &why, "it is canceled all the same") < 0)
+        api_batch_fail(batch, &why);
+}
+
+int sw_cancel_many(struct sw_session *session, const char *const *ids, size_t count, sw_outcome_fn *tell,
+                   void *context, struct sw_error *err)
+{
+    return api_batch_run(session, ids, count, cancel_place, NULL, tell, context, err);
 }
 
 int sw_cancel(struct sw_session *session, const char *id, struct sw_error *err)
 {
-    sw_auto(api_job) struct api_job job = { 0 };
-    struct sw_error why = { 0 };
-    bool silent = false, written;
-    int stopped;
-
-    if (find_out(session, id, &silent, &job, err) < 0)
-        return -1;
-    if (job.row.phase == SW_PHASE_OVER)
-        return 0;
-    written = sw_store_cancel_intent(session->store, id, &why) == 0;
-    if (!written && unless_full(session, &why, "should this cancel fail, say it again", err) < 0)
-        return -1;
-    stopped = cancel_within(session, id,
-                            silent ? SILENT_MS : sw_json_int(job.row.plan, "grace_ms", 0) + SLACK_MS,
-                            &why);
-    if (stopped < 0)
-        return not_yet(&job, &why, silent, written, err);
-    why = (struct sw_error){ 0 };
-    return record_end(session, &job, stopped == 1, &why) == 0
-               ? 0 : unless_full(session, &why, "it is canceled all the same", err);
+    return sw_cancel_many(session, &id, 1, NULL, NULL, err);
 }
 
 int sw_cancel_undo(struct sw_session *session, const char *id, struct sw_error *err)

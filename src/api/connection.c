@@ -319,7 +319,8 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
 int api_job_open(struct sw_session *session, const char *id, struct api_job *out,
                  struct sw_error *err)
 {
-    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &out->row, err) < 0)
+    if (api_need(session, err) < 0 ||
+        sw_store_get(session->store, id, SW_COLUMNS_ALL, &out->row, err) < 0)
         return -1;
     out->platform = sw_platform_need(out->row.platform, err);
     if (!out->platform)

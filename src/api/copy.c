@@ -81,6 +81,17 @@ static bool copy_follows(const struct sw_copy_options *options)
            options->follow_links;
 }
 
+/* Nothing was found there: when not even the bucket is, that is the reason. */
+static void name_bucket(struct sw_mover *mover, const char *from, struct sw_error *err)
+{
+    sw_auto(sw_object) struct sw_object object = { .size = -1 };
+    struct sw_error why = { 0 };
+
+    if (err && err->code == SW_E_NOT_FOUND && sw_mover_stat(mover, from, &object, &why) < 0 &&
+        why.code == SW_E_NOT_FOUND)
+        *err = why;
+}
+
 char *sw_copy(struct sw_session *session, const char *from, const char *to,
               const struct sw_copy_options *options, sw_copy_progress_fn *progress, void *context,
               struct sw_error *err)
@@ -107,9 +118,12 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     copying.left_out = left_out;
     if (options->dry_run)
         copying.would = would = json_array();
-    if (open_mover(session, options->jobs, state_dir, &with, err) < 0 ||
-        sw_mover_copy(with.mover, from, to, &rules, &report, err) < 0)
+    if (open_mover(session, options->jobs, state_dir, &with, err) < 0)
         return NULL;
+    if (sw_mover_copy(with.mover, from, to, &rules, &report, err) < 0) {
+        name_bucket(with.mover, from, err);
+        return NULL;
+    }
     return api_text(sw_json_object(
         SW_INT("files", report.files), SW_INT("bytes", report.bytes), SW_INT("same", report.same),
         SW_INT("removed", report.removed), SW_INT("failed", report.failed),
@@ -123,11 +137,16 @@ int api_check_uri(struct sw_session *session, const char *uri, bool *exists, str
     sw_auto(values_mover) struct values_mover with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
 
-    if (open_mover(session, 0, NULL, &with, err) < 0 ||
-        sw_mover_stat(with.mover, uri, &found, err) < 0)
+    struct sw_error why = { 0 };
+
+    if (open_mover(session, 0, NULL, &with, err) < 0)
         return -1;
-    *exists = found.kind != SW_OBJECT_NONE;
-    return 0;
+    *exists = sw_mover_stat(with.mover, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
+    if (why.code == SW_OK || why.code == SW_E_NOT_FOUND)        /* not even its bucket */
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 static int append_name(void *context, struct sw_object *object)

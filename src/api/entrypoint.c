@@ -63,10 +63,11 @@ char *sw_entrypoint(struct sw_session *session, const struct sw_request *request
 
     if (api_plan_think(session, request, false, &made, err) < 0)
         return NULL;
+    sw_plan_open_profiles(made.plan);
     payload = sw_entrypoint_payload(made.plan, err);
     if (!payload || (made.plan->code &&
          sw_bundle_code(made.plan->code, made.plan->base_dir, &code, &what, err) < 0) ||
-        sw_payload_take_ca(payload, &ca, err) < 0)
+        sw_payload_take_ca(payload, sw_plan_ca(made.plan), &ca, err) < 0)
         return NULL;
     sw_entrypoint_describe(&steps, payload);
     if (script) {

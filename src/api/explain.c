@@ -9,6 +9,8 @@
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
 #include "monitor/verdict.h"
@@ -20,12 +22,15 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
         .job = job->ref, .presence = SW_PRESENT, .state = row->state, .exit_code = row->exit_code,
         .signal = row->signal, .failed_replica = row->failed_replica,
     };
-    json_t *verdict;
+    json_t *verdict = NULL;
 
+    if (row->state != SW_ERROR)
+        return NULL;
     snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
     snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
-    verdict = sw_verdict(job->platform, job->link, &seen, json_object_get(row->progress, "runner"),
-                         api_rules(session));
+    snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");
+    sw_verdicts(job->platform, job->link, api_rules(session), &(struct sw_sighting *){ &seen },
+                json_object_get(row->progress, "runner"), &verdict, 1);
     json_decref(seen.runner);
     /* What was refused came with a hint, and nothing on the platform knows it. */
     if (verdict && sw_text_same(row->reason, "refused") && !sw_text_empty(row->suggestion))
@@ -53,13 +58,20 @@ static char *how_canceled(const struct sw_job *row)
                                        : sw_format("Canceled: %s", row->message);
 }
 
+static char *ended_well(const struct sw_job *row)
+{
+    sw_autofree char *warning = sw_report_warning(json_object_get(row->progress, "runner"));
+
+    return sw_format("Complete (exit code 0)%s%s", warning ? "; warning: " : "", warning ? warning : "");
+}
+
 static char *headline_of(const struct sw_job *row, const json_t *verdict, const char *waits)
 {
     if (waits)
         return sw_strdup(waits);
     if (verdict)
         return sw_strdup(sw_json_str(verdict, "headline"));
-    return row->state == SW_COMPLETE ? sw_strdup("Complete (exit code 0)") : how_canceled(row);
+    return row->state == SW_COMPLETE ? ended_well(row) : how_canceled(row);
 }
 
 /* What becomes of the failure: the same decision as the monitor's. */
@@ -82,6 +94,18 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
     return sw_json_object(SW_BOOL("again", false), SW_STR("why", retry.why));
 }
 
+/* "...; expected to start in 5m". Takes and returns an owned text, or NULL. */
+static char *with_start(char *waits, const struct sw_job *row, int64_t now_ms)
+{
+    sw_autofree char *before = waits;
+    char until[24];
+
+    if (!before || row->phase != SW_PHASE_ACTIVE || row->not_before_ms <= now_ms)
+        return sw_take(before);
+    sw_age_format(row->not_before_ms - now_ms, until);
+    return sw_format("%s; expected to start in %s", before, until);
+}
+
 char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
@@ -94,6 +118,7 @@ char *sw_why(struct sw_session *session, const char *id, struct sw_error *err)
     verdict = verdict_for(session, &job);
     waits = sw_explain_waiting(job.row.state, job.row.reason, job.row.message,
                                sw_now_ms() - job.row.updated_ms);
+    waits = with_start(sw_take(waits), &job.row, sw_now_ms());
     headline = headline_of(&job.row, verdict, waits);
     return api_text(sw_json_object(
         SW_STR("id", job.row.id),

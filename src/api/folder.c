@@ -255,5 +255,6 @@ const char *api_asking_env(void *context, const char *name)
 
     if (refused)
         json_object_set_new(asking->refused, name, json_true());
+    asking->used |= value && value == sw_environment_find(asking->folder->values, name);
     return value;
 }

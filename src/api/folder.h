@@ -45,6 +45,7 @@ const char *api_folder_env(void *folder, const char *name);
 struct api_asking {
     struct api_folder *folder;
     json_t *refused;               /* object of names */
+    bool used;                     /* a value of the folder's .env was given */
 };
 const char *api_asking_env(void *asking, const char *name);
 

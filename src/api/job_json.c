@@ -9,8 +9,12 @@
  */
 #include "api/api_internal.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/json_put.h"
+#include "base/text.h"
+#include "core/command.h"
 
 static const char *phase_name(enum sw_phase phase)
 {
@@ -44,13 +48,56 @@ static json_t *progress_json(const json_t *stored)
     return progress;
 }
 
+/* As people and scp name it: a path of this machine, or "ann@login:/path"; owned. "": on an engine elsewhere,
+ * until it is brought. */
+static char *results_place(const struct sw_job *job)
+{
+    static const char ssh[] = "ssh://";
+    const char *path = job->results_dir ? job->results_dir : "", *host, *bracket;
+
+    if (!*path || !job->address || !sw_text_starts(job->address, ssh))
+        return sw_strdup(path);
+    host = job->address + strlen(ssh);
+    bracket = strchr(host, ']');                      /* "[::1]:22" */
+    return sw_format("%.*s:%s", (int)(bracket ? bracket + 1 - host : (ptrdiff_t)strcspn(host, ",:/")), host,
+                     path);
+}
+
+/* Where the outputs that name a destination go: [{"path","to"}]. */
+static json_t *outputs_sent(const struct sw_job *job)
+{
+    json_t *sent = job->plan ? json_array() : NULL, *entry;
+    size_t i;
+
+    json_array_foreach(json_object_get(job->plan, "outputs"), i, entry) {
+        const char *said = sw_json_str(entry, "to");
+        sw_autofree char *to = said ? sw_fill_destination(said, job->id) : NULL;
+
+        if (to)
+            json_array_append_new(sent, sw_json_object(SW_STR("path", sw_json_str(entry, "path")),
+                                                       SW_STR("to", to)));
+    }
+    return sent;
+}
+
+/* How long until a retry is sent or a waiting job is expected to start; -1: not known. Counted here
+ * and not in the message: nothing happens while it is counted down. */
+static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
+{
+    bool waits = job->phase == SW_PHASE_SUBMITTING ||
+                 (job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING);
+
+    return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
+}
+
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable)
 {
     int64_t now = sw_now_ms();
     int64_t end = job->ended_ms ? job->ended_ms : now;
     int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
-    sw_auto(json) json_t *progress = progress_json(job->progress);
+    sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
+    sw_autofree char *place = results_place(job);
 
     sw_json_put_object(
         out,
@@ -65,7 +112,10 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         job->details ? SW_PUT_SUB("backend_details", job->details)
                      : SW_PUT_WORD("backend_details", "{}"),
         SW_PUT_STR("results_dir", job->results_dir ? job->results_dir : ""),
+        SW_PUT_STR("results_place", place),
+        SW_PUT_SUB(sent ? "outputs" : NULL, sent),
         SW_PUT_INT(job->plan ? "nodes" : NULL, sw_json_int(job->plan, "nodes", 1)),
+        SW_PUT_INT(job->plan ? "replicas" : NULL, api_replicas(job)),
         SW_PUT_STR("phase", phase_name(job->phase)),
         SW_PUT_BOOL("canceling", job->canceling),
         SW_PUT_INT("attempt", job->attempt),
@@ -84,6 +134,9 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_PUT_TIME("seen_at", job->seen_ms),
         SW_PUT_TIME("next_attempt_at",
                     job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
+        SW_PUT_TIME("expected_start_at",
+                    job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
+        SW_PUT_INT_BUT("starts_in_ms", starts_in(job, now), -1),
         progress ? SW_PUT_SUB("progress", progress) : SW_PUT_WORD("progress", "null"),
         SW_PUT_SUB("last_line", json_object_get(job->progress, "last_line")),
         SW_PUT_TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),

@@ -52,7 +52,9 @@ struct reading {
     int64_t ask_every_ms;     /* whether the job is over */
     bool moved;               /* to an attempt that may never have been sent */
     bool read;                /* this attempt is over and read to its end */
+    bool gone;                /* its end is not there any more, and that was said */
     int told;                 /* the attempt that the caller knows of */
+    bool silent;              /* the platform did not answer in time, and that was said */
 };
 
 struct standing {             /* what the store says of the job */
@@ -104,6 +106,11 @@ static int pass_lines(struct reading *r, struct stream *s, int64_t at_ms, const 
     return s->held.length > LONGEST_HELD_LINE ? pass_held(r, s) : 0;
 }
 
+static bool wants_times(const struct sw_log_options *options)
+{
+    return options->size > offsetof(struct sw_log_options, times) && options->times;
+}
+
 /* How many of these bytes share the time of the first; a platform that cannot tell gives them
  * all the time 0. */
 static size_t same_time(struct reading *r, const struct stream *s, size_t length, int64_t *at_ms)
@@ -112,8 +119,8 @@ static size_t same_time(struct reading *r, const struct stream *s, size_t length
     int64_t until = 0;
 
     *at_ms = 0;
-    if (!platform->log_time || platform->log_time(r->job->link, &r->job->ref, s->replica,
-                                                  s->offset, at_ms, &until, NULL) < 0) {
+    if (!platform->log_time || (platform->log_time_asks && !wants_times(r->options)) ||
+        platform->log_time(r->job->link, &r->job->ref, s->replica, s->offset, at_ms, &until, NULL) < 0) {
         *at_ms = 0;
         return length;
     }
@@ -138,6 +145,21 @@ static int pass_piece(struct reading *r, struct stream *s, size_t length)
     return 0;
 }
 
+/* A job that never began has no log that could be gone. */
+static bool is_unbegun(const struct sw_job *row)
+{
+    return row->started_ms == 0 && row->exit_code == SW_NO_EXIT_CODE && row->signal == 0;
+}
+
+/* What is left of it was shown: that the last lines are gone is a warning. Without any it is a failure, but
+ * whoever follows wants the job's own end. */
+static void say_gone(struct reading *r, const struct sw_error *why)
+{
+    if (!r->gone)
+        api_warn(r->session, why->message);
+    r->gone = true;
+}
+
 /* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
  * new: the next read goes on at the same byte. */
 static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_error *err)
@@ -148,8 +170,12 @@ static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_e
 
     if (n >= 0)
         return n;
-    if (why.code == SW_E_NOT_FOUND && r->moved)
+    if (why.code == SW_E_NOT_FOUND && (r->moved || is_unbegun(&r->job->row)))
         return 0;
+    if (why.code == SW_E_NOT_FOUND && (s->offset > 0 || r->options->follow)) {
+        say_gone(r, &why);
+        return 0;
+    }
     if (why.code == SW_E_TIMEOUT)            /* 75 is for our own waiting: this is the platform's */
         why.code = SW_E_UNREACHABLE;
     r->cut = why.code == SW_E_UNREACHABLE;
@@ -201,11 +227,26 @@ static int flush_held(struct reading *r, struct sw_error *err)
     return 0;
 }
 
+/* A follow waits for as long as it takes; whoever looks on should know what for. Said once for each
+ * silence. `who`: as in "unreachable"; NULL: the platform answered. */
+static void note_silence(struct reading *r, const json_t *who)
+{
+    sw_autofree char *text = NULL;
+
+    if (who && !r->silent) {
+        text = sw_format("%s does not answer, the log continues when it does: %s",
+                         sw_json_str(who, "platform"), sw_json_str(who, "message"));
+        api_warn(r->session, text);
+    }
+    r->silent = who != NULL;
+}
+
 /* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
  * fails. */
 static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
 {
     const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
+    sw_auto(json) json_t *unreachable = json_array();
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
     int64_t now = sw_monotonic_ms();
@@ -213,9 +254,10 @@ static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struc
     if (*asked_ms && now - *asked_ms < r->ask_every_ms)
         return 0;
     *asked_ms = now;
-    if (api_refresh_within(r->session, &id, 1, &in_time, NULL, err) < 0 ||
+    if (api_refresh_within(r->session, &id, 1, &in_time, unreachable, err) < 0 ||
         sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
+    note_silence(r, json_array_get(unreachable, 0));
     *out = (struct standing){ .over = row.phase == SW_PHASE_OVER,
                               .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
     return 0;
@@ -273,7 +315,8 @@ static int drain_to_the_end(struct reading *r, struct sw_error *err)
 static void tell_attempt(struct reading *r, int attempt)
 {
     r->told = attempt;
-    if (r->options->size >= sizeof *r->options && r->options->attempt_began)
+    if (r->options->size > offsetof(struct sw_log_options, attempt_began) &&
+        r->options->attempt_began)
         r->options->attempt_began(r->context, attempt);
 }
 
@@ -411,8 +454,9 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
 {
     const struct sw_platform *platform = r->job->platform;
     int64_t since = 0;
+    int64_t lines = r->options->tail_lines;
 
-    if (r->options->tail_lines >= 0 && tail_offset(r, s, r->options->tail_lines, err) < 0)
+    if ((lines > 0 || lines == SW_LOG_NEW) && tail_offset(r, s, lines > 0 ? lines : 0, err) < 0)
         return -1;
     if (r->options->since_ms <= 0)
         return 0;
@@ -436,28 +480,46 @@ static int read_all(struct reading *r, struct sw_error *err)
     return drain_to_the_end(r, err) < 0 ? -1 : flush_held(r, err);
 }
 
-int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *options,
+/* Callers built before `one_replica` was there said -1 for all ranks and for all lines. */
+static struct sw_log_options as_meant(const struct sw_log_options *given)
+{
+    struct sw_log_options options = { 0 };
+
+    memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
+    if (given->size && given->size < sizeof options) {
+        options.one_replica = options.replica >= 0;
+        options.tail_lines = options.tail_lines == 0 ? SW_LOG_NEW : options.tail_lines;
+    }
+    return options;
+}
+
+int sw_logs(struct sw_session *session, const char *id, const struct sw_log_options *given,
             sw_log_fn *fn, void *context, struct sw_error *err)
 {
+    const struct sw_log_options whole = as_meant(given), *options = &whole;
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char *piece = sw_alloc(PIECE);
     struct reading r = { .session = session, .job = &job, .options = options, .fn = fn,
                          .context = context, .piece = piece };
     int nodes, result;
 
-    if (api_job_open(session, id, &job, err) < 0 ||
-        (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE))
+    if (api_job_open(session, id, &job, err) < 0)
+        return -1;
+    if (options->follow && job.row.phase != SW_PHASE_OVER &&
+        ask(&r, &(int64_t){ 0 }, &(struct standing){ 0 }, err) < 0)
+        return -1;                   /* asked in time first: to verify may take a minute */
+    if (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE)
         return -1;
     nodes = api_replicas(&job.row);
-    if (options->replica >= nodes)
-        return sw_fail(err, SW_E_USAGE, "job '%s' has no rank %d: it has %d", id,
+    if (options->one_replica && (options->replica < 0 || options->replica >= nodes))
+        return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d: it has %d", id,
                        options->replica, nodes);
     if (options->attempt > 0)
         job.ref.attempt = job.ref.log_attempt = options->attempt;
-    r.count = options->replica >= 0 ? 1 : (size_t)nodes;
+    r.count = options->one_replica ? 1 : (size_t)nodes;
     r.streams = sw_alloc(r.count * sizeof *r.streams);
     for (size_t i = 0; i < r.count; i++)
-        r.streams[i].replica = options->replica >= 0 ? options->replica : (int)i;
+        r.streams[i].replica = options->one_replica ? options->replica : (int)i;
     result = read_all(&r, err);
     for (size_t i = 0; i < r.count; i++)
         sw_buf_done(&r.streams[i].held);

@@ -142,6 +142,15 @@ static void finding(json_t *rows, const char *check, bool good, const char *mess
         SW_STR("fix", good ? "" : fix)));
 }
 
+/* Nothing to repair: no job was ever sent there, and it does not answer or was never configured. `ok` is
+ * neither true nor false. */
+static void not_set_up(json_t *rows, const char *check, const struct sw_error *why)
+{
+    json_array_append_new(rows, sw_json_object(
+        SW_STR("check", check), SW_NULL("ok"), SW_STR("message", why->message),
+        SW_STR("fix", why->hint)));
+}
+
 static void check_store(struct sw_session *session, json_t *rows)
 {
     sw_autofree char *problem = NULL;
@@ -255,9 +264,11 @@ static void check_platforms(struct sw_session *session, json_t *rows)
         sw_autofree char *seen = here ? in_words(here) : NULL;
         sw_autofree char *title = sw_format("platform %s", platform->name);
         bool good = link && (here || !platform->inventory);
-        bool idle = !good && api_is_idle(session, platform, &why);
 
-        finding(rows, title, good || idle, !good ? why.message : seen ? seen : "ready", why.hint);
+        if (!good && api_is_idle(session, platform, &why))
+            not_set_up(rows, title, &why);
+        else
+            finding(rows, title, good, !good ? why.message : seen ? seen : "ready", why.hint);
     }
 }
 

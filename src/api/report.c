@@ -161,7 +161,7 @@ static int keep_log(void *context, int replica, int64_t at_ms, const char *bytes
 
 static int add_log(struct report *report, const char *id, struct sw_error *err)
 {
-    const struct sw_log_options options = { .size = sizeof options, .replica = -1,
+    const struct sw_log_options options = { .size = sizeof options,
                                             .tail_lines = LOG_LINES };
     sw_auto(sw_buf) struct sw_buf log = SW_BUF_INIT;
 

@@ -12,7 +12,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "core/selector.h"
+#include "net/http.h"
 #include "plan/bundle.h"
+#include "plan/paths.h"
 
 struct sw_request *sw_request_new(void)
 {
@@ -138,6 +141,8 @@ int sw_request_id(struct sw_request *request, const char *job_id, struct sw_erro
 {
     if (sw_id_check(job_id, err) < 0)
         return -1;
+    if (sw_selector_is_word(job_id))
+        return sw_fail(err, SW_E_USAGE, "'%s' can be no id: this word names jobs already", job_id);
     snprintf(request->id, sizeof request->id, "%s", job_id);
     return 0;
 }
@@ -169,6 +174,20 @@ static void say_code(struct sw_session *session, const struct api_plan *made)
     }
 }
 
+/* Without a container /results is the machine's own folder, and nothing of it is kept. */
+static void say_results(struct sw_session *session, const struct api_plan *made)
+{
+    static const char text[] =
+        "the command names /results, which without a container is a folder of the machine that runs it: "
+        "what is written there is not kept; write {results_dir} instead, or add `outputs: [/results]`";
+
+    if (!made->platform->rewrites_paths || !made->platform->rewrites_paths(made->plan) ||
+        !sw_paths_misses_results(made->plan))
+        return;
+    json_array_append_new(made->spec->warnings, json_string(text));
+    api_warn(session, text);
+}
+
 /* ---- trust -------------------------------------------------------------------------------------- */
 
 static void ask_all(struct api_asking *asking, const json_t *names)
@@ -188,8 +207,6 @@ static void ask_for_values(const struct api_plan *made, struct api_asking *askin
     const char *refused;
     json_t *yes;
 
-    ask_all(asking, made->plan->secrets);
-    ask_all(asking, made->plan->credentials);
     for (; each && each->name; each++)
         api_asking_env(asking, each->name);
     for (const char *const *name = made->platform->variables; name && *name; name++)
@@ -248,27 +265,32 @@ static struct sw_document *flags_of(const struct sw_request *request)
     return sw_document_from_json(values, "the command line");
 }
 
-/* Was a value that the job needs taken from the folder's .env? A later attempt needs it, too. */
-static bool uses_dotenv(const struct api_folder *folder, const json_t *names)
+/* The .env that a value of the job was taken from: a later attempt needs it, too. */
+static void remember_dotenv(const struct api_folder *folder, struct sw_plan *plan)
 {
-    size_t i;
-    json_t *name;
-
-    json_array_foreach(names, i, name)
-        if (sw_text_empty(getenv(json_string_value(name))) &&
-            sw_environment_find(folder->values, json_string_value(name)))
-            return true;
-    return false;
+    plan->dotenv = sw_json_object(SW_STR("path", folder->dotenv.path),
+                                  SW_STR("sha256", folder->dotenv.sha256),
+                                  SW_BOOL("trusted", folder->dotenv.trusted));
 }
 
-static void remember_folder(const struct api_folder *folder, struct sw_plan *plan)
+/* The settings of the job's data, and its secrets; a name that needs trust goes before any complaint, since
+ * without its value the settings are not the user's. */
+static int take_settings(struct api_plan *made, struct api_asking *asking, struct sw_error *err)
 {
-    if (json_array_size(folder->rules) > 0)
-        plan->rules = json_deep_copy(folder->rules);
-    if (uses_dotenv(folder, plan->secrets) || uses_dotenv(folder, plan->credentials))
-        plan->dotenv = sw_json_object(SW_STR("path", folder->dotenv.path),
-                                      SW_STR("sha256", folder->dotenv.sha256),
-                                      SW_BOOL("trusted", folder->dotenv.trusted));
+    struct sw_error why = { 0 };
+    int result;
+
+    asking->used = false;
+    result = sw_plan_take_settings(made->plan, api_asking_env, asking, &why);
+    ask_all(asking, made->plan->secrets);
+    if (asking->used)
+        remember_dotenv(made->folder, made->plan);
+    ask_for_values(made, asking);
+    if (result == 0 || json_array_size(made->spec->untrusted) > 0)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
 }
 
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
@@ -278,14 +300,15 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *here = request->base_dir ? NULL : getcwd(NULL, 0);
     sw_auto(json) json_t *refused = json_object();
     struct api_asking asking = { .refused = refused };
-    struct sw_spec_input input = {
-        .job = request->job, .flags = flags, .profile = session->profile,
-        .env = api_asking_env, .default_platform = "local",
-        .job_untrusted = request->found_path &&
-                         !api_is_trusted(session->state_dir, request->found_path,
-                                         request->found_sha256),
-    };
+    struct sw_spec_input input = { .job = request->job, .flags = flags, .env = api_asking_env,
+                                   .default_platform = "local", .choice = out->choice };
 
+    if (api_need(session, err) < 0)
+        return -1;
+    input.profile = session->profile;
+    input.job_untrusted = request->found_path &&
+                          !api_is_trusted(session->state_dir, request->found_path,
+                                          request->found_sha256);
     out->folder = api_folder(session, request, read, err);
     if (!out->folder)
         return -1;
@@ -301,14 +324,36 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     out->platform = out->plan ? sw_platform_need(out->spec->platform, err) : NULL;
     if (!out->platform)
         return -1;
-    remember_folder(out->folder, out->plan);
+    if (json_array_size(out->folder->rules) > 0)
+        out->plan->rules = json_deep_copy(out->folder->rules);
     sw_attempt_mark(out->plan, session->store);
-    ask_for_values(out, &asking);
-    return 0;
+    return take_settings(out, &asking, err);
 }
 
-int api_plan_make(struct sw_session *session, const struct sw_request *request,
-                  struct api_plan *out, struct sw_error *err)
+/* A server on this machine, and a job that runs on another one or in a network of its own. */
+static void warn_of_loopback(struct sw_session *session, const struct api_plan *made)
+{
+    json_t *row;
+    size_t i;
+
+    if (made->platform->sees_loopback && made->platform->sees_loopback(made->link, made->plan))
+        return;
+    json_array_foreach(made->plan->settings, i, row) {
+        const char *value = sw_json_str(row, "value");
+        sw_autofree char *text = NULL;
+
+        if (!value || !sw_json_bool(row, "travels", false) || !sw_http_is_loopback(value))
+            continue;
+        text = sw_format("%s is %s, a server on this machine: a job on '%s' may find nothing there; "
+                         "give an address that the job's machine reaches", sw_json_str(row, "name"),
+                         value, made->platform->name);
+        json_array_append_new(made->spec->warnings, sw_json_text(text));
+        api_warn(session, text);
+    }
+}
+
+int api_plan_prepare(struct sw_session *session, const struct sw_request *request,
+                     struct api_plan *out, struct sw_error *err)
 {
     if (api_plan_think(session, request, true, out, err) < 0)
         return -1;
@@ -316,12 +361,22 @@ int api_plan_make(struct sw_session *session, const struct sw_request *request,
         return fail_untrusted(request, out, err);
     pass_warnings_on(session, out->spec);
     say_code(session, out);
-    out->link = api_link_of_job(session, out->platform, out->spec->options, out->folder, err);
-    return out->link ? 0 : -1;
+    say_results(session, out);
+    return 0;
+}
+
+int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err)
+{
+    plan->link = api_link_of_job(session, plan->platform, plan->spec->options, plan->folder, err);
+    if (!plan->link)
+        return -1;
+    warn_of_loopback(session, plan);
+    return 0;
 }
 
 void api_plan_auto(struct api_plan *plan)
 {
     sw_plan_free(plan->plan);
     sw_spec_free(plan->spec);
+    json_decref(plan->skipped);
 }

@@ -3,17 +3,19 @@
  * select.c - the words people use for jobs: ids, prefixes, names, `last`, `failed`, `all`.
  *
  * An exact id wins, then the words below, then a name (the newest job of that name), then a
- * unique prefix. Ambiguity is an error that lists the candidates, never a guess.
+ * unique prefix. Ambiguity is an error that lists the candidates, never a guess. A list may show
+ * many: there a name and a prefix mean every job that has it.
+ *
+ * A state is what the platforms say now, so they are asked before a state selects anything: a job
+ * that was started a moment ago is running, whether or not a reader has looked since.
  */
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/api_internal.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "core/id.h"
-#include "core/state.h"
+#include "core/selector.h"
 
 static int append_id(void *context, const struct sw_job *row)
 {
@@ -21,93 +23,123 @@ static int append_id(void *context, const struct sw_job *row)
     return 0;
 }
 
-static const struct group {
-    const char *word;
-    enum sw_state state;
-    bool active, all;
-} groups[] = {
-    { "failed", SW_ERROR, false, false },     { "complete", SW_COMPLETE, false, false },
-    { "canceled", SW_CANCELED, false, false }, { "running", SW_RUNNING, false, false },
-    { "pending", SW_PENDING, false, false },   { "active", SW_UNKNOWN, true, false },
-    { "all", SW_UNKNOWN, false, true },
-};
-
-static const struct group *group_called(const char *word)
-{
-    for (size_t i = 0; i < SW_COUNT(groups); i++)
-        if (strcmp(groups[i].word, word) == 0)
-            return &groups[i];
-    return NULL;
-}
-
-/* "last" -> 0, "last-2" -> 2, anything else -> -1. */
-static long last_index(const char *word)
-{
-    char *end;
-    long n;
-
-    if (strcmp(word, "last") == 0)
-        return 0;
-    if (!sw_text_starts(word, "last-") || !isdigit((unsigned char)word[5]))
-        return -1;
-    n = strtol(word + 5, &end, 10);
-    return *end == '\0' && n >= 0 && n < 1000000 ? n : -1;
-}
-
 static int ask(struct sw_session *session, struct sw_job_filter filter, json_t *out,
                struct sw_error *err)
 {
+    filter.columns = SW_COLUMNS_NAMES;
     return sw_store_list(session->store, &filter, append_id, out, err);
 }
 
-static int by_prefix(struct sw_session *session, const char *word, json_t *out,
-                     struct sw_error *err)
+static int not_unique(const char *word, const json_t *ids, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf list = SW_BUF_INIT;
     size_t i;
-    json_t *id;
+    const json_t *id;
 
-    if (ask(session, (struct sw_job_filter){ .id_prefix = word, .limit = 4 }, out, err) < 0)
-        return -1;
-    if (json_array_size(out) <= 1)
-        return 0;
-    json_array_foreach(out, i, id)
+    json_array_foreach(ids, i, id)
         sw_buf_addf(&list, "%s%s", i ? ", " : "", json_string_value(id));
     sw_fail(err, SW_E_USAGE, "'%s' is not unique: %s%s", word, sw_buf_text(&list),
-            json_array_size(out) == 4 ? ", ..." : "");
+            json_array_size(ids) == 4 ? ", ..." : "");
     return sw_hint(err, "write more of the id");
 }
 
-static int select_one(struct sw_session *session, const char *word, json_t *out,
+/* A name, or the beginning of an id. */
+static int by_name(struct sw_session *session, const char *word, bool every, json_t *out,
+                   struct sw_error *err)
+{
+    if (ask(session, (struct sw_job_filter){ .name = word, .limit = every ? 0 : 1 }, out, err) < 0)
+        return -1;
+    if (json_array_size(out) > 0)
+        return 0;
+    if (ask(session, (struct sw_job_filter){ .id_prefix = word, .limit = every ? 0 : 4 }, out,
+            err) < 0)
+        return -1;
+    return json_array_size(out) <= 1 || every ? 0 : not_unique(word, out, err);
+}
+
+static int by_group(struct sw_session *session, const struct sw_selector_group *group, json_t *out,
+                    struct sw_error *err)
+{
+    bool one_state = !group->active && !group->all;
+
+    return ask(session, (struct sw_job_filter){ .states = one_state ? &group->state : NULL,
+                                                .state_count = one_state ? 1 : 0,
+                                                .active_only = group->active }, out, err);
+}
+
+static int select_one(struct sw_session *session, const char *word, bool every, json_t *out,
                       struct sw_error *err)
 {
-    const struct group *group = group_called(word);
-    long nth = last_index(word);
+    const struct sw_selector_group *group = sw_selector_group(word);
+    long nth = sw_selector_last(word);
     sw_auto(sw_job) struct sw_job row = { 0 };
 
     if (sw_id_valid(word) &&
         sw_store_get(session->store, word, SW_COLUMNS_LIST, &row, NULL) == 0)
         return json_array_append_new(out, json_string(word));
-    if (nth >= 0)
-        return ask(session, (struct sw_job_filter){ .limit = 1, .offset = (size_t)nth }, out, err);
     if (group)
-        return ask(session, (struct sw_job_filter){
-                       .states = group->active || group->all ? NULL : &group->state,
-                       .state_count = group->active || group->all ? 0 : 1,
-                       .active_only = group->active }, out, err);
-    if (ask(session, (struct sw_job_filter){ .name = word, .limit = 1 }, out, err) < 0)
+        return by_group(session, group, out, err);
+    if (nth >= 0) {
+        if (ask(session, (struct sw_job_filter){ .limit = 1, .offset = (size_t)nth }, out, err) < 0)
+            return -1;
+    } else if (by_name(session, word, every, out, err) < 0) {
         return -1;
-    if (json_array_size(out) == 0 && by_prefix(session, word, out, err) < 0)
+    }
+    if (json_array_size(out) > 0)
+        return 0;
+    sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s'", word);
+    return sw_hint(err, "`slipway ps` lists the jobs");
+}
+
+int api_labels_check(const char *const *labels, size_t count, struct sw_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sw_text_empty(labels[i]) || labels[i][0] == '=' || strpbrk(labels[i], "\x1f\n"))
+            return sw_fail(err, SW_E_USAGE, "'%s' is no label: write KEY or KEY=VALUE",
+                           labels[i] ? labels[i] : "");
+    return 0;
+}
+
+/* Selectors are often a variable of a script, and one that is not set is no job. */
+static int check(const char *const *selectors, size_t count, struct sw_error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sw_text_empty(selectors[i])) {
+            sw_fail(err, SW_E_USAGE, "an empty text names no job");
+            return sw_hint(err, "is a variable not set? An id, a name or `last` is needed here");
+        }
+    return 0;
+}
+
+/* Ask the platforms once, where one of the words is a state. */
+static int ask_platforms(struct sw_session *session, const char *const *selectors, size_t count,
+                         struct sw_error *err)
+{
+    const struct sw_refresh_options in_time = { .deadline_ms = API_LIST_DEADLINE_MS };
+    sw_auto(json) json_t *unreachable = json_array();
+    const json_t *each;
+    bool needed = false;
+    size_t i;
+
+    for (size_t at = 0; at < count; at++) {
+        const struct sw_selector_group *group = sw_selector_group(selectors[at]);
+
+        needed = needed || (group && !group->all);
+    }
+    if (needed && api_refresh_within(session, NULL, 0, &in_time, unreachable, err) < 0)
         return -1;
-    if (json_array_size(out) == 0) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s'", word);
-        return sw_hint(err, "`slipway ps` lists the jobs");
+    json_array_foreach(unreachable, i, each) {
+        sw_autofree char *text = sw_format("%s did not answer, its jobs are chosen as last seen: %s",
+                                           sw_json_str(each, "platform"),
+                                           sw_json_str(each, "message"));
+
+        api_warn(session, text);
     }
     return 0;
 }
 
 /* The ids as the keys of a map: 40,000 of them are compared in no time. */
-static json_t *set_of(const json_t *ids)
+json_t *api_id_set(const json_t *ids)
 {
     json_t *set = json_object(), *id;
     size_t i;
@@ -117,50 +149,54 @@ static json_t *set_of(const json_t *ids)
     return set;
 }
 
-static int select_label(struct sw_session *session, const char *label, json_t *out,
-                        struct sw_error *err)
+static void append_new(json_t *ids, json_t *known, const json_t *found, const json_t *among)
 {
-    const char *equals = strchr(label, '=');
-    sw_autofree char *key = equals ? sw_strndup(label, (size_t)(equals - label))
-                                   : sw_strdup(label);
+    json_t *id;
+    size_t i;
 
-    return ask(session, (struct sw_job_filter){ .label_key = key,
-                                                .label_value = equals ? equals + 1 : NULL },
-               out, err);
+    json_array_foreach((json_t *)found, i, id) {
+        const char *text = json_string_value(id);
+
+        if (json_object_get(known, text) || (among && !json_object_get(among, text)))
+            continue;
+        json_object_set_new(known, text, json_true());
+        json_array_append(ids, id);
+    }
+}
+
+json_t *api_select(struct sw_session *session, const struct api_selection *what,
+                   struct sw_error *err)
+{
+    sw_auto(json) json_t *ids = json_array(), *known = json_object(), *labeled = json_array();
+    sw_auto(json) json_t *among = NULL;
+    const struct sw_job_filter by_label = { .labels = what->labels,
+                                            .label_count = what->label_count };
+
+    if (check(what->selectors, what->count, err) < 0 ||
+        api_labels_check(what->labels, what->label_count, err) < 0 ||
+        ask_platforms(session, what->selectors, what->count, err) < 0)
+        return NULL;
+    if (what->label_count && ask(session, by_label, labeled, err) < 0)
+        return NULL;
+    if (what->label_count && what->count == 0)
+        return sw_take(labeled);
+    among = what->label_count ? api_id_set(labeled) : NULL;
+    for (size_t i = 0; i < what->count; i++) {
+        sw_auto(json) json_t *found = json_array();
+
+        if (select_one(session, what->selectors[i], what->every, found, err) < 0)
+            return NULL;
+        append_new(ids, known, found, among);
+    }
+    return sw_take(ids);
 }
 
 char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
-                const char *label, struct sw_error *err)
+                const char *const *labels, size_t label_count, struct sw_error *err)
 {
-    sw_auto(json) json_t *ids = json_array();
-    sw_auto(json) json_t *labeled = json_array();
-    sw_auto(json) json_t *with_label = NULL, *known = json_object();
+    json_t *ids = api_select(session, &(struct api_selection){ .selectors = selectors,
+                                                               .count = count, .labels = labels,
+                                                               .label_count = label_count }, err);
 
-    if (label && select_label(session, label, labeled, err) < 0)
-        return NULL;
-    with_label = set_of(labeled);
-    if (label && count == 0)
-        json_array_extend(ids, labeled);
-    for (size_t i = 0; i < count; i++) {
-        sw_auto(json) json_t *found = json_array();
-        size_t j;
-        json_t *id;
-
-        if (select_one(session, selectors[i], found, err) < 0)
-            return NULL;
-        json_array_foreach(found, j, id) {
-            const char *text = json_string_value(id);
-
-            if (json_object_get(known, text) || (label && !json_object_get(with_label, text)))
-                continue;
-            json_object_set_new(known, text, json_true());
-            json_array_append(ids, id);
-        }
-    }
-    if (json_array_size(ids) == 0) {
-        sw_fail(err, SW_E_NOT_FOUND, "no job matches");
-        sw_hint(err, "`slipway ps` lists the jobs");
-        return NULL;
-    }
-    return api_text(sw_take(ids));
+    return ids ? api_text(ids) : NULL;
 }

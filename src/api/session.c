@@ -227,12 +227,16 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err)
 {
-    const struct sw_harbour harbour = {
-        .store = session->store, .link = api_link_of_place, .verify = api_verify_place,
-        .context = session, .crew = session->crew, .hold = api_hold, .release = api_release,
+    struct sw_harbour harbour = {
+        .link = api_link_of_place, .verify = api_verify_place,
+        .context = session, .hold = api_hold, .release = api_release,
         .rules = api_rules, .warn = api_warn,
     };
 
+    if (api_need(session, err) < 0)
+        return -1;
+    harbour.store = session->store;
+    harbour.crew = session->crew;
     if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0 &&
         (!sw_store_make_room(session->store) ||
          sw_refresh(&harbour, ids, count, options, unreachable, err) < 0))

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "api/api_internal.h"
-#include "base/clock.h"
 #include "base/text.h"
 
 /* One row for each final value, however deep it stands; without a source of its own it has its
@@ -50,13 +49,29 @@ static json_t *value_rows(const struct api_plan *made)
     return rows;
 }
 
+/* What of this machine's settings the data needs: names and where they come from, no values. */
+static json_t *setting_rows(const struct sw_plan *plan)
+{
+    json_t *rows = json_array(), *each;
+    size_t i;
+
+    json_array_foreach(plan->settings, i, each)
+        if (!sw_json_bool(each, "hidden", false))
+            json_array_append_new(rows, sw_json_object(
+                SW_STR("name", sw_json_str(each, "name")), SW_STR("from", sw_json_str(each, "from")),
+                SW_STR("how", !sw_json_bool(each, "travels", false) ? "used here"
+                              : sw_json_bool(each, "secret", false) ? "sent as a secret"
+                              : sw_json_bool(each, "file", false)   ? "sent as a file"
+                                                                    : "sent")));
+    return rows;
+}
+
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
-static int look_ahead(const struct api_plan *made, struct sw_error *err)
+static int look_ahead(struct api_plan *made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (!made->platform->preflight ||
-        made->platform->preflight(made->link, made->plan, &why) == 0)
+    if (api_look(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         json_array_append_new(made->spec->warnings, sw_json_text(why.message));
@@ -74,7 +89,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     sw_autofree char *address = NULL;
     json_t *sends;
 
-    if (api_plan_make(session, request, &made, err) < 0)
+    if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
     if (look_ahead(&made, err) < 0)
         return NULL;
@@ -86,47 +101,14 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
+        SW_SUB_COPY("platforms", made.spec->platforms),
+        SW_SUB("skipped", made.skipped ? json_incref(made.skipped) : json_array()),
         SW_STR_OPT("place", address),
         SW_SUB("values", value_rows(&made)),
+        SW_SUB("settings", setting_rows(made.plan)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
         SW_SUB_COPY("warnings", made.spec->warnings)));
-}
-
-static json_t *checks_of(const struct api_plan *made, struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-    sw_autofree char *title = sw_format("platform %s", made->platform->name);
-    bool good;
-
-    if (made->platform->checks)
-        return made->platform->checks(made->link, made->plan, err);
-    good = !made->platform->preflight ||
-           made->platform->preflight(made->link, made->plan, &why) == 0;
-    return json_pack("[o]", sw_json_object(
-        SW_STR("check", title), SW_BOOL("ok", good),
-        SW_STR("message", good ? "the job can run here" : why.message),
-        SW_STR_OPT("fix", why.hint[0] ? why.hint : NULL)));
-}
-
-char *sw_preflight(struct sw_session *session, const struct sw_request *request,
-                   struct sw_error *err)
-{
-    sw_auto(api_plan) struct api_plan made = { 0 };
-    bool good = true;
-    json_t *checks, *each;
-    size_t i;
-
-    if (api_plan_make(session, request, &made, err) < 0)
-        return NULL;
-    checks = checks_of(&made, err);
-    if (!checks)
-        return NULL;
-    json_array_foreach(checks, i, each)
-        good = good && sw_json_bool(each, "ok", false);
-    return api_text(sw_json_object(
-        SW_INT("version", 1), SW_STR("platform", made.platform->name), SW_BOOL("ok", good),
-        SW_SUB("checks", checks)));
 }
 
 /* The row, with its owner; the lock on its id must be ours before. */
@@ -166,50 +148,26 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     return -1;
 }
 
-/* The id is taken. *again: its submit was interrupted before anything was made, or its row is gone
- * by now, so ours may be written; otherwise the first job is the answer. */
-static int find_first(struct sw_session *session, const char *id, bool *again,
-                      struct sw_error *err)
+/* Everything that can fail without leaving a trace. */
+static int make_ready(struct sw_session *session, struct api_plan *made,
+                      struct sw_secrets **secrets, int64_t *place, struct sw_error *err)
 {
-    sw_auto(sw_job) struct sw_job row = { 0 };
-    struct sw_error why = { 0 };
-
-    *again = false;
-    if (api_refresh(session, &id, 1, NULL, err) < 0)
+    if (api_look(made, err) < 0)
         return -1;
-    if (sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) == 0) {
-        if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "not-started"))
-            return 0;
-        sw_store_remove(session->store, id, &why);
-    }
-    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
-    sw_sleep_ms(1);
-    *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
-    if (!*again && err)
-        *err = why;
-    return *again ? 0 : -1;
+    sw_secrets_free(*secrets);
+    *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
+    if (!*secrets)
+        return -1;
+    return api_settle_place(session, made->platform, made->link, place, err);
 }
 
-int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
-              struct sw_error *err)
+/* 1: the id is that of a job that is there already. */
+static int claim(struct sw_session *session, const struct sw_request *request,
+                 const struct api_plan *made, int64_t place, int owners, struct sw_error *err)
 {
-    sw_auto(api_plan) struct api_plan made = { 0 };
-    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
-    sw_autofd int owners = sw_owner_open(session->store);
     struct sw_error why = { 0 };
-    int64_t place = 0;
 
-    id[0] = '\0';
-    if (api_plan_make(session, request, &made, err) < 0)
-        return -1;
-    if (made.platform->preflight && made.platform->preflight(made.link, made.plan, err) < 0)
-        return -1;
-    secrets = sw_attempt_secrets(made.plan, api_folder_env, made.folder, err);
-    if (!secrets)
-        return -1;
-    if (api_settle_place(session, made.platform, made.link, &place, err) < 0)
-        return -1;
-    while (remember(session, made.plan, place, owners, &why) < 0) {
+    while (remember(session, made->plan, place, owners, &why) < 0) {
         bool again;
 
         if (why.code != SW_E_CONFLICT || !request->id[0]) {
@@ -217,12 +175,83 @@ int sw_submit(struct sw_session *session, const struct sw_request *request, char
                 *err = why;
             return -1;
         }
-        memcpy(id, made.plan->job_id, SW_ID_SIZE);
-        if (find_first(session, id, &again, err) < 0)
+        if (api_same_id(session, made, &again, err) < 0)
             return -1;
         if (!again)
-            return 0;
+            return 1;
     }
-    memcpy(id, made.plan->job_id, SW_ID_SIZE);
-    return send_it(session, &made, secrets, err);
+    return 0;
+}
+
+static void record_skipped(struct sw_session *session, const struct api_plan *made)
+{
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(made->skipped, i, each)
+        sw_store_event(session->store, made->plan->job_id, "skipped", each, NULL);
+}
+
+/* One platform of the list. 1: it refused the job for certain, and there is a next one. */
+static int submit_here(struct sw_session *session, const struct sw_request *request,
+                       struct api_plan *made, int owners, char id[SW_ID_SIZE], bool *already,
+                       struct sw_error *err)
+{
+    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
+    struct sw_error why = { 0 };
+    int64_t place = 0;
+    int claimed;
+
+    if (request->id[0] && api_other_id(session, made, err) < 0)
+        return -1;
+    if (make_ready(session, made, &secrets, &place, &why) < 0) {
+        if (api_skip(session, made, &why))
+            return 1;
+        if (err)
+            *err = why;
+        return -1;
+    }
+    claimed = claim(session, request, made, place, owners, err);
+    if (claimed >= 0)
+        memcpy(id, made->plan->job_id, SW_ID_SIZE);
+    *already = claimed > 0;
+    if (claimed)
+        return claimed < 0 ? -1 : 0;
+    record_skipped(session, made);
+    if (send_it(session, made, secrets, &why) == 0)
+        return 0;
+    if (why.code == SW_E_REFUSED && api_skip(session, made, &why) &&
+        sw_store_remove(session->store, made->plan->job_id, NULL) == 0)
+        return 1;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
+              struct sw_error *err)
+{
+    return sw_submit_once(session, request, id, NULL, err);
+}
+
+int sw_submit_once(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],
+                   bool *already, struct sw_error *err)
+{
+    sw_auto(api_plan) struct api_plan made = { 0 };
+    sw_autofd int owners = session ? sw_owner_open(session->store) : -1;
+    bool found = false;
+
+    id[0] = '\0';
+    for (bool again = false;; again = true) {
+        int result;
+
+        if (api_choose(session, request, again, &made, err) < 0)
+            return -1;
+        result = submit_here(session, request, &made, owners, id, &found, err);
+        if (already)
+            *already = found;
+        if (result <= 0)
+            return result;
+        id[0] = '\0';
+    }
 }

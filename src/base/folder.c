@@ -8,6 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
 
 static int is_name(const struct dirent *entry)
 {
@@ -36,4 +40,23 @@ json_t *sw_folder_names(const char *folder, struct sw_error *err)
     }
     free(entries);
     return names;
+}
+
+int sw_folder_may_make(const char *path, struct sw_error *err)
+{
+    sw_autofree char *folder = sw_strdup(path);
+    struct stat info;
+
+    while (stat(folder, &info) < 0) {
+        char *slash = strrchr(folder, '/');
+
+        if ((errno != ENOENT && errno != ENOTDIR) || !slash || slash[1] == '\0')
+            return sw_fail_errno(err, SW_E_IO, "'%s' cannot be made", path);
+        slash[slash == folder] = '\0';
+    }
+    if (!S_ISDIR(info.st_mode))
+        return sw_fail(err, SW_E_SPEC, "'%s' cannot be made: '%s' is not a folder", path, folder);
+    if (access(folder, W_OK | X_OK) < 0)
+        return sw_fail_errno(err, SW_E_SPEC, "'%s' cannot be written", folder);
+    return 0;
 }

@@ -6,7 +6,6 @@
 
 struct cancel_options {
     bool yes, undo;
-    const char *label;
 };
 
 static const struct cli_flag cancel_flags[] = {
@@ -14,28 +13,18 @@ static const struct cli_flag cancel_flags[] = {
       offsetof(struct cancel_options, yes) },
     { "undo", 0, NULL, "take back a cancel that the platform has not confirmed", cli_apply_bool,
       offsetof(struct cancel_options, undo) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct cancel_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
-static int cancel_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_canceled(struct cli *cli, const struct sw_outcome *outcome)
 {
-    sw_auto(json) json_t *job = NULL;
-
-    (void)context;
-    if (sw_cancel(cli->session, id, err) < 0)
-        return sw_wrap(err, "cannot cancel '%s'", id);
-    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, err), err);
-    if (!job)
-        return -1;
-    if (cli_job_state(job) == SW_CANCELED)
-        cli_say_job(cli, id, "canceled");
-    else if (!sw_state_is_final(cli_job_state(job)))
-        cli_say_job(cli, id, "canceled; the job store does not say so yet");
+    if (outcome->state == SW_CANCELED)
+        cli_say_job(cli, outcome->id, "canceled");
+    else if (!sw_state_is_final(outcome->state))
+        cli_say_job(cli, outcome->id, "canceled; the job store does not say so yet");
     else                               /* it was faster than we were */
-        cli_say_job(cli, id, "is over: %s", sw_state_name(cli_job_state(job)));
-    return 0;
+        cli_say_job(cli, outcome->id, "is over: %s", sw_state_name(outcome->state));
 }
 
 static int undo_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
@@ -47,23 +36,59 @@ static int undo_one(struct cli *cli, const char *id, const void *context, struct
     return 0;
 }
 
+static void say_over(struct cli *cli, const char *id)
+{
+    sw_auto(json) json_t *job =
+        cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+
+    if (job)
+        cli_say_job(cli, id, "is over already: %s", sw_state_name(cli_job_state(job)));
+}
+
+/* Those that are not over. Of the others only the ones that were named are worth words. */
+static json_t *still_active(struct cli *cli, const json_t *ids, bool named, struct sw_error *err)
+{
+    sw_auto(json) json_t *active = cli_ids_in_state(cli, "active", err);
+    json_t *left = active ? json_array() : NULL, *id;
+    size_t i;
+
+    json_array_foreach(ids, i, id) {
+        if (!left)
+            break;
+        if (json_object_get(active, json_string_value(id)))
+            json_array_append(left, id);
+        else if (named)
+            say_over(cli, json_string_value(id));
+    }
+    if (left && !named && json_array_size(ids) && !json_array_size(left))
+        cli_say(cli, "nothing to cancel: all these jobs are over");
+    return left;
+}
+
 static int cancel_run(struct cli *cli, const void *given, const struct cli_args *args,
                       struct sw_error *err)
 {
     const struct cancel_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
-    size_t count = json_array_size(ids);
-    sw_autofree char *question = sw_format("cancel %zu jobs?", count);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err), *left = NULL;
+    sw_autofree char *question = NULL;
+    sw_autofree const char **list = NULL;
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "cancel", .tell = tell_canceled };
 
     if (!ids)
         return -1;
     if (options->undo)
         return cli_each(cli, ids, undo_one, NULL, err);
-    if (count > 1 && !options->yes && !cli_confirm(cli, question)) {
+    left = still_active(cli, ids, cli_names_each(args), err);
+    if (!left)
+        return -1;
+    question = sw_format("cancel %zu jobs?", json_array_size(left));
+    if (json_array_size(left) > 1 && !options->yes && !cli_confirm(cli, question)) {
         cli_say(cli, "nothing was canceled");
         return 0;
     }
-    return cli_each(cli, ids, cancel_one, NULL, err);
+    list = cli_list(left);
+    sw_cancel_many(cli->session, list, json_array_size(left), cli_outcome, &outcomes, NULL);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 const struct command command_cancel = {

@@ -51,26 +51,39 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, str
     return 0;
 }
 
+/* All are looked at; the command ends with the worst that was found, which is said last. */
 static int check_run(struct cli *cli, const void *options, const struct cli_args *args,
                      struct sw_error *err)
 {
     const struct check_options *flags = options;
+    struct sw_error worst = { 0 };
 
-    for (size_t i = 0; i < args->word_count; i++)
-        if (check_one(cli, flags->platform, args->words[i], err) < 0)
-            return -1;
-    return 0;
+    for (size_t i = 0; i < args->word_count; i++) {
+        struct sw_error failed = { 0 };
+
+        if (check_one(cli, flags->platform, args->words[i], &failed) == 0)
+            continue;
+        if (worst.code && sw_code_exit_status(failed.code) <= sw_code_exit_status(worst.code)) {
+            cli_complain(cli, &failed);
+            continue;
+        }
+        if (worst.code)
+            cli_complain(cli, &worst);
+        worst = failed;
+    }
+    *err = worst;
+    return worst.code ? -1 : 0;
 }
 
 const struct command command_check = {
     .name = "check",
     .args = "URI...",
     .summary = "see whether data is there and can be read",
-    .description = "You get the kind and size of each URI, and exit status 0 when all are there. "
-                   "66 means that one is not, 77 that a credential is missing or refused (the "
-                   "message names the variable), 69 that a server does not answer. Nothing is "
-                   "copied. With -p the words are paths as the jobs of that platform see them, "
-                   "and the platform looks: an engine's machine, a cluster's login node.",
+    .description = "Show the kind and size of each URI. All of them are looked at; the exit status is 0 "
+                   "when all are there, else the highest of 66 (one is not there), 69 (a server does "
+                   "not answer) and 77 (a credential is missing or refused; the message names the "
+                   "variable). Nothing is copied. With -p the words are paths as the jobs of that platform "
+                   "see them, and the platform looks: an engine's machine, a cluster's login node.",
     .example = "slipway check s3://bucket/coco/ hf_model://org/name\nslipway check -p docker /data/coco",
     .flags = check_flags,
     .options_size = sizeof(struct check_options),

@@ -26,6 +26,7 @@ struct cli {
     struct cli_screen screen;
     struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
     bool sending;                    /* a job is on its way: show what travels before it */
+    bool left;                       /* by a signal, and said so: cli_leave() */
     bool read_only;                  /* the store is neither made nor changed */
     struct sw_session *session;      /* NULL until cli_session() */
     int exit_status;                 /* what a verb that succeeded ends with; the job's own code */
@@ -77,13 +78,23 @@ int cli_document_print(const struct cli *cli, const json_t *document, struct sw_
 
 /* ---- jobs (cli_jobs.c) ------------------------------------------------------------------ */
 
-/* Selectors to ids, an array of texts. */
-json_t *cli_select(struct cli *cli, const struct cli_args *args, const char *label,
-                   struct sw_error *err);
+/* -l of the verbs that choose jobs; cli_select() reads it. */
+#define CLI_LABEL_FLAG                                                                     \
+    { "label", 'l', "KEY[=VALUE]", "jobs with this label; repeated: with all of them",     \
+      .many = true }
+/* Selectors and labels to ids, an array of texts. Of words for many jobs (`failed`, a label) it may
+ * be empty: that was said, and there is nothing to do. */
+json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error *err);
+/* "no job matches 'failed' -l team=x; 40 in all" */
+void cli_say_no_match(const struct cli *cli, const struct cli_args *args, int64_t all);
 /* The same for verbs about one job: owned id. */
 char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err);
-/* "failed", "all", ...: words that stand for any number of jobs. */
-bool cli_selector_is_group(const char *selector);
+/* Do these arguments name one job, rather than all in a state or with a label? */
+bool cli_names_one(const struct cli_args *args);
+/* Is each of the jobs named for itself? Then no more are meant than the user wrote down. */
+bool cli_names_each(const struct cli_args *args);
+/* The ids of the jobs that the store has in this state ("active", "Complete", ...), as a map. */
+json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *err);
 
 /* The document of sw_status_many for these ids. */
 json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err);
@@ -95,8 +106,30 @@ enum sw_state cli_job_state(const json_t *job);
 const char *cli_state_style(enum sw_state state);           /* an SGR parameter, or NULL */
 void cli_job_age(const json_t *job, const char *key, char out[24]);   /* "3m", or "-" */
 void cli_duration(int64_t ms, char out[32]);                /* "2.1s", "1h30m"; below 0: "" */
+/* Its message, and how long it is until it starts where that is known: for what is drawn, not for
+ * news, as it changes every second. Owned. */
+char *cli_job_message(const json_t *job);
 /* "Complete, exit code 0, 5s": how it went, in one line. */
 char *cli_job_outcome(const json_t *job);
+/* cli_outcomes.c: the same for one job of several. */
+char *cli_outcome_text(const struct sw_outcome *outcome);
+/* The ids as the library wants them; the texts stay the document's. free() the list. */
+const char **cli_list(const json_t *ids);
+/* A sw_outcome_fn over this: each that went well is told, each that did not is complained of. */
+struct cli_outcomes {
+    struct cli *cli;
+    const char *verb;                  /* "cannot VERB 'ID'" */
+    void (*tell)(struct cli *cli, const struct sw_outcome *outcome);
+    bool failed;
+    struct sw_error first;
+};
+void cli_outcome(void *outcomes, const struct sw_outcome *outcome);
+/* 0, or -1 and the first failure. */
+int cli_outcomes_end(const struct cli_outcomes *all, struct sw_error *err);
+
+/* A signal ends the verb: say that the job continues (unless it is over; NULL: the jobs do), and
+ * return -1 with SW_E_INTERRUPTED. */
+int cli_leave(struct cli *cli, const char *id, struct sw_error *err);
 
 /* Ask before something that cannot be undone; without a terminal the answer is yes. */
 bool cli_confirm(const struct cli *cli, const char *question);

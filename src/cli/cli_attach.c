@@ -3,18 +3,13 @@
  * cli_attach.c - what `slipway run` does after it submitted.
  *
  * The end of the log is never taken for the end of the job: the exit status comes from
- * sw_wait(), also when the log could not be read. Ctrl-C leaves the job alone; only a second
- * one within two seconds offers to cancel it, and only after a "y".
+ * sw_wait(), also when the log could not be read. Ctrl-C leaves the job alone.
  */
 #include "cli/cli_attach.h"
-
-#include <stdio.h>
 
 #include "base/text.h"
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
-
-#define SECOND_CTRL_C_MS 2000
 
 static void say_next_commands(const struct cli *cli, const char *id)
 {
@@ -44,53 +39,30 @@ static void say_summary(struct cli *cli, const char *id)
         return;
     outcome = cli_job_outcome(job);
     cli_say_job(cli, id, "%s", outcome);
+    if (sw_json_int(json_object_get(json_object_get(job, "runner"), "out"), "empty", 0) > 0)
+        say_field(cli, "message", job, "message");
     if (cli_job_state(job) != SW_COMPLETE) {
         say_field(cli, "message", job, "message");
         say_field(cli, "cause", job, "cause");
         say_field(cli, "advice", job, "suggestion");
     }
-    say_field(cli, "results", job, "results_dir");
+    say_field(cli, "results", job, "results_place");
     cli_say(cli, "  next     slipway %s %s", cli_job_state(job) == SW_ERROR ? "why" : "get", id);
     cli_say(cli, "           slipway status %s", id);
 }
 
-static int offer_cancel(struct cli *cli, const char *id, struct sw_error *err)
-{
-    sw_autofree char *question = sw_format("cancel %s?", id);
-
-    fputc('\n', stderr);
-    if (!cli_confirm(cli, question)) {
-        cli_say_job(cli, id, "goes on");
-        return 0;
-    }
-    cli_say_job(cli, id, "canceling");
-    cli_interrupt_release();                      /* the wish is stored first: leaving is safe */
-    if (sw_cancel(cli->session, id, err) < 0)
-        return sw_wrap(err, "cannot cancel '%s'", id);
-    say_summary(cli, id);
-    return sw_wait(cli->session, id, 0, NULL, NULL, &cli->exit_status, err);
-}
-
 static int leave(struct cli *cli, const char *id, struct sw_error *err)
 {
-    int seen = cli_interrupt_count();
-
-    cli->exit_status = 0;
-    if (cli->screen.err_terminal)
-        fputc('\n', stderr);                      /* after the "^C" that the terminal shows */
-    cli_say_job(cli, id, "detached: the job goes on");
+    cli_leave(cli, id, err);
     say_next_commands(cli, id);
-    if (!cli->screen.err_terminal)
-        return 0;
-    cli_say(cli, "Ctrl-C again within 2 seconds to cancel it");
-    return cli_interrupt_wait(seen, SECOND_CTRL_C_MS) ? offer_cancel(cli, id, err) : 0;
+    return -1;
 }
 
 /* The log until it ends. 0 also when it cannot be read: the job's code matters more. */
 static int follow_log(struct cli_follow *f, struct sw_error *err)
 {
     struct sw_log_options options = {
-        .size = sizeof options, .replica = -1, .tail_lines = -1, .follow = true,
+        .size = sizeof options, .follow = true,
         .idle = cli_follow_idle, .attempt_began = cli_follow_attempt,
     };
     struct sw_error trouble = { 0 };
@@ -98,7 +70,7 @@ static int follow_log(struct cli_follow *f, struct sw_error *err)
 
     cli_follow_end(f);
     if (f->log.error) {
-        cli_say_job(f->cli, f->id, "goes on; its log has no reader any more");
+        cli_say_job(f->cli, f->id, "continues; its log has no reader any more");
         return cli_log_failed(&f->log, f->cli, err);
     }
     if (rc < 0 && trouble.code != SW_E_INTERRUPTED)
@@ -120,7 +92,7 @@ static int give_up(struct cli *cli, const char *id, struct sw_error *err)
     return sw_hint(err, "change what the job asks for, or keep it in the queue with --wait-for-capacity");
 }
 
-/* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks us. */
+/* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks the caller. */
 int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
                struct sw_error *err)
 {
@@ -128,7 +100,6 @@ int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wa
     struct sw_error trouble = { 0 };
     int rc;
 
-    cli_interrupt_attend();
     cli_follow_init(&follow, cli, id, -1, status_every_ms);
     follow.tells_start = true;
     follow.gives_up = !wait_for_capacity;

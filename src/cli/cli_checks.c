@@ -25,34 +25,54 @@ static size_t longest_name(const json_t *checks)
     return longest;
 }
 
-static bool print_check(const struct cli *cli, const json_t *check, size_t width)
+enum verdict { FINE, WRONG, NOT_SET_UP };
+
+static const struct {
+    const char *word, *style;
+} verdicts[] = {
+    [FINE] = { "ok", "32" }, [WRONG] = { "WRONG", "31" }, [NOT_SET_UP] = { "-", "2" },
+};
+
+static enum verdict verdict_of(const json_t *check)
 {
-    bool ok = sw_json_bool(check, "ok", false), color = cli->screen.out_color;
+    const json_t *ok = json_object_get(check, "ok");
+
+    return json_is_true(ok) ? FINE : json_is_null(ok) ? NOT_SET_UP : WRONG;
+}
+
+static void print_check(const struct cli *cli, const json_t *check, size_t width)
+{
+    enum verdict verdict = verdict_of(check);
+    bool color = cli->screen.out_color;
     const char *name = sw_json_str(check, "check"), *message = sw_json_str(check, "message");
     const char *fix = sw_json_str(check, "fix");
 
-    cli_printf("%s%-5s%s  %-*s  %s\n", !color ? "" : ok ? "\033[32m" : "\033[31m",
-           ok ? "ok" : "WRONG", color ? "\033[0m" : "", (int)width, name ? name : "",
-           message ? message : "");
-    if (!ok && !sw_text_empty(fix))
+    cli_printf("%s%s%s%-5s%s  %-*s  %s%s\n", color ? "\033[" : "", color ? verdicts[verdict].style : "",
+               color ? "m" : "", verdicts[verdict].word, color ? "\033[0m" : "", (int)width,
+               name ? name : "", verdict == NOT_SET_UP ? "not set up: " : "", message ? message : "");
+    if (verdict == WRONG && !sw_text_empty(fix))
         cli_printf("%*s  fix: %s\n", (int)width + 7, "", fix);
-    return ok;
 }
 
 int cli_checks_show(struct cli *cli, const json_t *checks, const json_t *document,
                     struct sw_error *err)
 {
-    size_t i, wrong = 0, width = longest_name(checks);
+    size_t i, counts[SW_COUNT(verdicts)] = { 0 }, width = longest_name(checks);
     const json_t *each;
 
-    json_array_foreach(checks, i, each)
-        wrong += cli->format == CLI_TABLE ? !print_check(cli, each, width)
-                                          : !sw_json_bool(each, "ok", false);
-    cli->exit_status = wrong ? EXIT_SOMETHING_WRONG : 0;
+    json_array_foreach(checks, i, each) {
+        counts[verdict_of(each)]++;
+        if (cli->format == CLI_TABLE)
+            print_check(cli, each, width);
+    }
+    cli->exit_status = counts[WRONG] ? EXIT_SOMETHING_WRONG : 0;
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, document, err);
-    if (wrong)
-        cli_say(cli, "%zu of %zu checks failed", wrong, json_array_size(checks));
+    if (counts[WRONG])
+        cli_say(cli, "%zu of %zu checks failed", counts[WRONG], json_array_size(checks));
+    else if (counts[NOT_SET_UP])
+        cli_say(cli, "no check failed; %zu of %zu are about what is not set up", counts[NOT_SET_UP],
+                json_array_size(checks));
     else
         cli_say(cli, "everything is in order");
     return 0;

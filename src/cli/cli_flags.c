@@ -93,6 +93,17 @@ const char *cli_given_value(const struct cli_args *args, const char *name)
     return NULL;
 }
 
+const char **cli_given_values(const struct cli_args *args, const char *name, size_t *count)
+{
+    const char **values = sw_alloc((args->given_count + 1) * sizeof *values);
+
+    *count = 0;
+    for (size_t i = 0; i < args->given_count; i++)
+        if (strcmp(args->given[i].flag->name, name) == 0)
+            values[(*count)++] = args->given[i].value;
+    return values;
+}
+
 /* One parse in progress. */
 struct parse {
     const struct cli_flag_set *sets;
@@ -143,10 +154,24 @@ static int unknown_long(const struct parse *p, const char *name, size_t length)
     return nearest ? sw_hint(p->err, "did you mean --%s?", nearest) : -1;
 }
 
+/* The last of two values would win without a word, and the first was meant as well. */
+static int check_once(const struct parse *p, const struct cli_flag *flag, const char *value)
+{
+    const char *before;
+
+    if (!flag->arg || flag->many)
+        return 0;
+    before = cli_given_value(p->args, flag->name);
+    return before ? sw_fail(p->err, SW_E_USAGE, "--%s is given twice: '%s' and '%s'", flag->name,
+                            before, value) : 0;
+}
+
 static int apply(struct parse *p, struct match match, const char *value)
 {
     struct cli_args *args = p->args;
 
+    if (check_once(p, match.flag, value) < 0)
+        return -1;
     args->given = sw_realloc_array(args->given, args->given_count + 1, sizeof *args->given);
     args->given[args->given_count++] = (struct cli_given){ match.flag, value };
     if (!match.flag->apply)

@@ -4,7 +4,8 @@
  *
  * Flags and arguments may be mixed; `--` ends the flags. "--name value", "--name=value",
  * "-n value", "-n5" and clusters such as "-df job.yaml" all work. What is unknown is an error
- * with a "did you mean". No globals, unlike getopt: a table says where each value goes.
+ * with a "did you mean"; so is a second value of a flag that has room for one (a switch may be said
+ * twice: it says the same). No globals, unlike getopt: a table says where each value goes.
  */
 #ifndef SW_CLI_FLAGS_H
 #define SW_CLI_FLAGS_H
@@ -28,6 +29,7 @@ struct cli_flag {
     cli_apply *apply;       /* NULL: the verb looks for it in cli_args.given */
     size_t at;              /* where in the target structure */
     const char *also;       /* another long spelling that people try */
+    bool many;              /* may be repeated: each use adds to the others */
     const char *key;        /* the key of the job file that it sets */
     cli_set *set;           /* how it sets that key */
 };
@@ -76,6 +78,8 @@ int cli_flags_parse(const struct cli_flag_set *sets, size_t set_count, int argc,
                     const char *const *argv, bool first_word_ends, struct cli_args *args,
                     struct sw_error *err);
 
+/* All values given to the flag of that name, in order; the array is owned, the texts are not. */
+const char **cli_given_values(const struct cli_args *args, const char *name, size_t *count);
 /* The last value given to the flag of that name; NULL: it was not given. */
 const char *cli_given_value(const struct cli_args *args, const char *name);
 

@@ -40,10 +40,9 @@ void cli_follow_init(struct cli_follow *follow, struct cli *cli, const char *id,
 }
 
 /* "waiting: 2 GPUs are in use"; NULL for states that the summary will tell. */
-static char *news_of(const json_t *job)
+static char *news_of(const json_t *job, const char *message)
 {
     enum sw_state state = cli_job_state(job);
-    const char *message = sw_json_str(job, "message");
 
     if (sw_state_is_final(state))
         return NULL;
@@ -52,7 +51,8 @@ static char *news_of(const json_t *job)
     return sw_format("%s: %s", words[state], message);
 }
 
-static void tell(struct cli_follow *f, char *news)
+/* `shown`: the same with what is counted down, which alone is no news. */
+static void tell(struct cli_follow *f, char *news, const char *shown)
 {
     bool start = sw_text_same(news, words[SW_RUNNING]);
 
@@ -60,7 +60,7 @@ static void tell(struct cli_follow *f, char *news)
         free(news);
         return;
     }
-    cli_say_job(f->cli, f->id, "%s", news);
+    cli_say_job(f->cli, f->id, "%s", shown ? shown : news);
     free(f->told);
     f->told = news;
 }
@@ -117,7 +117,8 @@ static void draw_line(struct cli_follow *f, const json_t *job)
     cli_progress_pace(&pace, &progress);
     if (pace.length)
         sw_buf_addf(&line, "  %s", sw_buf_text(&pace));
-    cut = sw_text_fit(sw_buf_text(&line), columns - 1);
+    /* Room for the cursor and for the "^C" of the terminal: a line that breaks is not erased whole. */
+    cut = sw_text_fit(sw_buf_text(&line), columns > 3 ? columns - 3 : 1);
     cli_live_draw(&f->live, cut);
 }
 
@@ -143,18 +144,20 @@ static void look(struct cli_follow *f)
 {
     int64_t now_ms = sw_monotonic_ms();
     sw_auto(json) json_t *job = NULL;
-    sw_autofree char *news = NULL;
+    sw_autofree char *news = NULL, *message = NULL, *shown = NULL;
 
     if (f->cli->quiet || f->silent || now_ms < f->next_look_ms)
         return;
     f->next_look_ms = now_ms + LOOK_EVERY_MS;
     read_progress(f, now_ms);
     job = cli_document(sw_status(f->cli->session, f->id, SW_LOOK_STORED, NULL), NULL);
-    news = job ? news_of(job) : NULL;
+    news = job ? news_of(job, sw_json_str(job, "message")) : NULL;
     if (!news)
         return;
+    message = cli_job_message(job);
+    shown = news_of(job, message);
     if (!sw_text_same(news, words[SW_PENDING]) || now_ms >= f->begun_ms + PATIENCE_MS)
-        tell(f, sw_take(news));     /* a job that is about to start does not "wait" */
+        tell(f, sw_take(news), shown);     /* a job that is about to start does not "wait" */
     draw_line(f, job);
     say_regularly(f, job, now_ms);
 }
@@ -169,7 +172,7 @@ static void begin_log(struct cli_follow *f)
     f->log_begun = true;
     job = cli_document(sw_status(f->cli->session, f->id, SW_LOOK_STORED, NULL), NULL);
     if (job && !sw_state_is_final(cli_job_state(job)))
-        tell(f, sw_strdup(words[SW_RUNNING]));
+        tell(f, sw_strdup(words[SW_RUNNING]), NULL);
 }
 
 /* The platform says that the job can never start, and has said so for a moment. */

@@ -19,6 +19,7 @@
 #include <termios.h>
 
 #include "base/file.h"
+#include "cli/cli_interrupt.h"
 
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"    /* other screen, no cursor, no wrap */
 #define LEAVE "\033[?7h\033[?25h\033[?1049l\033[0m"
@@ -56,8 +57,9 @@ static void die(int number)
 static void interrupt(int number)
 {
     if (quit_asked)
-        die(number);            /* nobody listened to the first one */
+        give_back();            /* the second one ends the program here and now */
     quit_asked = 1;
+    cli_interrupt_note(number);
 }
 
 /* Ctrl-Z: the shell gets its terminal back, and after `fg` we take ours again. */
@@ -86,7 +88,8 @@ static void catch(int number, void (*handler)(int))
 {
     struct sigaction action = { .sa_handler = handler };
 
-    sigaction(number, &action, NULL);
+    if (!cli_interrupt_ignored(number))
+        sigaction(number, &action, NULL);
 }
 
 int cli_full_enter(struct sw_error *err)
@@ -113,8 +116,8 @@ void cli_full_leave(void)
 {
     give_back();
     for (size_t i = 0; i < SW_COUNT(deadly); i++)
-        signal(deadly[i], SIG_DFL);
-    signal(SIGTSTP, SIG_DFL);
+        catch(deadly[i], SIG_DFL);
+    catch(SIGTSTP, SIG_DFL);
 }
 
 void cli_full_draw(const struct sw_buf *frame)

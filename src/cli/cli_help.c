@@ -29,8 +29,8 @@ static const struct {
       "  68  conflict       the job's state does not allow it\n"
       "  69  unreachable    the platform did not answer; no job has changed. A cancel\n"
       "                     is carried out when it does (cancel --undo takes it back)\n"
-      "  70  internal       a bug of ours\n"
-      "  72  interrupted    we were asked to stop\n"
+      "  70  internal       a bug in slipway\n"
+      "  72  interrupted    a caller of the library stopped it\n"
       "  73  store          the job store cannot be read or written\n"
       "  74  input/output   a file cannot be read or written\n"
       "  75  timeout        our own waiting ran out (wait --timeout)\n"
@@ -39,8 +39,10 @@ static const struct {
       "  77  credential     a credential is missing or refused, or no trust\n"
       "  78  unsupported    not available on this platform or in this build\n"
       "\n"
-      "doctor ends with 1 when something is wrong. Leaving a job with Ctrl-C is 0. 141 means "
-      "that whoever read our output went away. A job may use any of these numbers itself: "
+      "doctor ends with 1 when something is wrong. Ctrl-C, TERM and HUP leave the job running and "
+      "end slipway by that signal, which a shell shows as 130, 143 and 129 and which stops its "
+      "loop; 'slipway status' tells a job that was left from one that was canceled, both 130. 141 "
+      "means that the reader of the output closed it. A job may use any of these numbers itself: "
       "where that matters, read exit_code in 'slipway status JOB -o json'." },
     { "selectors", "how to name jobs: ids, prefixes, last, failed, ...",
       "Wherever a command takes JOB, these name one or more jobs:\n"
@@ -54,7 +56,11 @@ static const struct {
       "  active           all jobs that are not over\n"
       "  all              all jobs\n"
       "\n"
-      "-l key=value chooses by label, alone or together with the words above." },
+      "-l key=value chooses by label, alone or together with the words above; several -l mean jobs "
+      "that have all these labels. Words for a state ask the platforms first. When no job is in such "
+      "a state or has such a label there is nothing to do, which is said and is no error; an id or "
+      "name that there is not is 66, and an empty text is 64. None of these words can be the name of "
+      "a job." },
     { "environment", "variables that slipway reads",
       "  SLIPWAY_STATE_DIR   where the job store is\n"
       "  XDG_STATE_HOME      its parent folder (default: ~/.local/state)\n"

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_interrupt.h - Ctrl-C as a question the program may ask, instead of its end.
+ * cli_interrupt.h - Ctrl-C, TERM and HUP: noticed by verbs that have words to say first, and still
+ * the end of the program.
+ *
+ * A shell stops its loop only when its command was ended by the signal, not by an exit status of
+ * 130. So a verb that notices one says what continues and returns SW_E_INTERRUPTED; main.c then
+ * ends the program by that same signal.
  */
 #ifndef SW_CLI_INTERRUPT_H
 #define SW_CLI_INTERRUPT_H
@@ -8,15 +13,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on Ctrl-C is counted. Until cli_interrupt_attend() a second one still ends us: the
- * way out of something that hangs. */
+/* From now on these signals are counted; a second one ends the program at once: the way out of
+ * something that hangs. A signal that was ignored when the program started stays ignored. */
 void cli_interrupt_catch(void);
-/* Somebody asks often enough now: no Ctrl-C ends the program any more. */
-void cli_interrupt_attend(void);
-/* Ctrl-C ends the program again. */
-void cli_interrupt_release(void);
+/* Any other handler of such a signal: the same count. Safe inside a signal handler. */
+void cli_interrupt_note(int signal_number);
+/* Was this signal ignored when the program started? Then no handler is set for it. */
+bool cli_interrupt_ignored(int signal_number);
 int cli_interrupt_count(void);
 /* Wait for a count above `seen`; false when the time passed. */
 bool cli_interrupt_wait(int seen, int64_t timeout_ms);
+/* End by the signal that was counted. Returns when there was none. */
+void cli_interrupt_end(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/cli_interrupt.h"
 
-bool cli_selector_is_group(const char *selector)
+static bool is_group(const char *selector)
 {
     static const char *const words[] = {
         "all", "active", "pending", "running", "complete", "failed", "canceled",
@@ -26,12 +26,72 @@ bool cli_selector_is_group(const char *selector)
     return false;
 }
 
-json_t *cli_select(struct cli *cli, const struct cli_args *args, const char *label,
-                   struct sw_error *err)
+bool cli_names_each(const struct cli_args *args)
 {
-    struct sw_session *session;
+    for (size_t i = 0; i < args->word_count; i++)
+        if (is_group(args->words[i]))
+            return false;
+    return args->word_count > 0 && !cli_given_value(args, "label");
+}
 
-    if (args->word_count == 0 && !label) {
+bool cli_names_one(const struct cli_args *args)
+{
+    return args->word_count == 1 && cli_names_each(args);
+}
+
+json_t *cli_ids_in_state(struct cli *cli, const char *state, struct sw_error *err)
+{
+    const struct sw_list_options options = { .size = sizeof options, .look = SW_LOOK_STORED,
+                                             .state = state, .limit = SIZE_MAX };
+    sw_auto(json) json_t *list = cli_document(sw_list(cli->session, &options, err), err);
+    json_t *ids = list ? json_object() : NULL;
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(json_object_get(list, "jobs"), i, job)
+        json_object_set_new(ids, sw_json_str(job, "id"), json_true());
+    return ids;
+}
+
+/* Is it a flag that chooses among the jobs? */
+static bool chooses(const struct cli_flag *flag)
+{
+    static const char *const names[] = { "label", "state", "platform" };
+
+    for (size_t i = 0; i < SW_COUNT(names); i++)
+        if (strcmp(names[i], flag->name) == 0)
+            return true;
+    return false;
+}
+
+void cli_say_no_match(const struct cli *cli, const struct cli_args *args, int64_t all)
+{
+    sw_auto(sw_buf) struct sw_buf what = SW_BUF_INIT;
+
+    for (size_t i = 0; i < args->word_count; i++)
+        sw_buf_addf(&what, " %s", args->words[i]);
+    for (size_t i = 0; i < args->given_count; i++)
+        if (chooses(args->given[i].flag))
+            sw_buf_addf(&what, " --%s %s", args->given[i].flag->name, args->given[i].value);
+    cli_say(cli, "no job matches%s; %lld in all", sw_buf_text(&what), (long long)all);
+}
+
+static void say_nothing_chosen(const struct cli *cli, const struct cli_args *args)
+{
+    const struct sw_list_options one = { .size = sizeof one, .look = SW_LOOK_STORED, .limit = 1 };
+    sw_auto(json) json_t *list = cli_document(sw_list(cli->session, &one, NULL), NULL);
+
+    cli_say_no_match(cli, args, sw_json_int(list, "all", 0));
+}
+
+json_t *cli_select(struct cli *cli, const struct cli_args *args, struct sw_error *err)
+{
+    size_t label_count;
+    sw_autofree const char **labels = cli_given_values(args, "label", &label_count);
+    struct sw_session *session;
+    json_t *ids;
+
+    if (args->word_count == 0 && !label_count) {
         sw_fail(err, SW_E_USAGE, "which job?");
         sw_hint(err, "name one (an id, a name, 'last', ...) or choose by label with -l; "
                      "see 'slipway help selectors'");
@@ -40,7 +100,11 @@ json_t *cli_select(struct cli *cli, const struct cli_args *args, const char *lab
     session = cli_session(cli, err);
     if (!session)
         return NULL;
-    return cli_document(sw_select(session, args->words, args->word_count, label, err), err);
+    ids = cli_document(sw_select(session, args->words, args->word_count, labels, label_count, err),
+                       err);
+    if (ids && json_array_size(ids) == 0)
+        say_nothing_chosen(cli, args);
+    return ids;
 }
 
 char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err)
@@ -50,9 +114,13 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
 
     if (!session)
         return NULL;
-    ids = cli_document(sw_select(session, &selector, 1, NULL, err), err);
+    ids = cli_document(sw_select(session, &selector, 1, NULL, 0, err), err);
     if (!ids)
         return NULL;
+    if (json_array_size(ids) == 0) {
+        sw_fail(err, SW_E_NOT_FOUND, "no job matches '%s'", selector);
+        return NULL;
+    }
     if (json_array_size(ids) != 1) {
         sw_fail(err, SW_E_USAGE, "'%s' names %zu jobs, and only one can be meant here", selector,
                 json_array_size(ids));
@@ -65,10 +133,8 @@ char *cli_select_one(struct cli *cli, const char *selector, struct sw_error *err
 json_t *cli_status(struct cli *cli, const json_t *ids, enum sw_look look, struct sw_error *err)
 {
     size_t count = json_array_size(ids);
-    sw_autofree const char **list = sw_alloc((count + 1) * sizeof *list);
+    sw_autofree const char **list = cli_list(ids);
 
-    for (size_t i = 0; i < count; i++)
-        list[i] = json_string_value(json_array_get(ids, i));
     return cli_document(sw_status_many(cli->session, list, count, look, err), err);
 }
 
@@ -125,21 +191,37 @@ void cli_duration(int64_t ms, char out[32])
         snprintf(out, 32, "%lld.%llds", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
 }
 
-char *cli_job_outcome(const json_t *job)
+char *cli_job_message(const json_t *job)
 {
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    int64_t code = sw_json_int(job, "exit_code", -1), signal = sw_json_int(job, "signal", 0);
-    char duration[32];
+    const char *message = sw_json_str(job, "message");
+    bool retry = sw_text_same(sw_json_str(job, "phase"), "submitting");
+    int64_t ms = sw_json_int(job, "starts_in_ms", -1);
+    char until[32];
 
-    sw_buf_add(&out, sw_state_name(cli_job_state(job)));
-    if (signal > 0)
-        sw_buf_addf(&out, ", signal %lld", (long long)signal);
-    else if (code >= 0)
-        sw_buf_addf(&out, ", exit code %lld", (long long)code);
-    cli_duration(sw_json_int(job, "duration_ms", -1), duration);
-    if (duration[0])
-        sw_buf_addf(&out, ", %s", duration);
-    return sw_buf_steal(&out);
+    if (ms < 0)
+        return sw_strdup(message ? message : "");
+    sw_age_format(ms, until);
+    return sw_format("%s%s in %s", message ? message : "", retry ? "" : "; expected to start", until);
+}
+
+static bool is_over(const struct cli *cli, const char *id)
+{
+    sw_auto(json) json_t *job =
+        cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+
+    return job && sw_state_is_final(cli_job_state(job));
+}
+
+int cli_leave(struct cli *cli, const char *id, struct sw_error *err)
+{
+    cli->left = true;
+    if (cli->screen.err_terminal)
+        fputc('\n', stderr);                    /* after the "^C" that the terminal shows */
+    if (!id)
+        cli_say(cli, "detached: the jobs continue");
+    else if (!is_over(cli, id))
+        cli_say_job(cli, id, "detached: the job continues");
+    return sw_fail(err, SW_E_INTERRUPTED, "stopped by a signal");
 }
 
 /* Something to read, or Ctrl-C. Looked for again and again: one that is pressed just before we

@@ -22,7 +22,7 @@ static int64_t count_ranks(struct cli *cli, const char *id)
     sw_auto(json) json_t *job =
         cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
 
-    return sw_json_int(job, "nodes", 1);
+    return sw_json_int(job, "replicas", 1);
 }
 
 void cli_log_init(struct cli_log *log, struct cli *cli, const char *id, int rank)

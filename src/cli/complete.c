@@ -12,22 +12,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/cli.h"
+#include "cli/complete_internal.h"
 
-#define NEWEST 500
-
-struct completion {
-    struct cli *cli;
-    const struct command *command;      /* NULL: the verb is still to come */
-    const struct cli_flag *pending;     /* the current word is this flag's value */
-    const char *word;                   /* what is there of the current word */
-    const char *before;                 /* stands before every candidate: "--format=" */
-    size_t arguments;                   /* given before the current word */
-    bool ended;                         /* behind `--` */
-    const char *also;                   /* the last line */
-};
-
-static void offer(const struct completion *c, const char *text, const char *about)
+void complete_offer(const struct completion *c, const char *text, const char *about)
 {
     if (sw_text_starts(text, c->word))
         cli_printf("%s%s\t%s\n", c->before ? c->before : "", text, about ? about : "");
@@ -42,22 +29,9 @@ static void offer_choices(struct completion *c, const char *choices)
         sw_autofree char *word = bar ? sw_strndup(choices, (size_t)(bar - choices))
                                      : sw_strdup(choices);
 
-        offer(c, word, NULL);
+        complete_offer(c, word, NULL);
         choices = bar ? bar + 1 : NULL;
     }
-}
-
-static json_t *stored_jobs(struct completion *c, const char *state)
-{
-    struct sw_list_options options = {
-        .size = sizeof options, .look = SW_LOOK_STORED, .state = state, .limit = NEWEST,
-    };
-
-    c->cli->read_only = true;
-    c->cli->quiet = true;
-    if (!cli_session(c->cli, NULL))
-        return NULL;
-    return cli_document(sw_list(c->cli->session, &options, NULL), NULL);
 }
 
 /* Verbs that make sense only for some jobs offer only those. */
@@ -81,7 +55,7 @@ static void offer_jobs(struct completion *c)
         { "running", "all that run" }, { "active", "all that are not over" },
         { "all", "all jobs" },
     };
-    sw_auto(json) json_t *document = stored_jobs(c, state_for(c->command));
+    sw_auto(json) json_t *document = complete_stored(c, state_for(c->command));
     sw_auto(json) json_t *names = json_object();
     const json_t *job;
     size_t i;
@@ -94,14 +68,14 @@ static void offer_jobs(struct completion *c)
         cli_job_age(job, "age_ms", age);
         about = sw_format("%s, %s, %s old", sw_json_str(job, "status"),
                           sw_json_str(job, "backend_type"), age);
-        offer(c, sw_json_str(job, "id"), about);
+        complete_offer(c, sw_json_str(job, "id"), about);
         if (name && !json_object_get(names, name)) {
             json_object_set_new(names, name, json_true());
-            offer(c, name, "the newest job of that name");
+            complete_offer(c, name, "the newest job of that name");
         }
     }
     for (i = 0; i < SW_COUNT(groups); i++)
-        offer(c, groups[i].word, groups[i].about);
+        complete_offer(c, groups[i].word, groups[i].about);
 }
 
 static void offer_job_or_folder(struct completion *c)
@@ -112,39 +86,10 @@ static void offer_job_or_folder(struct completion *c)
         c->also = "folders";
 }
 
-static void offer_names(struct completion *c)
-{
-    sw_auto(json) json_t *document = stored_jobs(c, NULL);
-    sw_auto(json) json_t *names = json_object();
-    const json_t *job;
-    size_t i;
-
-    json_array_foreach(json_object_get(document, "jobs"), i, job) {
-        const char *name = sw_json_str(job, "name");
-
-        if (name && !json_object_get(names, name)) {
-            json_object_set_new(names, name, json_true());
-            offer(c, name, NULL);
-        }
-    }
-}
-
-static void offer_platforms(struct completion *c)
-{
-    sw_auto(json) json_t *schema = cli_document(sw_schema(NULL), NULL);
-    const json_t *forms = json_object_get(
-        json_object_get(json_object_get(schema, "properties"), "platform"), "anyOf");
-    const json_t *name;
-    size_t i;
-
-    json_array_foreach(json_object_get(json_array_get(forms, 0), "enum"), i, name)
-        offer(c, json_string_value(name), NULL);
-}
-
 static void offer_verbs(struct completion *c)
 {
     for (const struct command *const *each = cli_commands; *each; each++)
-        offer(c, (*each)->name, (*each)->summary);
+        complete_offer(c, (*each)->name, (*each)->summary);
 }
 
 static void offer_help(struct completion *c)
@@ -155,7 +100,7 @@ static void offer_help(struct completion *c)
 
     offer_verbs(c);
     json_array_foreach(json_object_get(tables, "topics"), i, topic)
-        offer(c, sw_json_str(topic, "name"), sw_json_str(topic, "summary"));
+        complete_offer(c, sw_json_str(topic, "name"), sw_json_str(topic, "summary"));
 }
 
 /* ---- what fits where -------------------------------------------------------------------------- */
@@ -167,9 +112,12 @@ static const struct kind {
     void (*offer)(struct completion *c);
     const char *also;
 } kinds[] = {
-    { "platform", "NAME", offer_platforms, NULL },
-    { "platforms", "[NAME]", offer_platforms, NULL },
-    { "ps", "[NAME]", offer_names, NULL },
+    { "platform", "NAME", complete_platforms, NULL },
+    { "platforms", "[NAME]", complete_platforms, NULL },
+    { "state", "STATE", complete_states, NULL },
+    { "launcher", "NAME", complete_launchers, NULL },
+    { "set", "KEY=VALUE", complete_keys, NULL },
+    { "label", NULL, complete_labels, NULL },
     { "help", NULL, offer_help, NULL },
     { NULL, "JOB", offer_jobs, NULL },
     { NULL, "JOB [DIR]", offer_job_or_folder, NULL },
@@ -207,7 +155,7 @@ static void offer_flags_of(const struct completion *c, const struct cli_flag *fl
         sw_autofree char *spelled = sw_format("--%s", flags->name);
 
         if (flags->help)
-            offer(c, spelled, flags->help);
+            complete_offer(c, spelled, flags->help);
     }
 }
 

@@ -22,9 +22,9 @@ static const struct cli_flag cp_flags[] = {
       offsetof(struct cp_options, dry_run) },
     { "delete", 0, NULL, "remove from TO what is not in FROM", cli_apply_bool,
       offsetof(struct cp_options, remove_extra) },
-    { "include", 0, "PATTERN", "only names that match; may be repeated" },
+    { "include", 0, "PATTERN", "only names that match; may be repeated", .many = true },
     { "exclude", 0, "PATTERN", "not these, 'dir/' for a folder; may be repeated, wins over "
-      "--include" },
+      "--include", .many = true },
     { "force", 'f', NULL, "copy also what is identical already", cli_apply_bool,
       offsetof(struct cp_options, force) },
     { "checksum", 0, NULL, "compare contents, not times, wherever a digest is known",
@@ -35,18 +35,6 @@ static const struct cli_flag cp_flags[] = {
       cli_apply_int64, offsetof(struct cp_options, jobs) },
     { 0 }
 };
-
-/* The values of a flag that may be repeated; the array is owned, the texts are not. */
-static const char **values_of(const struct cli_args *args, const char *name, size_t *count)
-{
-    const char **values = sw_alloc((args->given_count + 1) * sizeof *values);
-
-    *count = 0;
-    for (size_t i = 0; i < args->given_count; i++)
-        if (strcmp(args->given[i].flag->name, name) == 0)
-            values[(*count)++] = args->given[i].value;
-    return values;
-}
 
 static void print_plan(const json_t *report)
 {
@@ -93,7 +81,7 @@ static int copy_one(struct cli *cli, const char *from, const char *to,
     report = cli_document(text, err);
     if (!report) {
         if (err->code == SW_E_INTERRUPTED && cli_interrupt_count())
-            cli->exit_status = 130;
+            sw_hint(err, "the same command continues the copy");
         return sw_wrap(err, "cannot copy '%s' to '%s'", from, to);
     }
     cli_say_left_out(cli, report);
@@ -116,8 +104,10 @@ static int cp_run(struct cli *cli, const void *given, const struct cli_args *arg
         .follow_links = flags->follow,
         .jobs = (int)(flags->jobs < 0 ? 0 : flags->jobs > 1000 ? 1000 : flags->jobs),
     };
-    sw_autofree const char **include = values_of(args, "include", &options.include_count);
-    sw_autofree const char **exclude = values_of(args, "exclude", &options.exclude_count);
+    sw_autofree const char **include =
+        cli_given_values(args, "include", &options.include_count);
+    sw_autofree const char **exclude =
+        cli_given_values(args, "exclude", &options.exclude_count);
     sw_autofree char *folder = sw_text_ends(args->words[last], "/")
                                    ? sw_strdup(args->words[last])
                                    : sw_format("%s/", args->words[last]);

@@ -21,8 +21,9 @@ const struct command command_doctor = {
     .args = "",
     .summary = "check that everything is in order here",
     .description = "You get a list of checks (store, platforms, helper programs, GPUs, files "
-                   "with credentials) and for each that fails the command that fixes it. Ends "
-                   "with 1 when something is wrong.",
+                   "with credentials) and for each that fails the command that fixes it. A "
+                   "platform that no job was sent to and that does not answer is not set up: '-', "
+                   "which is no failure. Ends with 1 when something is wrong.",
     .example = "slipway doctor",
     .shared = { cli_output_document },
     .run = doctor_run,

@@ -139,7 +139,7 @@ static int follow(struct cli *cli, const char *id, int64_t *after, struct sw_err
         if (!over)
             cli_interrupt_wait(0, EVERY_MS);
     }
-    return 0;
+    return cli_interrupt_count() && !over ? cli_leave(cli, id, err) : 0;
 }
 
 static int events_run(struct cli *cli, const void *given, const struct cli_args *args,

@@ -42,9 +42,10 @@ const struct command command_exec = {
     .args = "JOB -- COMMAND...",
     .summary = "run a command beside a running job",
     .description =
-        "You get a command on your own terminal, in the place where the job runs, with the "
-        "job's environment, folder and GPUs: look at it, profile it, copy something out. It ends "
-        "with the command's exit code. The job itself is not touched.",
+        "Run a command on your own terminal where the job runs, in its container, with its environment, "
+        "folder and GPUs: look at it, profile it, copy something out. It waits up to ten seconds for a job "
+        "that is just starting, and ends with the command's exit code (127: there is no such command). "
+        "The job itself is not touched.",
     .example = "slipway exec last -- nvidia-smi\nslipway exec train-k3 --rank 1 -- bash",
     .flags = exec_flags,
     .options_size = sizeof(struct exec_options),

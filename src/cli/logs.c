@@ -3,7 +3,6 @@
  * logs.c - `slipway logs JOB`: what a job wrote, and with -f what it goes on to write.
  */
 #include <limits.h>
-#include <stdio.h>
 
 #include "cli/cli_follow.h"
 #include "cli/cli_interrupt.h"
@@ -50,7 +49,7 @@ static int check_attempt(struct cli *cli, const char *id, int attempt, struct sw
     newest = sw_json_int(job, "attempt", 1);
     if (attempt <= newest)
         return 0;
-    return sw_fail(err, SW_E_USAGE, "job '%s' has no attempt %d: it has %lld", id, attempt,
+    return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no attempt %d: it has %lld", id, attempt,
                    (long long)newest);
 }
 
@@ -79,12 +78,14 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
     struct sw_log_options log_options = {
         .size = sizeof log_options,
         .attempt = bounded(options->attempt),
-        .replica = cli_given_value(args, "rank") ? bounded(options->rank) : -1,
-        .tail_lines = cli_given_value(args, "tail") ? options->tail : -1,
+        .one_replica = cli_given_value(args, "rank"),
+        .replica = bounded(options->rank),
+        .tail_lines = cli_given_value(args, "tail") && options->tail == 0 ? SW_LOG_NEW : options->tail,
         .since_ms = options->since_ms,
         .follow = options->follow,
         .idle = options->follow ? cli_follow_idle : NULL,
         .attempt_began = options->follow ? cli_follow_attempt : NULL,
+        .times = options->timestamps,
     };
     bool every = cli_given_value(args, "status-every");
     struct cli_follow follow;
@@ -92,7 +93,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
 
     if (!id || check_attempt(cli, id, log_options.attempt, err) < 0)
         return -1;
-    cli_follow_init(&follow, cli, id, log_options.replica,
+    cli_follow_init(&follow, cli, id, log_options.one_replica ? log_options.replica : -1,
                     every ? options->status_every_ms : CLI_STATUS_EVERY_MS);
     follow.log.timestamps = options->timestamps;
     follow.silent = !options->follow;
@@ -102,11 +103,7 @@ static int logs_run(struct cli *cli, const void *given, const struct cli_args *a
     if (rc == 0 && options->follow && !follow.log.error)
         rc = sw_wait(cli->session, id, -1, cli_follow_idle, &follow, &cli->exit_status, err);
     cli_follow_done(&follow);
-    if (rc == 0 || cli_interrupt_count() == 0)
-        return rc;
-    if (cli->screen.err_terminal)
-        fputc('\n', stderr);                    /* after the "^C" that the terminal shows */
-    return 0;                                   /* leaving is not a failure */
+    return cli_interrupt_count() == 0 ? rc : cli_leave(cli, id, err);
 }
 
 const struct command command_logs = {
@@ -117,9 +114,11 @@ const struct command command_logs = {
     .description =
         "You get what the job wrote to stdout and stderr, on stdout, byte for byte unless that "
         "is a terminal; what begins with \"slipway: \" was written by the runner around it. A job "
-        "of several ranks has each line begin with its rank (\"0| \"). "
+        "of several ranks has each line begin with its rank (\"0| \"), an array with its task. On "
+        "Slurm the times of -t are true to 5 seconds. "
         "With -f it waits for the job to start, misses and repeats nothing, and ends with the "
-        "job's own exit code when the job is over. A time without a zone is UTC.",
+        "job's own exit code when the job is over. A log that is gone, with its container or its "
+        "folder, is an error (66). A time without a zone is UTC.",
     .example = "slipway logs -f last\nslipway logs train-k3 --rank 0 --since 10m -t",
     .flags = logs_flags,
     .options_size = sizeof(struct logs_options),

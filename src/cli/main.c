@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "cli/cli.h"
+#include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
 
 extern const struct command command_run, command_plan, command_ps, command_status, command_why,
@@ -234,7 +235,8 @@ static int finish(const struct cli *cli, int rc, struct sw_error *err)
         return cli->exit_status;
     if (err->code == SW_OK)
         sw_fail(err, SW_E_INTERNAL, "the command failed and did not say why");
-    cli_complain(cli, err);
+    if (!cli->left)                      /* else the words were said */
+        cli_complain(cli, err);
     return sw_code_exit_status(err->code);
 }
 
@@ -256,6 +258,7 @@ int cli_main(int argc, char **argv)
     sw_close(cli.session);
     written = cli_print_end(&cli);
     status = written ? written : status;
+    cli_interrupt_end();
     if (sw_thread_settle() > 0)               /* one still waits for a platform that does not answer */
         _exit(status);
     return status;

@@ -35,6 +35,25 @@ static void add_values(struct sw_buf *out, const struct cli *cli, const json_t *
     sw_table_write(table, 0, cli->screen.out_color, out);
 }
 
+/* Settings of this machine that the job's data needs: their values are not shown. */
+static void add_settings(struct sw_buf *out, const struct cli *cli, const json_t *settings)
+{
+    static const struct sw_column columns[] = { { "SETTING" }, { "HOW" }, { "FROM" } };
+    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
+    const json_t *each;
+    size_t i;
+
+    if (json_array_size(settings) == 0)
+        return;
+    json_array_foreach(settings, i, each) {
+        sw_table_cell(table, sw_json_str(each, "name"), NULL);
+        sw_table_cell(table, sw_json_str(each, "how"), NULL);
+        sw_table_cell(table, sw_json_str(each, "from"), "2");
+    }
+    sw_buf_add_char(out, '\n');
+    sw_table_write(table, 0, cli->screen.out_color, out);
+}
+
 /* What is sent is shown as it is, except that it cannot command the terminal. */
 static void add_sends(struct sw_buf *out, const struct cli *cli, const json_t *sends)
 {
@@ -65,6 +84,22 @@ static void say_warnings(const struct cli *cli, const json_t *plan)
         cli_warn(cli, "%s", json_string_value(each));
 }
 
+/* Of `platform: [a, b]`: which were skipped, which one it is, which would come next. */
+static void add_order(struct sw_buf *out, const json_t *plan)
+{
+    const json_t *all = json_object_get(plan, "platforms"), *name;
+    size_t skipped = json_array_size(json_object_get(plan, "skipped"));
+    size_t i;
+
+    if (json_array_size(all) < 2)
+        return;
+    sw_buf_add(out, "\nplatforms, in this order:");
+    json_array_foreach(all, i, name)
+        sw_buf_addf(out, "%s %s%s", i ? "," : "", json_string_value(name),
+                    i < skipped ? " (skipped)" : i == skipped ? " (this one)" : "");
+    sw_buf_add_char(out, '\n');
+}
+
 int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -79,6 +114,8 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
         return cli_document_print(cli, plan, err);
     say_warnings(cli, plan);
     add_values(&out, cli, json_object_get(plan, "values"));
+    add_settings(&out, cli, json_object_get(plan, "settings"));
+    add_order(&out, plan);
     if (sw_json_str(plan, "place"))
         sw_buf_addf(&out, "\nplace: %s\n", sw_json_str(plan, "place"));
     add_sends(&out, cli, json_object_get(plan, "sends"));
@@ -104,7 +141,8 @@ const struct command command_plan = {
     .summary = "show what run would do, and do nothing",
     .description =
         "You see every value of the job and where it came from (flag, job file, profile, "
-        "environment or default), then exactly what the platform would be sent. Takes the same "
+        "environment or default), the settings of this machine that its data "
+        "needs (by name), then exactly what the platform would be sent. Takes the same "
         "file, flags and command as run. Secrets appear by name only.",
     .example = "slipway plan -f job.yaml -p local --set config.train.lr=0.1",
     .shared = { cli_job_flags, cli_output_document },

@@ -17,16 +17,21 @@ static const struct sw_column credential_columns[] = {
     { "CREDENTIAL" }, { "HERE" }, { "MEANING", .least = 20 },
 };
 
-/* "ok", "missing HF_TOKEN", or "none needed". */
+/* "set", "missing HF_TOKEN", "none set" (and none is required), or "none needed". */
 static char *credential_state(const json_t *credentials)
 {
     const json_t *each;
+    bool any = false;
     size_t i;
 
-    json_array_foreach(credentials, i, each)
-        if (sw_json_bool(each, "required", false) && !sw_json_bool(each, "present", false))
+    json_array_foreach(credentials, i, each) {
+        bool present = sw_json_bool(each, "present", false);
+
+        if (sw_json_bool(each, "required", false) && !present)
             return sw_format("missing %s", sw_json_str(each, "name"));
-    return sw_strdup(json_array_size(credentials) ? "ok" : "none needed");
+        any = any || present;
+    }
+    return sw_strdup(!json_array_size(credentials) ? "none needed" : any ? "set" : "none set");
 }
 
 static void add_list(struct sw_buf *out, const struct cli *cli, const json_t *platforms)
@@ -138,7 +143,8 @@ const struct command command_platforms = {
     .args = "[NAME]",
     .summary = "list where jobs can run, and their options",
     .description = "You get the places this build can launch jobs on and whether their "
-                   "credentials are set here (values are never shown). With NAME you get all "
+                   "credentials are set here (values are never shown); whether a place answers is "
+                   "what doctor says. With NAME you get all "
                    "options of that place.",
     .example = "slipway platforms\nslipway platforms local",
     .shared = { cli_output_document },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preflight.c - `slipway preflight`: is the platform fit for this job, and if not, what fixes it.
+ * preflight.c - `slipway preflight`: would the job be taken and find what it needs; if not, what fixes it.
  */
 #include "base/file.h"
 #include "cli/cli_checks.h"
@@ -42,10 +42,13 @@ const struct command command_preflight = {
     .args = "[FILE] [-- COMMAND...]",
     .summary = "check that the platform is fit for a job",
     .description =
-        "You get a list of what the job needs from its platform (reach, versions, disk space, "
-        "GPUs, image, mounts) and for each thing that is missing the way to get it. Takes the "
-        "same file, flags and command as run; with neither file nor command the platform alone "
-        "is looked at. Nothing is sent or changed. Ends with 1 when something is wrong.",
+        "Lists what the job needs and whether it is there, and for each thing that is missing the way "
+        "to get it: of its platform (reach, versions, disk, CPUs, memory, GPUs and their types, "
+        "limits, image, mounts, paths), of this machine (secrets, on local the program), and its data (that "
+        "inputs can be read and outputs written, with the credentials that the job will have). A job "
+        "that run would refuse fails here, for the same reason. Takes the same file, flags and command "
+        "as run; with neither file nor command the platform alone is looked at. Nothing is sent or "
+        "changed. Ends with 1 when something is wrong.",
     .example = "slipway preflight -p docker --image ubuntu:24.04",
     .shared = { cli_job_flags, cli_output_document },
     .max_args = 1,

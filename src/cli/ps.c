@@ -14,19 +14,18 @@
 struct ps_options {
     bool all, stored;
     int64_t limit;
-    const char *state, *platform, *label;
+    const char *state, *platform;
 };
 
 static const struct cli_flag ps_flags[] = {
-    { "all", 'a', NULL, "every job, not only the newest 20", cli_apply_bool,
+    { "all", 'a', NULL, "every job, not only the newest 20, also those that never began", cli_apply_bool,
       offsetof(struct ps_options, all) },
     { "limit", 'n', "N", "the newest N", cli_apply_int64, offsetof(struct ps_options, limit) },
     { "state", 0, "STATE", "only Pending, Running, Error, ... or active", cli_apply_text,
       offsetof(struct ps_options, state), .also = "status" },
     { "platform", 'p', "NAME", "only jobs of this platform", cli_apply_text,
       offsetof(struct ps_options, platform) },
-    { "label", 'l', "KEY[=VALUE]", "only jobs with this label", cli_apply_text,
-      offsetof(struct ps_options, label) },
+    CLI_LABEL_FLAG,
     { "stored", 0, NULL, "what is remembered, without asking the platforms", cli_apply_bool,
       offsetof(struct ps_options, stored) },
     { 0 }
@@ -62,6 +61,7 @@ static bool has_places(const json_t *jobs)
 static void add_job(struct sw_table *table, const json_t *job, bool with_place)
 {
     enum sw_state state = cli_job_state(job);
+    sw_autofree char *message = cli_job_message(job);
     char age[24], seen[24];
 
     cli_job_age(job, "age_ms", age);
@@ -73,10 +73,44 @@ static void add_job(struct sw_table *table, const json_t *job, bool with_place)
         sw_table_cell(table, sw_json_str(job, "place"), NULL);
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, sw_state_is_final(state) ? "" : seen, "2");
-    sw_table_cell(table, sw_json_str(job, "message"), NULL);
+    sw_table_cell(table, message, NULL);
 }
 
-static void print_table(const struct cli *cli, const json_t *document)
+/* Its submit was refused, or came to nothing: `run` said so, and it is no work of the user's. */
+static bool never_began(const json_t *job)
+{
+    const char *reason = sw_json_str(job, "reason");
+
+    return cli_job_state(job) == SW_ERROR && sw_json_int(job, "attempt", 1) == 1 && reason &&
+           (strcmp(reason, "refused") == 0 || strcmp(reason, "not-started") == 0);
+}
+
+/* Takes those out of the rows, unless the user asked for jobs by a word of his own; how many it were. */
+static size_t leave_out(json_t *jobs, const struct ps_options *options, const struct cli_args *args)
+{
+    size_t count = 0;
+
+    if (options->all || options->state || args->word_count)
+        return 0;
+    for (size_t i = json_array_size(jobs); i > 0; i--)
+        if (never_began(json_array_get(jobs, i - 1))) {
+            json_array_remove(jobs, i - 1);
+            count++;
+        }
+    return count;
+}
+
+static void say_none(const struct cli *cli, const struct cli_args *args, const json_t *document)
+{
+    int64_t all = sw_json_int(document, "all", 0);
+
+    if (all)
+        cli_say_no_match(cli, args, all);
+    else
+        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
+}
+
+static void print_table(const struct cli *cli, const json_t *document, size_t left_out)
 {
     const json_t *jobs = json_object_get(document, "jobs"), *job;
     bool places = has_places(jobs);
@@ -87,15 +121,15 @@ static void print_table(const struct cli *cli, const json_t *document)
     int64_t total = sw_json_int(document, "total", 0), shown = (int64_t)json_array_size(jobs);
     size_t i;
 
-    if (shown == 0) {
-        cli_say(cli, "no jobs; 'slipway run -- COMMAND' starts one");
+    if (left_out)
+        cli_say(cli, "left out: %zu that never began, since the submit failed; --all shows them", left_out);
+    if (shown == 0)
         return;
-    }
     json_array_foreach(jobs, i, job)
         add_job(table, job, places);
     sw_table_write(table, cli->screen.width, cli->screen.out_color, &out);
     cli_print(sw_buf_text(&out));
-    if (total > shown && cli->screen.err_terminal)
+    if (total > shown + (int64_t)left_out && cli->screen.err_terminal)
         cli_say(cli, "%lld of %lld jobs; --all shows every one", (long long)shown,
                 (long long)total);
 }
@@ -118,20 +152,27 @@ static int ps_run(struct cli *cli, const void *given, const struct cli_args *arg
         .look = options->stored ? SW_LOOK_STORED : SW_LOOK_REFRESH,
         .state = options->state,
         .platform = options->platform,
-        .label = options->label,
-        .name = args->word_count ? args->words[0] : NULL,
+        .selectors = args->word_count ? args->words : NULL,
+        .selector_count = args->word_count,
         .limit = options->all ? ALL : options->limit ? (size_t)options->limit : NEWEST,
     };
+    sw_autofree const char **labels = cli_given_values(args, "label", &list.label_count);
     sw_auto(json) json_t *document = NULL;
+    bool none = cli_given_value(args, "limit") && !options->limit && !options->all;
 
+    list.labels = labels;
     if (!cli_session(cli, err))
         return -1;
     document = cli_document(sw_list(cli->session, &list, err), err);
     if (!document)
         return -1;
     cli_say_unreachable(cli, document);
+    if (sw_json_int(document, "total", 0) == 0)
+        say_none(cli, args, document);
+    if (none)
+        json_array_clear(json_object_get(document, "jobs"));
     if (cli->format == CLI_TABLE)
-        print_table(cli, document);
+        print_table(cli, document, leave_out(json_object_get(document, "jobs"), options, args));
     else if (cli->format == CLI_NAME)
         print_names(document);
     else
@@ -142,17 +183,20 @@ static int ps_run(struct cli *cli, const void *given, const struct cli_args *arg
 const struct command command_ps = {
     .name = "ps",
     .alias = "list",
-    .args = "[NAME]",
+    .args = "[JOB...]",
     .summary = "list jobs, newest first",
     .description =
-        "You get one line per job, the newest 20 first. All platforms are asked once, together; "
-        "SEEN says how old the answer about a running job is. A platform that does not answer "
-        "is named on stderr and its jobs stay in the list as they were last seen. Where the jobs are in "
-        "more than one place (two engines, two clusters), PLACE says which.",
+        "Lists one job per line, the newest 20 first, or those that are named ('slipway help "
+        "selectors'; a name or the beginning of an id lists every job that has it). All platforms "
+        "are asked once, together; SEEN says how old the answer about a running job is. A platform "
+        "that does not answer is named on stderr and its jobs stay in the list as they were last "
+        "seen. Jobs whose submit was refused or came to nothing are left out, unless --all, --state "
+        "or JOB asks for them. Where the jobs are in more than one place (two engines, two clusters), "
+        "PLACE says which.",
     .example = "slipway ps --state active\nslipway ps -l team=vision -o name",
     .flags = ps_flags,
     .shared = { cli_output_jobs },
     .options_size = sizeof(struct ps_options),
-    .max_args = 1,
+    .max_args = CLI_MANY,
     .run = ps_run,
 };

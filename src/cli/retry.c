@@ -5,36 +5,72 @@
 #include "cli/cli.h"
 
 struct retry_options {
-    bool avoid_node;
-    const char *label;
+    bool avoid_node, collect, yes;
 };
 
 static const struct cli_flag retry_flags[] = {
     { "avoid-node", 0, NULL, "keep away from the node it ran on", cli_apply_bool,
       offsetof(struct retry_options, avoid_node) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct retry_options, label) },
+    { "collect", 0, NULL, "do not run the command: only bring its outputs to their destinations again",
+      cli_apply_bool, offsetof(struct retry_options, collect) },
+    { "yes", 'y', NULL, "do not ask, even for several or Complete jobs", cli_apply_bool,
+      offsetof(struct retry_options, yes) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
-static int retry_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+static void tell_retried(struct cli *cli, const struct sw_outcome *outcome)
 {
-    const struct retry_options *options = context;
-    int attempt = 0;
+    cli_say_job(cli, outcome->id, "submitted again, attempt %d", outcome->attempt);
+}
 
-    if (sw_retry(cli->session, id, options->avoid_node, &attempt, err) < 0)
-        return sw_wrap(err, "cannot retry '%s'", id);
-    cli_say_job(cli, id, "submitted again, attempt %d", attempt);
-    return 0;
+static void tell_collected(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "its outputs are brought again, attempt %d", outcome->attempt);
+}
+
+/* What to ask first: another attempt costs GPU hours and writes over results. NULL: nothing. */
+static char *question_about(struct cli *cli, const json_t *ids)
+{
+    size_t count = json_array_size(ids);
+    const char *id = json_string_value(json_array_get(ids, 0));
+    sw_auto(json) json_t *job = NULL;
+
+    if (count != 1)
+        return count ? sw_format("retry %zu jobs?", count) : NULL;
+    job = cli_document(sw_status(cli->session, id, SW_LOOK_REFRESH, NULL), NULL);
+    return job && cli_job_state(job) == SW_COMPLETE
+               ? sw_format("%s is Complete; run it again, over its results?", id) : NULL;
 }
 
 static int retry_run(struct cli *cli, const void *given, const struct cli_args *args,
                      struct sw_error *err)
 {
     const struct retry_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = NULL;
+    sw_autofree const char **list = NULL;
+    sw_autofree char *question = NULL;
+    struct cli_outcomes outcomes = { .cli = cli, .verb = "retry",
+                                     .tell = options->collect ? tell_collected : tell_retried };
 
-    return ids ? cli_each(cli, ids, retry_one, options, err) : -1;
+    if (options->collect && options->avoid_node)
+        return sw_fail(err, SW_E_USAGE, "--collect goes where the outputs are: it takes no --avoid-node");
+    ids = cli_select(cli, args, err);
+    if (!ids)
+        return -1;
+    if (!options->yes && !options->collect && cli_can_ask(cli))
+        question = question_about(cli, ids);
+    if (question && !cli_agree(cli, question)) {
+        cli_say(cli, "nothing was retried");
+        return 0;
+    }
+    list = cli_list(ids);
+    if (options->collect)
+        sw_collect_again_many(cli->session, list, json_array_size(ids), cli_outcome, &outcomes, NULL);
+    else
+        sw_retry_many(cli->session, list, json_array_size(ids), options->avoid_node, cli_outcome, &outcomes,
+                      NULL);
+    return cli_outcomes_end(&outcomes, err);
 }
 
 const struct command command_retry = {
@@ -44,8 +80,12 @@ const struct command command_retry = {
     .description =
         "You get another attempt of exactly the same job: same id, same plan, a number higher. "
         "The logs and exit codes of earlier attempts stay ('slipway logs JOB --attempt 1'). A "
-        "job that is not over is left alone: cancel it first.",
-    .example = "slipway retry last --avoid-node\nslipway retry failed",
+        "job that is not over is left alone: cancel it first. On a terminal several jobs, or one that "
+        "is Complete, are tried again only after a question, unless -y is given.\n\n"
+        "When only the upload failed, the training need not be repeated: '--collect' brings what the "
+        "command left to the destinations under 'outputs:' and ends with the command's own exit code. "
+        "A failure of the network is repeated that way without being asked.",
+    .example = "slipway retry last --avoid-node\nslipway retry failed\nslipway retry --collect last",
     .flags = retry_flags,
     .options_size = sizeof(struct retry_options),
     .max_args = CLI_MANY,

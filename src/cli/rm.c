@@ -2,11 +2,11 @@
 /*
  * rm.c - `slipway rm JOB...`: forget finished jobs and remove their files.
  */
+#include "base/text.h"
 #include "cli/cli.h"
 
 struct rm_options {
     bool keep_results, expired, forget, yes;
-    const char *label;
 };
 
 static const struct cli_flag rm_flags[] = {
@@ -18,8 +18,7 @@ static const struct cli_flag rm_flags[] = {
       cli_apply_bool, offsetof(struct rm_options, forget) },
     { "yes", 'y', NULL, "do not ask, even for several jobs", cli_apply_bool,
       offsetof(struct rm_options, yes) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct rm_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -41,20 +40,67 @@ static int remove_expired(struct cli *cli, struct sw_error *err)
     return 0;
 }
 
-static int remove_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+/* Where the results will stay; owned; NULL: not known. Asked before the record is gone. */
+static char *place_kept(struct cli *cli, const char *id)
 {
-    const struct rm_options *options = context;
+    sw_auto(json) json_t *job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
+    const char *known = sw_json_str(job, "results_place");
 
-    if (options->forget) {
-        if (sw_forget(cli->session, id, err) < 0)
-            return sw_wrap(err, "cannot forget '%s'", id);
-        cli_say_job(cli, id, "forgotten; what runs or lies there stays");
-        return 0;
-    }
-    if (sw_remove(cli->session, id, options->keep_results, err) < 0)
-        return sw_wrap(err, "cannot remove '%s'", id);
-    cli_say_job(cli, id, "removed%s", options->keep_results ? ", results kept" : "");
+    return sw_text_empty(known) ? sw_results_dir(cli->session, id, NULL) : sw_strdup(known);
+}
+
+static int forget_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
+{
+    (void)context;
+    if (sw_forget(cli->session, id, err) < 0)
+        return sw_wrap(err, "cannot forget '%s'", id);
+    cli_say_job(cli, id, "forgotten; what runs or lies there stays");
     return 0;
+}
+
+struct removal {
+    struct cli_outcomes outcomes;
+    json_t *kept;                      /* id -> where its results stay; NULL: they are removed, too */
+};
+
+static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
+{
+    cli_say_job(cli, outcome->id, "removed");
+}
+
+static void take_removed(void *context, const struct sw_outcome *outcome)
+{
+    struct removal *removal = context;
+    const char *kept = sw_json_str(removal->kept, outcome->id);
+
+    if (!outcome->err && kept)
+        cli_say_job(removal->outcomes.cli, outcome->id, "removed; its results stay in %s", kept);
+    else
+        cli_outcome(&removal->outcomes, outcome);
+}
+
+static json_t *places_kept(struct cli *cli, const json_t *ids)
+{
+    json_t *kept = json_object(), *id;
+    size_t i;
+
+    json_array_foreach((json_t *)ids, i, id) {
+        sw_autofree char *place = place_kept(cli, json_string_value(id));
+
+        if (place)
+            json_object_set_new(kept, json_string_value(id), sw_json_text(place));
+    }
+    return kept;
+}
+
+static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, struct sw_error *err)
+{
+    sw_autofree const char **list = cli_list(ids);
+    sw_auto(json) json_t *kept = keep_results ? places_kept(cli, ids) : NULL;
+    struct removal removal = { { .cli = cli, .verb = "remove", .tell = tell_removed }, kept };
+
+    sw_remove_many(cli->session, list, json_array_size(ids), keep_results, take_removed, &removal, NULL);
+    return cli_outcomes_end(&removal.outcomes, err);
 }
 
 static int rm_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -68,9 +114,14 @@ static int rm_run(struct cli *cli, const void *given, const struct cli_args *arg
         return sw_fail(err, SW_E_USAGE, "--expired chooses the jobs itself: name none");
     if (options->expired)
         return remove_expired(cli, err);
-    ids = cli_select(cli, args, options->label, err);
+    ids = cli_select(cli, args, err);
     if (!ids)
         return -1;
+    if (!options->yes && !cli_names_each(args) && json_array_size(ids) && !cli_can_ask(cli)) {
+        sw_fail(err, SW_E_USAGE, "%zu job%s would be removed, and there is no terminal to ask on",
+                json_array_size(ids), json_array_size(ids) == 1 ? "" : "s");
+        return sw_hint(err, "add -y, or name each job");
+    }
     question = sw_format("%s %zu jobs%s?", options->forget ? "forget" : "remove",
                          json_array_size(ids),
                          options->keep_results || options->forget ? "" : " and their results");
@@ -78,7 +129,8 @@ static int rm_run(struct cli *cli, const void *given, const struct cli_args *arg
         cli_say(cli, "nothing was removed");
         return 0;
     }
-    return cli_each(cli, ids, remove_one, options, err);
+    return options->forget ? cli_each(cli, ids, forget_one, NULL, err)
+                           : remove_all(cli, ids, options->keep_results, err);
 }
 
 const struct command command_rm = {
@@ -88,7 +140,9 @@ const struct command command_rm = {
     .description =
         "You get the room back: the job's record, log and results are removed. Copy what you "
         "need first ('slipway get'), or use --keep-results. A job that is not over is not "
-        "removed: cancel it first. Where its engine or cluster is gone for good, --forget removes the "
+        "removed: cancel it first. On a terminal several jobs are removed only after a question, "
+        "unless -y is given; without a terminal -y is needed where a state, 'all' or a label "
+        "chooses the jobs. Where its engine or cluster is gone for good, --forget removes the "
         "record alone.",
     .example = "slipway rm last\nslipway rm --expired",
     .flags = rm_flags,

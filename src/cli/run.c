@@ -29,14 +29,14 @@ static const struct cli_flag run_flags[] = {
 };
 
 static int submit(struct cli *cli, const struct sw_request *request, char id[SW_ID_SIZE],
-                  struct sw_error *err)
+                  bool *already, struct sw_error *err)
 {
     int result;
 
     id[0] = '\0';
     cli_interrupt_catch();
     cli->sending = true;
-    result = sw_submit(cli->session, request, id, err);
+    result = sw_submit_once(cli->session, request, id, already, err);
     cli->sending = false;
     cli_transfer_end(cli);
     if (result == 0)
@@ -47,14 +47,19 @@ static int submit(struct cli *cli, const struct sw_request *request, char id[SW_
     return -1;
 }
 
-static void say_submitted(struct cli *cli, const char *id)
+static void say_submitted(struct cli *cli, const char *id, bool already)
 {
     sw_auto(json) json_t *job = NULL;
+    sw_autofree char *outcome = NULL;
 
     if (cli->quiet)
         return;
     job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
-    cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
+    outcome = job && already ? cli_job_outcome(job) : NULL;
+    if (outcome)
+        cli_say_job(cli, id, "is there already: %s", outcome);
+    else
+        cli_say_job(cli, id, "submitted to %s", job ? sw_json_str(job, "backend_type") : "?");
 }
 
 static int run_run(struct cli *cli, const void *given, const struct cli_args *args,
@@ -63,17 +68,18 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     const struct run_options *options = given;
     sw_auto(sw_request) struct sw_request *request = cli_request(args, true, err);
     char id[SW_ID_SIZE];
+    bool already = false;
 
     if (!request || !cli_session(cli, err))
         return -1;
     if (options->dry_run)
         return cli_plan_show(cli, request, err);
-    while (submit(cli, request, id, err) < 0) {
+    while (submit(cli, request, id, &already, err) < 0) {
         if (!cli_trust_ask(cli, request, err))
             return -1;
         *err = (struct sw_error){ 0 };
     }
-    say_submitted(cli, id);
+    say_submitted(cli, id, already);
     if (!options->detach)
         return cli_attach(cli, id, cli_given_value(args, "status-every")
                                        ? options->status_every_ms : CLI_STATUS_EVERY_MS,
@@ -81,7 +87,7 @@ static int run_run(struct cli *cli, const void *given, const struct cli_args *ar
     cli_printf("%s\n", id);
     if (cli_flush() < 0)             /* the job runs: its id must not be lost */
         cli_warn(cli, "the job is %s", id);
-    return 0;
+    return cli_interrupt_count() ? cli_leave(cli, id, err) : 0;
 }
 
 const struct command command_run = {
@@ -95,7 +101,7 @@ const struct command command_run = {
         "\n"
         "The log goes to stdout, exactly as the job wrote it when that is not a terminal; all "
         "other words go to stderr. Ctrl-C leaves the job running and shows how to come back to "
-        "it; a second Ctrl-C within 2 seconds offers to cancel it. A terminal shows progress as "
+        "it; 'slipway cancel' stops it. A terminal shows progress as "
         "a bar below the log when the log tells it. With -d only the job's id is printed.\n"
         "\n"
         "A job that the platform can never schedule as it is (more nodes than there are, a limit below what "

@@ -18,12 +18,10 @@
 
 struct status_options {
     bool stored;
-    const char *label;
 };
 
 static const struct cli_flag status_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct status_options, label) },
+    CLI_LABEL_FLAG,
     { "stored", 0, NULL, "what is remembered, without asking the platform", cli_apply_bool,
       offsetof(struct status_options, stored) },
     { 0 }
@@ -189,10 +187,25 @@ static void add_retry(struct sw_buf *out, const json_t *job)
     add_line(out, "retry", sw_buf_text(&text));
 }
 
+/* "/results to s3://bucket/runs/7/" */
+static void add_outputs(struct sw_buf *out, const json_t *job)
+{
+    const json_t *output;
+    size_t i;
+
+    json_array_foreach(json_object_get(job, "outputs"), i, output) {
+        sw_autofree char *text = sw_format("%s to %s", sw_json_str(output, "path"),
+                                           sw_json_str(output, "to"));
+
+        add_line(out, "output", text);
+    }
+}
+
 static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
     int64_t code = sw_json_int(job, "exit_code", -1);
+    sw_autofree char *message = cli_job_message(job);
     char text[32];
 
     if (cli->screen.out_color)
@@ -200,7 +213,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
                     cli_state_style(state), sw_state_name(state));
     else
         sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
-    add_line(out, "message", sw_json_str(job, "message"));
+    add_line(out, "message", message);
     add_line(out, "cause", sw_json_str(job, "cause"));
     add_line(out, "advice", state == SW_PENDING && sw_text_same(sw_json_str(job, "reason"), "unschedulable")
                                 ? "it can never be scheduled as it is: 'slipway cancel' ends it"
@@ -211,6 +224,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
+    if (sw_text_same(sw_json_str(job, "reason"), "outputs") && sw_state_is_final(state))
+        add_line(out, "command", "ended with exit code 0; only its outputs were not brought");
     snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
     add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);
     add_time(out, "created", job, "created_at");
@@ -223,7 +238,8 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_retry(out, job);
     add_labels(out, job);
     add_line(out, "node", sw_json_str(job, "node"));
-    add_line(out, "results", sw_json_str(job, "results_dir"));
+    add_line(out, "results", sw_json_str(job, "results_place"));
+    add_outputs(out, job);
     cli_job_age(job, "seen_age_ms", text);
     if (!sw_state_is_final(state))
         sw_buf_addf(out, "  %-10s %s%s\n", "seen", strcmp(text, "-") ? text : "never",
@@ -258,7 +274,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
                       struct sw_error *err)
 {
     const struct status_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *document = NULL;
     const json_t *jobs;
 
@@ -277,8 +293,7 @@ static int status_run(struct cli *cli, const void *given, const struct cli_args 
         print_cards(cli, jobs);
         return 0;
     }
-    if (args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]) &&
-        json_array_size(jobs) == 1)
+    if (cli_names_one(args) && json_array_size(jobs) == 1)
         return cli_document_print(cli, json_array_get(jobs, 0), err);
     return cli_document_print(cli, document, err);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/cli_interrupt.h"
 #include "cli/top_internal.h"
 
 #define REDRAW_MS 1000          /* ages grow by themselves */
@@ -188,8 +189,10 @@ static int top_run(struct cli *cli, const void *given, const struct cli_args *ar
         loop(&top);
     cli_full_leave();
     json_decref(top.document);
-    if (!top_feed_end(&top.feed))
+    if (!top_feed_end(&top.feed)) {
+        cli_interrupt_end();
         _exit(rc == 0 ? 0 : sw_code_exit_status(SW_E_IO));      /* a thread hangs, we do not */
+    }
     return rc;
 }
 

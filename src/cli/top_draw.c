@@ -86,7 +86,7 @@ static void add_cells(struct sw_table *table, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
     sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH), *gpu = cli_gpu_cell(job);
-    const char *message = sw_json_str(job, "message");
+    sw_autofree char *message = cli_job_message(job);
     char age[24];
 
     cli_job_age(job, "age_ms", age);

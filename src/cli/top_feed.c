@@ -224,7 +224,7 @@ static void *read_logs(void *context)
 {
     struct top_feed *feed = context;
     struct sw_log_options options = {
-        .size = sizeof options, .replica = -1, .tail_lines = TAIL, .follow = true,
+        .size = sizeof options, .tail_lines = TAIL, .follow = true,
         .idle = on_idle,
     };
     struct reading r = { feed, 0 };

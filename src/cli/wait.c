@@ -2,64 +2,79 @@
 /*
  * wait.c - `slipway wait JOB...`: return when jobs are over, with their exit code.
  */
-#include "base/clock.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "cli/cli_interrupt.h"
 
 struct wait_options {
     int64_t timeout_ms;
-    const char *label;
 };
 
 static const struct cli_flag wait_flags[] = {
     { "timeout", 0, "DURATION", "give up after this time and end with 75; jobs go on",
       cli_apply_duration, offsetof(struct wait_options, timeout_ms) },
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct wait_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
-static int wait_for(struct cli *cli, const char *id, int64_t timeout_ms, struct sw_error *err)
+static int stop_waiting(void *context)
 {
-    sw_auto(json) json_t *job = NULL;
-    sw_autofree char *outcome = NULL;
-    int status = 0;
+    (void)context;
+    return cli_interrupt_count() > 0;
+}
 
-    if (sw_wait(cli->session, id, timeout_ms, NULL, NULL, &status, err) < 0)
-        return sw_wrap(err, "waiting for '%s'", id);
-    if (cli->exit_status == 0)
-        cli->exit_status = status;
-    if (cli->quiet)
-        return 0;
-    job = cli_document(sw_status(cli->session, id, SW_LOOK_STORED, NULL), NULL);
-    outcome = job ? cli_job_outcome(job) : NULL;
-    if (outcome)
-        cli_say_job(cli, id, "%s", outcome);
-    return 0;
+/* The exit status is that of the first in the order given which is not 0, whichever ended first. */
+struct statuses {
+    struct cli_outcomes outcomes;      /* first: what is told goes through it */
+    size_t first;
+    int status;
+};
+
+static void take_status(void *context, const struct sw_outcome *outcome)
+{
+    struct statuses *all = context;
+
+    if (!outcome->err && outcome->exit_status && (all->status == 0 || outcome->index < all->first)) {
+        all->status = outcome->exit_status;
+        all->first = outcome->index;
+    }
+    cli_outcome(&all->outcomes, outcome);
+}
+
+static void tell_ended(struct cli *cli, const struct sw_outcome *outcome)
+{
+    sw_autofree char *text = cli->quiet ? NULL : cli_outcome_text(outcome);
+
+    if (text)
+        cli_say_job(cli, outcome->id, "%s", text);
 }
 
 static int wait_run(struct cli *cli, const void *given, const struct cli_args *args,
                     struct sw_error *err)
 {
     const struct wait_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
-    int64_t deadline_ms = cli_given_value(args, "timeout")
-                              ? sw_monotonic_ms() + options->timeout_ms
-                              : -1;
-    const json_t *id;
-    size_t i;
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
+    sw_autofree const char **list = cli_list(ids);
+    struct statuses all = { .outcomes = { .cli = cli, .verb = "wait for", .tell = tell_ended } };
+    struct sw_error why = { 0 };
+    int waited;
 
     if (!ids)
         return -1;
-    json_array_foreach(ids, i, id) {
-        int64_t left_ms = deadline_ms < 0 ? -1 : deadline_ms - sw_monotonic_ms();
-
-        if (deadline_ms >= 0 && left_ms < 0)
-            left_ms = 0;
-        if (wait_for(cli, json_string_value(id), left_ms, err) < 0)
-            return -1;
+    cli_interrupt_catch();
+    waited = sw_wait_many(cli->session, list, json_array_size(ids),
+                          cli_given_value(args, "timeout") ? options->timeout_ms : -1, stop_waiting,
+                          take_status, &all, &why);
+    cli->exit_status = all.status;
+    if (waited < 0 && cli_interrupt_count())
+        return cli_leave(cli, json_array_size(ids) == 1 ? list[0] : NULL, err);
+    if (waited < 0 && !all.outcomes.failed) {
+        if (err)
+            *err = why;
+        return json_array_size(ids) > 1 ? sw_wrap(err, "waiting for %zu jobs", json_array_size(ids))
+                                        : sw_wrap(err, "waiting for '%s'", list[0]);
     }
-    return 0;
+    return cli_outcomes_end(&all.outcomes, err);
 }
 
 const struct command command_wait = {

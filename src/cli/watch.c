@@ -18,13 +18,8 @@
 #define EVERY_MS  500
 #define BAR_WIDTH 10
 
-struct watch_options {
-    const char *label;
-};
-
 static const struct cli_flag watch_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct watch_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -47,10 +42,10 @@ static const struct sw_column columns[] = {
 };
 
 /* What there is to read about a job right now: its own last words, or why it waits. */
-static const char *last_words(const json_t *job)
+static const char *last_words(const json_t *job, const char *message)
 {
     enum sw_state state = cli_job_state(job);
-    const char *line = sw_json_str(job, "last_line"), *message = sw_json_str(job, "message");
+    const char *line = sw_json_str(job, "last_line");
 
     if (state == SW_RUNNING || state == SW_COMPLETE)
         return sw_text_empty(line) ? message : line;
@@ -60,7 +55,7 @@ static const char *last_words(const json_t *job)
 static void add_job(struct sw_table *table, const json_t *job)
 {
     enum sw_state state = cli_job_state(job);
-    sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH);
+    sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH), *message = cli_job_message(job);
     char age[24];
 
     cli_job_age(job, "age_ms", age);
@@ -68,7 +63,7 @@ static void add_job(struct sw_table *table, const json_t *job)
     sw_table_cell(table, sw_state_name(state), cli_state_style(state));
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, progress, NULL);
-    sw_table_cell(table, last_words(job), NULL);
+    sw_table_cell(table, last_words(job, message), NULL);
 }
 
 /* As many rows as the terminal has; those that are over give way first. */
@@ -164,6 +159,8 @@ static int on_round(void *context, const char *text)
     const json_t *job;
     size_t i;
 
+    if (cli_interrupt_count() > 0)      /* the "^C" of the terminal stands in our lines: draw no more */
+        return 1;
     if (!document)
         return 0;
     if (w->cli->live) {
@@ -207,7 +204,7 @@ static int watch_jobs(struct watch *w, const json_t *ids, struct sw_error *err)
     cli_live_keep(&w->live);
     w->cli->live = NULL;
     if (cli_interrupt_count() > 0)
-        return 0;
+        return cli_leave(w->cli, NULL, err);
     if (rc < 0) {
         if (err)
             *err = trouble;
@@ -217,39 +214,34 @@ static int watch_jobs(struct watch *w, const json_t *ids, struct sw_error *err)
     return 0;
 }
 
-static json_t *choose(struct cli *cli, const struct cli_args *args, const char *label,
-                      struct sw_error *err)
+/* Without a word for them: all that are not over. */
+static json_t *choose(struct cli *cli, const struct cli_args *args, struct sw_error *err)
 {
     const char *active = "active";
-    struct sw_error none = { 0 };
     json_t *ids;
 
-    if (args->word_count || label)
-        return cli_select(cli, args, label, err);
+    if (args->word_count || cli_given_value(args, "label"))
+        return cli_select(cli, args, err);
     if (!cli_session(cli, err))
         return NULL;
-    ids = cli_document(sw_select(cli->session, &active, 1, NULL, &none), &none);
-    if (!ids && none.code == SW_E_NOT_FOUND)
-        return json_array();
-    if (!ids && err)
-        *err = none;
+    ids = cli_document(sw_select(cli->session, &active, 1, NULL, 0, err), err);
+    if (ids && json_array_size(ids) == 0)
+        cli_say(cli, "all jobs are over; 'slipway ps' lists them");
     return ids;
 }
 
 static int watch_run(struct cli *cli, const void *given, const struct cli_args *args,
                      struct sw_error *err)
 {
-    const struct watch_options *options = given;
-    sw_auto(json) json_t *ids = choose(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = choose(cli, args, err);
     sw_auto(json) json_t *told = json_object();
     struct watch w = { .cli = cli, .live = { .fd = STDOUT_FILENO }, .told = told };
 
+    (void)given;
     if (!ids)
         return -1;
-    if (json_array_size(ids) == 0) {
-        cli_say(cli, "all jobs are over; 'slipway ps' lists them");
+    if (json_array_size(ids) == 0)
         return 0;
-    }
     if (cli->screen.out_terminal && cli->screen.moves && cli->format == CLI_TABLE)
         cli->live = &w.live;
     cli_interrupt_catch();
@@ -271,7 +263,6 @@ const struct command command_watch = {
     .example = "slipway watch\nslipway watch last -o json",
     .flags = watch_flags,
     .shared = { watch_output },
-    .options_size = sizeof(struct watch_options),
     .max_args = CLI_MANY,
     .run = watch_run,
 };

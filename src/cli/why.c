@@ -11,13 +11,8 @@
 #define INDENT 2
 #define SAID_LEAST 8        /* bytes that are in the headline by no chance: said already */
 
-struct why_options {
-    const char *label;
-};
-
 static const struct cli_flag why_flags[] = {
-    { "label", 'l', "KEY[=VALUE]", "jobs with this label", cli_apply_text,
-      offsetof(struct why_options, label) },
+    CLI_LABEL_FLAG,
     { 0 }
 };
 
@@ -132,16 +127,16 @@ static int print_all(struct cli *cli, const json_t *all, bool one, struct sw_err
 static int why_run(struct cli *cli, const void *given, const struct cli_args *args,
                    struct sw_error *err)
 {
-    const struct why_options *options = given;
-    sw_auto(json) json_t *ids = cli_select(cli, args, options->label, err);
+    sw_auto(json) json_t *ids = cli_select(cli, args, err);
     sw_auto(json) json_t *all = json_array();
-    bool one = args->word_count == 1 && !options->label && !cli_selector_is_group(args->words[0]);
+    bool one = cli_names_one(args);
     int rc;
 
+    (void)given;
     if (!ids)
         return -1;
     rc = cli_each(cli, ids, explain, all, err);
-    if (json_array_size(all) && print_all(cli, all, one, err) < 0)
+    if ((json_array_size(all) || !json_array_size(ids)) && print_all(cli, all, one, err) < 0)
         return -1;
     return rc;
 }
@@ -159,7 +154,6 @@ const struct command command_why = {
     .example = "slipway why last\nslipway why failed -o json",
     .flags = why_flags,
     .shared = { cli_output_document },
-    .options_size = sizeof(struct why_options),
     .max_args = CLI_MANY,
     .run = why_run,
 };

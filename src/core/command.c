@@ -105,6 +105,15 @@ char *sw_fill_word(const char *word, const struct sw_fill *fill)
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
+char *sw_fill_destination(const char *to, const char *job_id)
+{
+    sw_autofree char *named = sw_fill_word(to, &(struct sw_fill){ .job_id = job_id });
+    const char *id = strstr(named, "{id}");
+
+    return id ? sw_format("%.*s%s%s", (int)(id - named), named, job_id, id + strlen("{id}"))
+              : sw_take(named);
+}
+
 char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
                       const char *job_id)
 {

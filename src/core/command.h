@@ -19,6 +19,9 @@ char *sw_fill_command(const char *command, const struct sw_fill *fill);
 /* One word, no shell in between: values as they are. Owned. */
 char *sw_fill_word(const char *word, const struct sw_fill *fill);
 
+/* A destination of an output: {id} and {job_id} filled in. Owned. */
+char *sw_fill_destination(const char *to, const char *job_id);
+
 /* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
  * are quoted for the shell when they need it. */
 char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,

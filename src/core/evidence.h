@@ -9,6 +9,9 @@
 #define SW_CORE_EVIDENCE_H
 
 #include "base/json.h"
+#include "core/sighting.h"
+
+#define SW_FACT_LOG_GONE "log_gone"      /* a fact: there was a log, and it cannot be read any more */
 
 struct sw_evidence {
     enum sw_state state;
@@ -20,6 +23,9 @@ struct sw_evidence {
     json_t *facts;            /* object: what else the platform saw ("oom_kills": 1, ...); owned */
     char *log_tail;           /* last lines of the first failing rank; owned, may be NULL */
 };
+
+/* What a sighting says, and no facts yet. */
+struct sw_evidence sw_evidence_of(const struct sw_sighting *seen);
 
 void sw_evidence_done(struct sw_evidence *evidence);
 

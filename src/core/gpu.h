@@ -24,6 +24,9 @@ struct sw_gpu {
 /* All devices; 0 when the machine has none or no driver. */
 int sw_gpu_list(struct sw_gpu *out, int room);
 
+/* What to say about a job that does not mention GPUs, where there are some; NULL: nothing. Owned. */
+char *sw_gpu_unasked(void);
+
 /* ---- meter: the same devices looked at again and again ------------------------------------------ */
 
 struct sw_gpu_meter;                      /* keeps NVML open; opening it takes longer than a look */

@@ -22,6 +22,7 @@ const char *sw_type_name(enum sw_type type)
         [SW_NUMBER]   = "a number",
         [SW_FLAG]     = "true or false",
         [SW_DURATION] = "a duration such as 90s, 30m, 12h or 2d",
+        [SW_DURATIONS] = "a duration such as 30s, or a range such as 30s..10m",
         [SW_SIZE]     = "a size such as 512MiB or 64GB",
         [SW_GPUS]     = "a number of GPUs such as 8 or H100:8",
         [SW_CHOICE]   = "one of a few words",

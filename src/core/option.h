@@ -19,6 +19,7 @@ enum sw_type {
     SW_NUMBER,       /* integer or real */
     SW_FLAG,         /* true / false */
     SW_DURATION,     /* "90s", "12h" or seconds */
+    SW_DURATIONS,    /* a duration, or a range of two: "30s..10m" */
     SW_SIZE,         /* "512GiB" or bytes */
     SW_GPUS,         /* COUNT or TYPE:COUNT */
     SW_CHOICE,       /* one of .choices */

@@ -34,7 +34,7 @@ static const struct field {
     ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(checkpoint, DOCUMENT), ROW(ca, TEXT),
-    ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG),
+    ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG), ROW(settings, DOCUMENT),
 #undef ROW
 };
 
@@ -56,12 +56,13 @@ void sw_payload_free(struct sw_payload *payload)
     free(payload);
 }
 
-int sw_payload_read_ca(struct sw_buf *pem, struct sw_error *err)
+int sw_payload_read_ca(const char *path, struct sw_buf *pem, struct sw_error *err)
 {
-    const char *variable = NULL, *path = sw_trusted_named(&variable);
+    const char *variable = "the job";
     sw_autofree char *text = NULL;
     size_t length = 0;
 
+    path = path ? path : sw_trusted_named(&variable);
     if (!path)
         return 0;
     text = sw_file_read(path, SW_TRUSTED_MAX, &length, err);
@@ -69,15 +70,15 @@ int sw_payload_read_ca(struct sw_buf *pem, struct sw_error *err)
         return sw_wrap(err, "the certificates that %s names", variable);
     if (sw_trusted_pick(text, length, pem) == 0) {
         sw_fail(err, SW_E_SPEC, "%s names '%s', which holds no certificate (PEM)", variable, path);
-        return sw_hint(err, "unset %s, or name a file with -----BEGIN CERTIFICATE----- in it",
-                       variable);
+        return sw_hint(err, "name a file with -----BEGIN CERTIFICATE----- in it, or none");
     }
     return 0;
 }
 
-int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err)
+int sw_payload_take_ca(struct sw_payload *payload, const char *path, struct sw_buf *pem,
+                       struct sw_error *err)
 {
-    if (sw_payload_read_ca(pem, err) < 0)
+    if (sw_payload_read_ca(path, pem, err) < 0)
         return -1;
     if (pem->length > 0) {
         free(payload->ca);

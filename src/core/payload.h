@@ -31,6 +31,7 @@ struct sw_payload {
     json_t *env;              /* object name -> text */
     json_t *secrets;          /* array of names the command may see */
     json_t *credentials;      /* array of names that only the runner may see */
+    json_t *settings;         /* object name -> text: settings of its data for the runner alone; or NULL */
     char *mount;              /* shared cache: s3://b/k is <mount>/b/k; NULL: none */
     json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
     char *ca;                 /* file beside the payload with the certificates to believe (PEM); NULL:
@@ -62,14 +63,15 @@ struct sw_payload *sw_payload_new(void);
 void sw_payload_free(struct sw_payload *payload);
 SW_DEFINE_AUTO(sw_payload, struct sw_payload *, sw_payload_free)
 
-/* The certificates that the user named on this machine ($SSL_CERT_FILE, ..., base/trusted.h), for the
- * runner to believe as well. Nothing named: `pem` stays empty. -1: the file that was named cannot be
- * read or holds none. */
-int sw_payload_read_ca(struct sw_buf *pem, struct sw_error *err);
+/* The certificates in this file, for the runner to believe as well; NULL: those that the user named on
+ * this machine ($SSL_CERT_FILE, ..., base/trusted.h). Nothing named: `pem` stays empty. -1: the file that
+ * was named cannot be read or holds none. */
+int sw_payload_read_ca(const char *path, struct sw_buf *pem, struct sw_error *err);
 /* The same, and names them in payload->ca: whoever places the payload writes `pem` beside it under
  * that name (0644). */
 #define SW_PAYLOAD_CA "ca.pem"
-int sw_payload_take_ca(struct sw_payload *payload, struct sw_buf *pem, struct sw_error *err);
+int sw_payload_take_ca(struct sw_payload *payload, const char *path, struct sw_buf *pem,
+                       struct sw_error *err);
 
 json_t *sw_payload_to_json(const struct sw_payload *payload);
 struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err);

@@ -23,7 +23,7 @@ static const struct field {
     { NULL, "stopped", TRUTH }, { NULL, "canceled", TRUTH },
     { NULL, "timed_out", TRUTH }, { NULL, "failed_peer", WHOLE }, { NULL, "oom_kills", WHOLE },
     { "in", "files", WHOLE }, { "in", "bytes", WHOLE },
-    { "out", "files", WHOLE }, { "out", "bytes", WHOLE },
+    { "out", "files", WHOLE }, { "out", "bytes", WHOLE }, { "out", "empty", WHOLE },
     { "ms", "prepare", WHOLE }, { "ms", "command", WHOLE }, { "ms", "collect", WHOLE },
     { "gpu", "count", WHOLE }, { "gpu", "memory_bytes", WHOLE },
     { "gpu", "memory_peak_bytes", WHOLE },
@@ -164,13 +164,23 @@ const char *sw_report_reason(const json_t *report)
 {
     static const struct {
         const char *phase, *reason;
-    } reasons[] = { { "prepare", "prepare" }, { "collect", "outputs" } };
+    } reasons[] = { { "prepare", "prepare" }, { "probe", SW_REASON_DESTINATION },
+                    { "collect", SW_REASON_OUTPUTS } };
     const char *failed = sw_json_str(report, "failed");
 
     for (size_t i = 0; i < SW_COUNT(reasons); i++)
         if (sw_text_same(failed, reasons[i].phase))
             return reasons[i].reason;
     return NULL;
+}
+
+char *sw_report_warning(const json_t *report)
+{
+    int64_t empty = sw_json_int(json_object_get(report, "out"), "empty", 0);
+
+    return empty > 0 ? sw_format("%lld declared output%s empty: nothing was brought for %s", (long long)empty,
+                                 empty == 1 ? " is" : "s are", empty == 1 ? "it" : "them")
+                     : NULL;
 }
 
 void sw_report_facts(const json_t *report, json_t *facts)

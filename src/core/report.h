@@ -9,11 +9,12 @@
  * numbers not negative, texts short and printable.
  *
  *     {"job_id", "rank", "phase", "at", "exit_code", "signal", "message", "failed", "error", "stopped",
- *      "canceled", "timed_out", "failed_peer", "in": {"files", "bytes"}, "out": {"files", "bytes"},
+ *      "canceled", "timed_out", "failed_peer", "in": {"files", "bytes"}, "out": {"files", "bytes", "empty"},
  *      "ms": {"prepare", "command", "collect"}, "gpu": {"count", "memory_bytes", "memory_peak_bytes"}}
  *
- * Every key may be absent. `failed` is the runner's phase that failed (prepare, run, collect), `error` why,
- * as sw_code_name() names it: these two steer, the message is for people. Pure.
+ * Every key may be absent. `empty` counts outputs for which no file was there. `failed` is the runner's phase
+ * that failed (prepare, probe, run, collect), `error` why, as sw_code_name() names it: these two steer, the
+ * message is for people. Pure.
  */
 #ifndef SW_CORE_REPORT_H
 #define SW_CORE_REPORT_H
@@ -37,9 +38,17 @@ json_t *sw_report_in_log(const char *log, size_t length, const char *job_id, int
 /* The last one, of a job that is over; not a heartbeat. */
 bool sw_report_is_last(const json_t *report);
 
-/* The reason of a job whose runner failed in a phase of its own: "prepare", "outputs"; NULL: it did not.
- * Static. */
+/* The command ended with 0, and its outputs were not brought: that alone is worth repeating. */
+#define SW_REASON_OUTPUTS "outputs"
+/* Before the command was started: where the outputs are to go cannot be written to. */
+#define SW_REASON_DESTINATION "destination"
+
+/* The reason of a job whose runner failed in a phase of its own: "prepare" or one of these; NULL: it
+ * did not. Static. */
 const char *sw_report_reason(const json_t *report);
+
+/* "1 declared output is empty: nothing was brought for it"; owned; NULL: there is none. */
+char *sw_report_warning(const json_t *report);
 
 /* How much of a log is left when the report at its very end is taken away. */
 size_t sw_report_begin(const char *log, size_t length);

@@ -45,6 +45,8 @@ struct sw_sighting {
     char message[256];         /* for people */
     int exit_code;             /* SW_NO_EXIT_CODE: not known */
     int signal;                /* 0: none */
+    int64_t until_ms;          /* a waiting job is expected to start then; 0: not known. Never part of
+                                  the message: a countdown is no news */
     int64_t started_ms;        /* 0: not known */
     int64_t ended_ms;
     char remote_id[128];       /* learnt now; empty: nothing new */

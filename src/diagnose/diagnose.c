@@ -31,6 +31,11 @@ static const struct diag_ruling silent = {
                                  "print more"
 };
 
+static const struct diag_ruling unreadable = {
+    "", DIAG_PROGRAM, "unknown",
+    "no rule explains this failure, and the log of the job is gone: run it again, and wait for its end"
+};
+
 void diag_show_line(json_t *lines, const char *text, size_t length)
 {
     size_t cut = length < DIAG_LINE_BYTES ? length : DIAG_LINE_BYTES;
@@ -163,7 +168,11 @@ static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t
     if (show_words(&log, false, lines) == 0)
         show_words(&log, true, lines);
     ruling = diag_judge_symptom(evidence);
-    return ruling ? *ruling : evidence->log_tail && diag_log_is_silent(&log) ? silent : unknown;
+    if (ruling)
+        return *ruling;
+    if (sw_json_bool(evidence->facts, SW_FACT_LOG_GONE, false))
+        return unreadable;
+    return evidence->log_tail && diag_log_is_silent(&log) ? silent : unknown;
 }
 
 /* ---- the document ---------------------------------------------------------------------------- */

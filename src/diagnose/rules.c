@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "core/report.h"
 #include "core/sighting.h"
 
 static const struct reason_rule {
@@ -69,9 +70,12 @@ static const struct reason_rule vague_reasons[] = {
     { "inputs", { "reason-inputs", DIAG_PROGRAM, "user",
       "an input could not be brought in: check its address, and that your credential may read "
       "it" } },
-    { "outputs", { "reason-outputs", DIAG_PROGRAM, "storage",
-      "the program ran, but its results could not be copied: check the address under 'outputs:'; "
-      "the files are still where it wrote them" } },
+    { SW_REASON_OUTPUTS, { "reason-outputs", DIAG_PROGRAM, "storage",
+      "the program ran, but its results could not be copied: check the address under 'outputs:', "
+      "then 'slipway retry --collect'" } },
+    { SW_REASON_DESTINATION, { "reason-destination", DIAG_PROGRAM, "storage",
+      "nothing was run, since its results could not be copied: check the address under 'outputs:', and "
+      "that your credential may write there" } },
     { "start", { "reason-start", DIAG_PROGRAM, "user",
       "the command could not be started: check the command and the working directory" } },
 };
@@ -84,34 +88,34 @@ static const struct error_rule {
 } errors[] = {
     { SW_E_UNREACHABLE,
       { "inputs-unreachable", DIAG_INFRA, "network",
-        "the server of an input did not answer: check its address and that the job's machine may reach it, "
-        "then run it again" },
+        "the server of an input or output did not answer: check its address and that the job's machine may "
+        "reach it, then run it again" },
       { "outputs-unreachable", DIAG_INFRA, "network",
         "the program ran, but the server for its results did not answer: check the address under "
-        "'outputs:' and that the job's machine may reach it" } },
+        "'outputs:' and that the job's machine may reach it, then 'slipway retry --collect'" } },
     { SW_E_TIMEOUT,
       { "inputs-timeout", DIAG_INFRA, "network",
-        "the server of an input took too long: run it again" },
+        "the server of an input or output took too long: run it again" },
       { "outputs-timeout", DIAG_INFRA, "network",
-        "the program ran, but the server for its results took too long: run it again" } },
+        "the program ran, but the server for its results took too long: 'slipway retry --collect'" } },
     { SW_E_CREDENTIAL,
       { "inputs-credential", DIAG_PROGRAM, "user",
         "an input needs a credential that is missing or refused: check that it is set and may read this "
         "address" },
       { "outputs-credential", DIAG_PROGRAM, "storage",
         "the program ran, but its results need a credential that is missing or refused: check that it is "
-        "set and may write there; the files are still where it wrote them" } },
+        "set and may write there, then 'slipway retry --collect'" } },
     { SW_E_NOT_FOUND,
       { "inputs-missing", DIAG_PROGRAM, "user", "an input does not exist: check its address" },
       { "outputs-missing", DIAG_PROGRAM, "storage",
-        "the program ran, but there is no such place for its results: check the address under 'outputs:'; "
-        "the files are still where it wrote them" } },
+        "the program ran, but there is no such place for its results: check the address under 'outputs:', "
+        "then 'slipway retry --collect'" } },
     { SW_E_REFUSED,
       { "inputs-refused", DIAG_PROGRAM, "user",
         "the server of an input refused it: check its address, and that your credential may read it" },
       { "outputs-refused", DIAG_PROGRAM, "storage",
         "the program ran, but the server refused its results: check the address under 'outputs:' and that "
-        "your credential may write there; the files are still where it wrote them" } },
+        "your credential may write there, then 'slipway retry --collect'" } },
 };
 
 static const struct {
@@ -180,13 +184,16 @@ const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence)
 const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence)
 {
     const char *error = sw_json_str(json_object_get(evidence->facts, "runner"), "error");
-    bool outputs = strcmp(evidence->reason, "outputs") == 0;
+    bool outputs = strcmp(evidence->reason, SW_REASON_OUTPUTS) == 0;
+    bool destination = strcmp(evidence->reason, SW_REASON_DESTINATION) == 0;
 
-    if (!error || (!outputs && strcmp(evidence->reason, "prepare") != 0 &&
+    if (!error || (!outputs && !destination && strcmp(evidence->reason, "prepare") != 0 &&
                    strcmp(evidence->reason, "inputs") != 0))
         return NULL;
     for (size_t i = 0; i < SW_COUNT(errors); i++) {
-        if (strcmp(sw_code_name(errors[i].error), error) == 0)
+        bool network = strcmp(errors[i].inputs.cause, "network") == 0;
+
+        if (strcmp(sw_code_name(errors[i].error), error) == 0 && (network || !destination))
             return outputs ? &errors[i].outputs : &errors[i].inputs;
     }
     return NULL;

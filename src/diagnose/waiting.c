@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/report.h"
 
 #define MINUTE_MS ((int64_t)60 * 1000)
 #define HOUR_MS   (60 * MINUTE_MS)
@@ -63,7 +64,7 @@ static const struct waiting {
     { "unreachable", "the platform does not answer; the job itself may be well", 10 * MINUTE_MS,
       "check the network and the credential with 'slipway preflight'" },
     { "paused", "it is paused", 0, "resume it on the platform" },
-    { "outputs", "the program is done, its results are being copied", HOUR_MS,
+    { SW_REASON_OUTPUTS, "the program is done, its results are being copied", HOUR_MS,
       "see the progress in its log" },
 };
 

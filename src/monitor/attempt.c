@@ -48,13 +48,8 @@ struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env
         if (name && sw_secrets_add(secrets, name, env(context, name), err) < 0)
             return NULL;
     }
-    /* For the runner alone, and only those that are there: data may need none. */
-    json_array_foreach(plan->credentials, i, entry) {
-        const char *name = json_string_value(entry), *value = name ? env(context, name) : NULL;
-
-        if (!sw_text_empty(value) && sw_secrets_add(secrets, name, value, err) < 0)
-            return NULL;
-    }
+    if (sw_plan_send_settings(plan, env, context, secrets, err) < 0)
+        return NULL;
     return sw_take(secrets);
 }
 
@@ -76,6 +71,8 @@ struct sw_plan *sw_attempt_plan(const struct sw_job *row, struct sw_error *err)
     json_decref(plan->avoid);
     plan->avoid = json_incref(row->avoid);
     plan->results_dir = sw_strdup(row->results_dir);
+    plan->only_collect = row->only_collect;
+    plan->command_exit = row->command_exit;
     return sw_take(plan);
 }
 
@@ -201,7 +198,7 @@ static int take_back(const struct sw_attempt *attempt, const struct sw_receipt *
     const struct sw_jobref job = { .id = attempt->plan->job_id, .remote_id = receipt->remote_id,
                                    .attempt = attempt->number, .details = receipt->details };
 
-    return attempt->platform->cancel(attempt->link, &job, why) < 0 ? -1 : 0;
+    return sw_platform_cancel(attempt->platform, attempt->link, &job, why) < 0 ? -1 : 0;
 }
 
 /* The row is gone, or tells of another attempt: what was started has no row. */

@@ -12,9 +12,9 @@
 #include "platform/platform.h"
 #include "store/store.h"
 
-/* The values a plan names: its secrets (all must be there) and the credentials of its data (those that
- * are there). `env` NULL: as for a later attempt, the environment and the files that the job was
- * submitted with. */
+/* The values a plan names: its secrets (all must be there) and the secret settings of its data (those
+ * that were there when it was submitted). `env` NULL: as for a later attempt, the environment and the
+ * files that the job was submitted with. */
 struct sw_secrets *sw_attempt_secrets(const struct sw_plan *plan, sw_env_fn *env,
                                       void *context, struct sw_error *err);
 

@@ -57,7 +57,7 @@ static void stop(struct sw_store *store, const struct sw_platform *platform, str
     struct sw_sighting seen = { .job = monitor_ref(job) };
 
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
-        platform->cancel(link, &seen.job, NULL) < 0)
+        sw_platform_cancel(platform, link, &seen.job, NULL) < 0)
         return;                      /* the intent stands: cancel_again() carries it out */
     monitor_say(&seen, SW_CANCELED, "guard", message);
     sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, NULL);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
 #include "monitor/verdict.h"
@@ -195,19 +196,6 @@ static int take_over(const struct slice *slice, struct view *view, struct sw_err
     return result;
 }
 
-/* The program's own words say more than "exit code 1": they are the message from now on. */
-static json_t *verdict_of(const struct slice *slice, struct sw_sighting *seen)
-{
-    json_t *verdict;
-
-    if (seen->presence != SW_PRESENT)
-        return NULL;
-    verdict = sw_verdict(slice->question->platform, slice->link, seen, NULL, slice->rules);
-    if (sw_json_bool(verdict, "from_log", false))
-        snprintf(seen->message, sizeof seen->message, "%.255s", sw_json_str(verdict, "headline"));
-    return verdict;
-}
-
 /* The platform tried again by itself: the row goes on to the attempt that is there now. */
 static int catch_up(const struct slice *slice, struct view *view, struct sw_sighting *seen,
                     struct sw_error *err)
@@ -221,20 +209,65 @@ static int catch_up(const struct slice *slice, struct view *view, struct sw_sigh
     return 0;
 }
 
-/* At every refresh, unless another process is waiting for it at this moment. */
-static void cancel_again(const struct slice *slice, const struct sw_job *job,
-                         struct sw_sighting *seen)
+/* A job that ended well and left nothing where results were declared is told from one that left them. */
+static void warn_of_empty(struct sw_sighting *seen)
 {
-    sw_autofree char *lock = NULL;
-    sw_autofd int owners = -1;
+    sw_autofree char *warning = seen->presence == SW_PRESENT && seen->state == SW_COMPLETE
+                                    ? sw_report_warning(seen->runner) : NULL;
 
-    if (!job->canceling || seen->presence != SW_PRESENT || sw_state_is_final(seen->state))
-        return;
-    lock = sw_format(SW_OWNER_CANCEL "%s", job->id);
-    owners = sw_owner_open(slice->store);
-    if (sw_owner_take(owners, lock) &&
-        slice->question->platform->cancel(slice->link, &seen->job, NULL) == 1)
-        monitor_say(seen, SW_CANCELED, "canceled", "canceled before it started");
+    if (warning)
+        snprintf(seen->message, sizeof seen->message, "warning: %s", warning);
+}
+
+static bool must_be_canceled(const struct view *view, const struct sw_sighting *seen)
+{
+    return view->job.canceling && seen->presence == SW_PRESENT && !sw_state_is_final(seen->state);
+}
+
+static bool failed(const struct view *view, const struct sw_sighting *seen)
+{
+    (void)view;
+    return seen->presence == SW_PRESENT && seen->state == SW_ERROR;
+}
+
+/* Those of the slice for which that is so: their sightings and, beside them, their numbers. */
+static size_t those(const struct slice *slice,
+                    bool (*so)(const struct view *view, const struct sw_sighting *seen),
+                    struct sw_sighting **seen, size_t *which)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < slice->count; i++)
+        if (so(&slice->views[i], &slice->seen[i])) {
+            seen[count] = &slice->seen[i];
+            which[count++] = i;
+        }
+    return count;
+}
+
+/* The program's own words say more than "exit code 1": they are the message from now on. */
+static void say_own_words(struct sw_sighting *seen, const json_t *verdict)
+{
+    if (sw_json_bool(verdict, "from_log", false))
+        snprintf(seen->message, sizeof seen->message, "%.255s", sw_json_str(verdict, "headline"));
+}
+
+/* At every refresh: one question to the place for each of the two, whatever the number of jobs. */
+static void cancel_and_explain(const struct slice *slice)
+{
+    const struct sw_platform *platform = slice->question->platform;
+    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
+    sw_autofree json_t **verdicts = sw_alloc(slice->count * sizeof *verdicts);
+    size_t count = those(slice, must_be_canceled, seen, which);
+
+    monitor_cancel_again(slice->store, platform, slice->link, seen, count);
+    count = those(slice, failed, seen, which);
+    sw_verdicts(platform, slice->link, slice->rules, seen, NULL, verdicts, count);
+    for (size_t i = 0; i < count; i++) {
+        slice->views[which[i]].verdict = verdicts[i];
+        say_own_words(seen[i], verdicts[i]);
+    }
 }
 
 /* ---- retry ------------------------------------------------------------------------------------ */
@@ -257,34 +290,55 @@ static json_t *nodes_to_avoid(const struct sw_job *job, const struct sw_sighting
     return avoid;
 }
 
-/* Try a failed job again, where its rules say so. What was retried is taken out of the sightings:
- * it is not an end. */
-static int retry_or_end(const struct slice *slice, size_t index, struct sw_error *err)
+/* Shall a failed job be tried again, as its rules say? */
+static bool is_retried(const struct slice *slice, size_t index, struct sw_retry *retry)
+{
+    const struct sw_sighting *seen = &slice->seen[index];
+    const struct view *view = &slice->views[index];
+
+    if (slice->question->platform->retries || !failed(view, seen) || view->job.canceling ||
+        sw_json_bool(view->job.plan, SW_PLAN_UNSIGNED, false) ||
+        (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
+        return false;
+    sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
+                    sw_retry_jitter(view->job.id, view->job.attempt), retry);
+    return retry->again && (!retry->only_collect || slice->question->platform->collects);
+}
+
+static int retry_one(const struct slice *slice, size_t index, const struct sw_retry *retry,
+                     struct sw_error *err)
 {
     struct sw_sighting *seen = &slice->seen[index];
     const struct view *view = &slice->views[index];
-    sw_auto(json) json_t *avoid = NULL;
-    struct sw_retry retry;
+    sw_auto(json) json_t *avoid = retry->avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
     bool won = false;
 
-    if (slice->question->platform->retries ||
-        seen->presence != SW_PRESENT || seen->state != SW_ERROR || view->job.canceling ||
-        sw_json_bool(view->job.plan, SW_PLAN_UNSIGNED, false) ||
-        (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
-        return 0;
-    sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
-                    sw_retry_jitter(view->job.id, view->job.attempt), &retry);
-    if (!retry.again)
-        return 0;
-    if (slice->question->platform->cancel(slice->link, &seen->job, NULL) < 0) {
-        seen->presence = SW_UNSEEN;          /* not certain yet that nothing runs: look again */
-        return 0;
+    return sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry->wait_ms,
+                          retry->only_collect, avoid, retry->why, slice->now_ms, &won, err);
+}
+
+/* Try failed jobs again, where their rules say so. What was retried is taken out of the sightings: it is not
+ * an end. Nor is what may still run: the next look finds out. */
+static int retry_or_end(const struct slice *slice, struct sw_error *err)
+{
+    sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
+    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    size_t candidates = those(slice, failed, seen, which), count = 0;
+    sw_autofree struct sw_retry *retries = sw_alloc((candidates + 1) * sizeof *retries);
+    sw_autofree struct sw_batch_job *jobs = sw_alloc((candidates + 1) * sizeof *jobs);
+
+    for (size_t i = 0; i < candidates; i++)
+        if (is_retried(slice, which[i], &retries[count])) {
+            jobs[count].job = &slice->seen[which[i]].job;
+            which[count++] = which[i];
+        }
+    if (count > 0)
+        slice->question->platform->cancel(slice->link, jobs, count);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].result >= 0 && retry_one(slice, which[i], &retries[i], err) < 0)
+            return -1;
+        slice->seen[which[i]].presence = SW_UNSEEN;
     }
-    avoid = retry.avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
-    if (sw_store_retry(slice->store, seen, view->verdict, slice->now_ms + retry.wait_ms, avoid,
-                       retry.why, slice->now_ms, &won, err) < 0)
-        return -1;
-    seen->presence = SW_UNSEEN;
     return 0;
 }
 
@@ -303,12 +357,10 @@ static int judge(struct slice *slice, struct sw_error *err)
             return -1;
         if (catch_up(slice, view, seen, err) < 0)
             return -1;
-        cancel_again(slice, &view->job, seen);
-        view->verdict = verdict_of(slice, seen);
-        if (retry_or_end(slice, i, err) < 0)
-            return -1;
+        warn_of_empty(seen);
     }
-    return 0;
+    cancel_and_explain(slice);
+    return retry_or_end(slice, err);
 }
 
 /* Mostly nothing is new: then the rows are not read a second time. */
@@ -366,12 +418,18 @@ static void read_last_words(const struct slice *slice)
             read_log(slice, i);
 }
 
-static void settle(const struct slice *slice, const struct sw_sighting *seen)
+static void settle(const struct slice *slice)
 {
     const struct sw_platform *platform = slice->question->platform;
+    sw_autofree const struct sw_jobref **over =
+        sw_realloc_array(NULL, slice->count + 1, sizeof *over);
+    size_t count = 0;
 
-    if (platform->settle && seen->presence == SW_PRESENT && sw_state_is_final(seen->state))
-        platform->settle(slice->link, &seen->job, NULL);
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->seen[i].presence == SW_PRESENT && sw_state_is_final(slice->seen[i].state))
+            over[count++] = &slice->seen[i].job;
+    if (platform->settle && count > 0)
+        platform->settle(slice->link, over, count);
 }
 
 /* The next attempt. The row is claimed by us, and the platform certainly has nothing of it. */
@@ -416,8 +474,8 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (!sw_state_is_final(seen->state))
             read_log(slice, i);
-        settle(slice, seen);
     }
+    settle(slice);
     return 0;
 }
 

@@ -15,9 +15,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/report.h"
 #include "diagnose/diagnose.h"
-
-enum { TOLD_BYTES = 160 };       /* of what it failed with */
 
 #define WAIT_LOW_MS  (30 * INT64_C(1000))
 #define WAIT_HIGH_MS (10 * 60 * INT64_C(1000))
@@ -73,9 +72,7 @@ void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_s
     const json_t *retry = json_object_get(plan, "retry");
     const json_t *on = json_object_get(retry, "on");
     const char *cause = sw_json_str(verdict, "cause");
-    const char *told = *failed->message ? failed->message : failed->reason;
     int attempt = failed->job.attempt;
-    char pause[32];
 
     *out = (struct sw_retry){ .number = attempt, .most = most_retries(retry, platform) };
     if (failed->state != SW_ERROR) {
@@ -90,11 +87,12 @@ void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_s
     } else {
         out->again = true;
         out->wait_ms = pause_before(sw_json_str(retry, "wait"), attempt, jitter % 1000);
-        out->avoid_node = sw_json_bool(retry, "avoid_bad_nodes", false);
-        sw_duration_format(out->wait_ms / 1000 * 1000, pause);
-        snprintf(out->why, sizeof out->why, "attempt %d failed: %.*s%s; retry %d of %d in %s",
-                 attempt, TOLD_BYTES, told, strlen(told) > TOLD_BYTES ? "..." : "", out->number,
-                 out->most, pause);
+        out->only_collect = sw_text_same(failed->reason, SW_REASON_OUTPUTS);
+        out->avoid_node = !out->only_collect && sw_json_bool(retry, "avoid_bad_nodes", false);
+        snprintf(out->why, sizeof out->why, "attempt %d failed: %s; %s %d of %d", attempt,
+                 *failed->message ? failed->message : failed->reason,
+                 out->only_collect ? "only the outputs are brought again, retry" : "retry",
+                 out->number, out->most);
     }
 }
 

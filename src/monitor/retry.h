@@ -10,9 +10,10 @@
 struct sw_retry {
     bool again;
     int64_t wait_ms;         /* from the failure to the next attempt */
+    bool only_collect;       /* the command is done: only its outputs are brought again */
     bool avoid_node;         /* the next attempt keeps away from where this one failed */
     int number, most;        /* "retry 2 of 3" */
-    char why[256];           /* for people, either way */
+    char why[352];           /* for people, either way; has room for a whole message */
 };
 
 /* `plan` and `verdict` as stored (either may be NULL). `jitter` (0 to 999) spreads jobs that failed

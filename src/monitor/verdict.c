@@ -7,8 +7,6 @@
  */
 #include "monitor/verdict.h"
 
-#include <string.h>
-
 #include "core/evidence.h"
 #include "core/report.h"
 #include "diagnose/diagnose.h"
@@ -23,45 +21,39 @@ static void add_wishes(const json_t *plan, json_t *facts)
     json_object_set_new(facts, "nodes", json_integer(sw_json_int(plan, "nodes", 1)));
 }
 
-static void gather(const struct sw_platform *platform, struct sw_link *link, struct sw_sighting *seen,
-                   const json_t *report, struct sw_evidence *evidence)
+static json_t *verdict_of(struct sw_sighting *seen, struct sw_evidence *evidence, const json_t *report,
+                          const json_t *user_rules)
 {
-    if (!platform->evidence || platform->evidence(link, &seen->job, evidence, NULL) < 0) {
-        sw_evidence_done(evidence);
-        *evidence = (struct sw_evidence){ 0 };
-    }
+    sw_auto(json) json_t *rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), user_rules);
+    sw_autofree char *headline = NULL;
+    json_t *verdict;
+    bool from_log;
+
     if (!evidence->facts)
         evidence->facts = json_object();
     if (!json_object_get(evidence->facts, "runner"))
         sw_report_facts(report, evidence->facts);
     add_wishes(seen->job.plan, evidence->facts);
-    evidence->state = seen->state;
-    memcpy(evidence->reason, seen->reason, sizeof evidence->reason);
-    memcpy(evidence->message, seen->message, sizeof evidence->message);
-    evidence->exit_code = seen->exit_code;
-    evidence->signal = seen->signal;
-    evidence->failed_replica = seen->failed_replica;
-}
-
-json_t *sw_verdict(const struct sw_platform *platform, struct sw_link *link, struct sw_sighting *seen,
-                   const json_t *report, const json_t *user_rules)
-{
-    struct sw_evidence evidence = { 0 };
-    sw_auto(json) json_t *rules = NULL;
-    sw_autofree char *headline = NULL;
-    json_t *verdict;
-    bool from_log;
-
-    if (seen->state != SW_ERROR)
-        return NULL;
-    gather(platform, link, seen, report, &evidence);
-    rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), user_rules);
-    verdict = sw_diagnose_with(&evidence, rules);
-    headline = sw_diagnose_headline(&evidence, verdict, &from_log);
+    verdict = sw_diagnose_with(evidence, rules);
+    headline = sw_diagnose_headline(evidence, verdict, &from_log);
     json_object_set_new(verdict, "headline", sw_json_text(headline));
     json_object_set_new(verdict, "from_log", json_boolean(from_log));
     if (!seen->runner)
-        seen->runner = json_incref(json_object_get(evidence.facts, "runner"));
-    sw_evidence_done(&evidence);
+        seen->runner = json_incref(json_object_get(evidence->facts, "runner"));
     return verdict;
+}
+
+void sw_verdicts(const struct sw_platform *platform, struct sw_link *link, const json_t *user_rules,
+                 struct sw_sighting *const *failed, const json_t *report, json_t **verdicts, size_t count)
+{
+    sw_autofree struct sw_evidence *all = count ? sw_alloc(count * sizeof *all) : NULL;
+
+    for (size_t i = 0; i < count; i++)
+        all[i] = sw_evidence_of(failed[i]);
+    if (platform->evidence && count > 0)
+        platform->evidence(link, (const struct sw_sighting *const *)failed, all, count);
+    for (size_t i = 0; i < count; i++) {
+        verdicts[i] = verdict_of(failed[i], &all[i], report, user_rules);
+        sw_evidence_done(&all[i]);
+    }
 }

@@ -7,11 +7,11 @@
 
 #include "platform/platform.h"
 
-/* The verdict of diagnose.h about a job that was seen to fail, with "headline", what happened in one
- * sentence, and "from_log", whether the program's own words are in it. `report` is the runner's, where it is
- * known already, or NULL. NULL: it did not fail. Owned. Where the evidence has a report and the sighting has
- * none, the sighting gets it. */
-json_t *sw_verdict(const struct sw_platform *platform, struct sw_link *link, struct sw_sighting *seen,
-                   const json_t *report, const json_t *user_rules);
+/* The verdicts of diagnose.h about jobs of one place that were seen to fail, with "headline", what happened
+ * in one sentence, and "from_log", whether the program's own words are in it. `report` is the runner's, where
+ * it is known already, or NULL. Owned. Where the evidence has a report and the sighting has none, the
+ * sighting gets it. The place is asked once for all of them. */
+void sw_verdicts(const struct sw_platform *platform, struct sw_link *link, const json_t *user_rules,
+                 struct sw_sighting *const *failed, const json_t *report, json_t **verdicts, size_t count);
 
 #endif

@@ -125,6 +125,7 @@ int64_t sw_http_date(const char *text);
 /* Resolve a Location against the URL that answered; owned, NULL when it is not http(s). */
 char *sw_http_location(const char *url, const char *location);
 bool sw_http_same_host(const char *url, const char *other);    /* scheme, host and port */
+bool sw_http_is_loopback(const char *url);                     /* its server is on this machine */
 /* Append percent-encoded: all but A-Z a-z 0-9 - _ . ~ and the bytes of `keep`. */
 void sw_http_encode(struct sw_buf *out, const char *text, size_t length, const char *keep);
 /* "bytes 0-9/100" of a Content-Range: first, last and the whole's size (-1: "*"). false: it is none. */

@@ -81,12 +81,17 @@ static bool is_loopback(const char *host, size_t length)
     return inet_pton(AF_INET, name, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
 }
 
+bool sw_http_is_loopback(const char *url)
+{
+    const char *scheme = strstr(url, "://"), *host = scheme ? scheme + 3 : url;
+
+    return is_loopback(host, strcspn(host, "/?#"));
+}
+
 bool http_tls_required(const struct sw_http_request *request)
 {
-    const char *host = request->url + strlen("http://");
-
     if (request->plain_said || strncasecmp(request->url, "http://", strlen("http://")) != 0 ||
-        is_loopback(host, strcspn(host, "/?#")))
+        sw_http_is_loopback(request->url))
         return false;
     for (size_t i = 0; i < request->header_count; i++)
         if (is_credential(request->headers[i]))

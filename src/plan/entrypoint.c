@@ -48,6 +48,7 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
 
     payload->mount = sw_strdup(plan->cache);
     payload->flags = json_incref(plan->flags);
+    payload->settings = sw_plan_settings_sent(plan);
     if (plan->config_outputs)
         payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)
@@ -176,6 +177,31 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
     describe_places(out, "output  ", payload->config_outputs, of);
 }
 
+/* ---- several ranks ---------------------------------------------------------------------------- */
+
+static bool is_at_or_below(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+
+    return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+void sw_entrypoint_mark_own(json_t *outputs, const char *results, const struct sw_mounts *mounts)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+        bool shared = !path || is_at_or_below(path, results);
+
+        for (size_t m = 0; !shared && m < mounts->count; m++)
+            shared = is_at_or_below(path, mounts->items[m].target);
+        if (!shared)
+            json_object_set_new(entry, "own", json_true());
+    }
+}
+
 /* ---- the script ------------------------------------------------------------------------------ */
 
 static void add_heredoc(struct sw_buf *out, const char *into, const void *bytes, size_t length)
@@ -204,7 +230,7 @@ static void add_head(struct sw_buf *out, const struct sw_payload *payload)
         "# Job %s, everything it needs inside. Made by `slipway entrypoint --script`.\n"
         "#     docker run --rm -v \"$PWD/job.sh:/job.sh\" IMAGE sh /job.sh\n"
         "#     sbatch job.sh\n"
-        "#     sh job.sh\n"
+        "#     sh job.sh                                        (results go to ./results)\n"
         "# Secrets are read from the environment by their names; none is in this file.\n"
         "set -u\n"
         "umask 077\n"
@@ -249,6 +275,18 @@ static void add_choose_folder(struct sw_buf *out, const struct sw_payload *paylo
         " set SLIPWAY_TMP to one\"\n", payload->job_id);
 }
 
+/* The first process of a container, or a place that has /results, works as the contract says. Elsewhere a
+ * folder at the root of the machine is not the job's to make. */
+static void add_results(struct sw_buf *out, const struct sw_payload *payload)
+{
+    sw_buf_addf(out,
+        "if [ -z \"${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}\" ] && [ $$ != 1 ] && [ ! -d /results ]; then\n"
+        "    TAO_RESULTS_ROOT=${PWD%%/}/results\n"
+        "    export TAO_RESULTS_ROOT\n"
+        "    echo \"slipway: results go to $TAO_RESULTS_ROOT/%s\" >&2\n"
+        "fi\n", payload->job_id);
+}
+
 void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
                           const struct sw_bundle *code, const struct sw_buf *ca)
@@ -264,6 +302,7 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
         add_heredoc(out, "\"$slipway_dir/code.tar.gz\"", code->bytes, code->length);
     if (payload->ca)
         add_heredoc(out, "\"$slipway_dir/" SW_PAYLOAD_CA "\"", ca->data, ca->length);
+    add_results(out, payload);
     sw_buf_add(out, "umask 022\n"
                     "exec \"$slipway_dir/slipway-runner\" all --cleanup \"$slipway_dir\""
                     " \"$slipway_dir/payload.json\"\n");

@@ -6,6 +6,7 @@
 #ifndef SW_PLAN_ENTRYPOINT_H
 #define SW_PLAN_ENTRYPOINT_H
 
+#include "core/mount.h"
 #include "core/payload.h"
 #include "plan/bundle.h"
 #include "plan/plan.h"
@@ -21,6 +22,10 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
 /* Start the command under torchrun, one process for each GPU of a node; what is no python command
  * stays as it is. */
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus);
+
+/* Several ranks: marks the outputs ("own") that lie neither below `results` nor in a mount, so that each rank
+ * has its own in its own container and brings it itself. */
+void sw_entrypoint_mark_own(json_t *outputs, const char *results, const struct sw_mounts *mounts);
 
 /* What will happen, step by step, for people. */
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload);

@@ -25,10 +25,16 @@ sw_mount() {
     sw_mount_unseen "$@"
 }
 
+# The line in which git says why: the first that is neither a warning nor about what it begins with. Its last
+# ones are advice ("and the repository exists").
+sw_git_why() {
+    sed -e '/^$/d' -e '/^@/d' -e '/^[Ww]arning/d' -e '/^Cloning into/d' "$sw_told" | head -n 1
+}
+
 # The commit that a ref stands for now, as git would read it: tags before branches.
 sw_git_resolve() {
     sw_refs=$(sw_git ls-remote -- "$1" 2>"$sw_told") || {
-        sw_say "mount git+$1: git cannot read the repository: $(tail -n 1 "$sw_told")"
+        sw_say "mount git+$1: git cannot read the repository: $(sw_git_why)"
         return 1
     }
     printf '%s\n' "$sw_refs" | awk -v ref="$2" '

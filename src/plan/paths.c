@@ -8,7 +8,10 @@
  *
  *     output  /results   -> results/          input  /data/a.json -> work/inputs/data/a.json
  *     output  /results/x -> results/x         input  data/a.json  -> work/data/a.json
- *     output  /out/model -> results/out_model
+ *     output  /out/model -> results/model     input  /results/x   -> results/x
+ *
+ * An output elsewhere keeps its last name, as the runner names it in a container. Of two with the same
+ * last name, which go to places of their own (`to`), the second has its whole path here: "out_model".
  *
  * Only whole path names match, the longest declared one first. A relative name of one word
  * ("train") is rewritten in a command only where it is clearly a path, because a subcommand may
@@ -52,27 +55,57 @@ static char *place_below(const char *folder, const char *path)
     return strcmp(inside, "/") == 0 ? sw_strdup(folder) : sw_format("%s%s", folder, inside);
 }
 
-static char *output_place(const char *path, const char *results_dir)
+/* Of /results itself or what is below it; NULL: it is neither. Owned. */
+static char *place_in_results(const char *path, const char *results_dir)
+{
+    sw_autofree char *inside = sw_path_absolute(path, "/");
+    size_t length = strlen(SW_RESULTS);
+
+    if (strncmp(inside, SW_RESULTS, length) != 0 || (inside[length] && inside[length] != '/'))
+        return NULL;
+    return sw_format("%s%s", results_dir, inside + length);
+}
+
+static bool is_taken(const struct sw_paths *paths, const char *place)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        if (strcmp(paths->items[i].place, place) == 0)
+            return true;
+    return false;
+}
+
+/* "/model" of "/out/model"; owned. */
+static char *last_name(const char *path)
 {
     sw_autofree char *inside = sw_path_absolute(path, "/");
 
-    if (strcmp(inside, "/results") == 0)
-        return sw_strdup(results_dir);
-    if (sw_text_starts(inside, "/results/"))
-        return sw_format("%s%s", results_dir, inside + strlen("/results"));
+    return sw_strdup(strrchr(inside, '/'));
+}
+
+static char *output_place(const struct sw_paths *paths, const char *path, const char *results_dir)
+{
+    sw_autofree char *inside = sw_path_absolute(path, "/"), *last = last_name(path), *named = NULL;
+    char *within = place_in_results(path, results_dir);
+
+    if (within)
+        return within;
     if (strcmp(inside, "/") == 0)
         return sw_strdup(results_dir);
+    named = sw_format("%s%s", results_dir, last);
+    if (!is_taken(paths, named))
+        return sw_take(named);
     for (char *at = inside + 1; *at; at++)
         if (*at == '/')
             *at = '_';
     return sw_format("%s%s", results_dir, inside);
 }
 
-static char *input_place(const char *path, const char *work_dir)
+static char *input_place(const char *path, const char *work_dir, const char *results_dir)
 {
     sw_autofree char *inputs = sw_format("%s/inputs", work_dir);
+    char *within = *path == '/' ? place_in_results(path, results_dir) : NULL;
 
-    return place_below(*path == '/' ? inputs : work_dir, path);
+    return within ? within : place_below(*path == '/' ? inputs : work_dir, path);
 }
 
 static void add(struct sw_paths *paths, const char *declared, char *place)
@@ -100,11 +133,11 @@ struct sw_paths *sw_paths_new(const json_t *inputs, const json_t *outputs,
     json_array_foreach(inputs, i, entry)
         if (!sw_text_empty(sw_json_str(entry, "path")))
             add(paths, sw_json_str(entry, "path"),
-                input_place(sw_json_str(entry, "path"), work_dir));
+                input_place(sw_json_str(entry, "path"), work_dir, results_dir));
     json_array_foreach(outputs, i, entry)
         if (!sw_text_empty(sw_json_str(entry, "path")))
             add(paths, sw_json_str(entry, "path"),
-                output_place(sw_json_str(entry, "path"), results_dir));
+                output_place(paths, sw_json_str(entry, "path"), results_dir));
     return paths;
 }
 
@@ -174,6 +207,20 @@ json_t *sw_paths_document(const struct sw_paths *paths, const json_t *document)
         return copy;
     }
     return document ? json_deep_copy(document) : NULL;
+}
+
+json_t *sw_paths_entries(const struct sw_paths *paths, const json_t *entries, const char *key)
+{
+    json_t *all = json_deep_copy(entries), *entry;
+    size_t i;
+
+    json_array_foreach(all, i, entry) {
+        const char *path = sw_json_str(entry, key);
+
+        if (path && sw_paths_of(paths, path))
+            json_object_set_new(entry, key, sw_json_text(sw_paths_of(paths, path)));
+    }
+    return all;
 }
 
 /* ---- commands -------------------------------------------------------------------------- */
@@ -272,4 +319,127 @@ char *sw_paths_command(const struct sw_paths *paths, const char *command)
 char *sw_paths_word(const struct sw_paths *paths, const char *word)
 {
     return rewrite(paths, word, false);
+}
+
+int sw_paths_check_outputs(const json_t *outputs, struct sw_error *err)
+{
+    sw_auto(sw_paths) struct sw_paths *paths = sw_new(struct sw_paths);
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry) {
+        const char *path = sw_json_str(entry, "path");
+        sw_autofree char *name = NULL;
+
+        if (sw_text_empty(path) || sw_json_str(entry, "to"))
+            continue;
+        name = place_in_results(path, "");
+        if (!name)
+            name = last_name(path);
+        for (size_t k = 0; k < paths->count; k++)
+            if (strcmp(paths->items[k].place, name) == 0) {
+                sw_fail(err, SW_E_SPEC, "outputs '%s' and '%s' would both be '%s' in the results",
+                        paths->items[k].declared, path, *name ? name + 1 : "/");
+                return sw_hint(err, "rename one of them, or say with `to:` where it goes");
+            }
+        add(paths, path, sw_take(name));
+    }
+    return 0;
+}
+
+/* ---- /results ------------------------------------------------------------------------------ */
+
+static bool is_in_results(const char *text)
+{
+    size_t length = strlen(SW_RESULTS);
+
+    return text && strncmp(text, SW_RESULTS, length) == 0 && (!text[length] || text[length] == '/');
+}
+
+/* Does any text in the document name it? */
+static bool has_results(const json_t *document)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_string(document))
+        return is_in_results(json_string_value(document));
+    json_object_foreach((json_t *)document, key, value)
+        if (has_results(value))
+            return true;
+    json_array_foreach(document, i, value)
+        if (has_results(value))
+            return true;
+    return false;
+}
+
+static bool any_has_results(const json_t *entries, const char *key)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(entries, i, entry)
+        if (is_in_results(sw_json_str(entry, key)))
+            return true;
+    return false;
+}
+
+static bool declares_results(const struct sw_plan *plan)
+{
+    return any_has_results(plan->inputs, "path") || any_has_results(plan->outputs, "path") ||
+           any_has_results(plan->config_inputs, "container_path") ||
+           is_in_results(sw_json_str(plan->checkpoint, "dir")) || has_results(plan->config) ||
+           has_results(plan->args) || has_results(plan->env);
+}
+
+/* With the folders that config_inputs name: they are paths of the job, too. */
+static json_t *all_inputs(const struct sw_plan *plan)
+{
+    json_t *all = plan->inputs ? json_copy(plan->inputs) : json_array(), *entry;
+    size_t i;
+
+    json_array_foreach(plan->config_inputs, i, entry)
+        if (sw_json_str(entry, "container_path"))
+            json_array_append_new(all, sw_json_object(
+                SW_SUB_COPY("path", json_object_get(entry, "container_path"))));
+    return all;
+}
+
+struct sw_paths *sw_paths_of_plan(const struct sw_plan *plan, const char *work_dir,
+                                  const char *results_dir)
+{
+    sw_auto(json) json_t *inputs = all_inputs(plan);
+    struct sw_paths *paths = sw_paths_new(inputs, plan->outputs, work_dir, results_dir);
+
+    if (!sw_paths_of(paths, SW_RESULTS) && declares_results(plan))
+        add(paths, SW_RESULTS, sw_strdup(results_dir));
+    return paths;
+}
+
+static bool is_rewritten(const struct sw_paths *paths, const json_t *words)
+{
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *other = sw_paths_word(paths, json_string_value(word));
+
+        if (strcmp(other, json_string_value(word)) != 0)
+            return true;
+    }
+    return false;
+}
+
+bool sw_paths_misses_results(const struct sw_plan *plan)
+{
+    sw_auto(sw_paths) struct sw_paths *paths = sw_new(struct sw_paths);
+    sw_autofree char *other = NULL;
+
+    if (declares_results(plan))
+        return false;
+    add(paths, SW_RESULTS, sw_strdup("/"));
+    other = plan->command ? sw_paths_command(paths, plan->command) : NULL;
+    return (other && strcmp(other, plan->command) != 0) || is_rewritten(paths, plan->argv) ||
+           is_rewritten(paths, json_object_get(plan->python, "args"));
 }

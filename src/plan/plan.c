@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "core/id.h"
 #include "core/mount.h"
+#include "plan/paths.h"
 
 static struct sw_plan *plan_new(void)
 {
@@ -55,6 +56,7 @@ void sw_plan_free(struct sw_plan *plan)
     json_decref(plan->code);
     json_decref(plan->mounts);
     json_decref(plan->credentials);
+    json_decref(plan->settings);
     json_decref(plan->dotenv);
     json_decref(plan->rules);
     json_decref(plan->options);
@@ -100,6 +102,11 @@ static int plan_resources(struct sw_plan *plan, const json_t *job, struct sw_err
         read_quantity(job, "keep", sw_duration_parse, &plan->keep_ms, err) < 0)
         return -1;
     return 0;
+}
+
+bool sw_plan_gpus_unsaid(const struct sw_plan *plan)
+{
+    return plan->gpus == 0 && sw_text_same(sw_json_str(plan->sources, "gpus"), "default");
 }
 
 static int plan_command(struct sw_plan *plan, const json_t *job, struct sw_error *err)
@@ -170,7 +177,8 @@ static int plan_data(struct sw_plan *plan, const json_t *job, struct sw_error *e
     plan_places(plan, job);
     plan->mounts = json_incref(json_object_get(job, "mounts"));
     plan->credentials = sw_plan_credentials(plan);
-    if (sw_mounts_parse(plan->mounts, &mounts, err) < 0)
+    if (sw_mounts_parse(plan->mounts, &mounts, err) < 0 ||
+        sw_paths_check_outputs(plan->outputs, err) < 0)
         return -1;
     return format ? sw_format_parse(format, &plan->config_format, err) : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/document.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "core/command.h"
 #include "spec/spec.h"
 
@@ -59,6 +60,8 @@ struct sw_plan {
     json_t *dotenv;            /* NULL, or the .env file that secrets were taken from: {"path","sha256",
                                   "trusted"}, for later attempts */
     json_t *credentials;       /* array of names that only the runner needs, for inputs and outputs */
+    json_t *settings;          /* NULL, or what of this machine's settings the data needs: an array of
+                                  {"name","from","secret","travels","value"}, a secret without value */
     json_t *rules;             /* the user's own about failures, for a job that judges itself; NULL: none */
     json_t *options;           /* the platform's block */
     json_t *sources;           /* where each value came from; not stored */
@@ -69,6 +72,8 @@ struct sw_plan {
     long owner_uid;            /* the user's number there */
     char *signature;           /* of its JSON, by the user's key (core/signature.h); NULL: none */
     char *results_dir;         /* where the attempts before left their results; NULL: none */
+    bool only_collect;         /* bring the outputs of an earlier attempt, and do nothing else; its command */
+    int command_exit;          /* ended with this code, and so does this attempt */
 };
 
 struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, const char *base_dir,
@@ -76,21 +81,38 @@ struct sw_plan *sw_plan_make(const struct sw_spec *spec, const char *job_id, con
 void sw_plan_free(struct sw_plan *plan);
 SW_DEFINE_AUTO(sw_plan, struct sw_plan *, sw_plan_free)
 
+/* The user did not mention GPUs: their number is the default, 0. */
+bool sw_plan_gpus_unsaid(const struct sw_plan *plan);
+
 json_t *sw_plan_to_json(const struct sw_plan *plan);
 struct sw_plan *sw_plan_from_json(const json_t *json, struct sw_error *err);
 
-/* Names of the variables that fetching its inputs and bringing its outputs may need: those of the
+/* The first key, as the job file calls it, in which two plans (as JSON) ask for different jobs; owned.
+ * NULL: they mean the same. */
+char *sw_plan_difference(const json_t *first, const json_t *second);
+
+/* Are CPUs and memory of one machine (0: not known) enough for a node of it? SW_E_REFUSED names both
+ * numbers; `machine` is "this machine", "the engine". */
+int sw_plan_fits(const struct sw_plan *plan, const char *machine, double cpus, int64_t memory_bytes,
+                 struct sw_error *err);
+
+/* Names of the secret variables that fetching its inputs and bringing its outputs may need: those of the
  * storages that its URIs name, and no others. Owned. */
 json_t *sw_plan_credentials(const struct sw_plan *plan);
 
-/* The rendezvous variables of one rank (contract: same names on every platform). */
-struct sw_rendezvous {
-    int nodes, node_rank, gpus_per_node;
-    const char *master_addr;
-    int master_port;
-    const char *worker_addrs;       /* comma list */
-    bool world_size_ranks;
-};
-void sw_rendezvous_env(const struct sw_rendezvous *r, json_t *env);    /* adds to the object */
+/* The settings of this machine that its data needs, into plan->settings (storage/settings.h). No program is
+ * run for it. -1: one is there and cannot be used, or cannot travel. */
+int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, struct sw_error *err);
+/* For a job that no secret of this machine travels with: it may use the profiles of its place. */
+void sw_plan_open_profiles(struct sw_plan *plan);
+/* The file of certificates that its data needs, as it was named when the settings were taken; without such
+ * settings the one that is named now. Borrowed; NULL: none. */
+const char *sw_plan_ca(const struct sw_plan *plan);
+/* Those of them that the runner gets as they are: name -> text. Owned; NULL: none. */
+json_t *sw_plan_settings_sent(const struct sw_plan *plan);
+/* The values of those that are secret, as they are now, added to `secrets`. -1: one that was there when the
+ * settings were taken is gone. */
+int sw_plan_send_settings(const struct sw_plan *plan, sw_env_fn *env, void *context,
+                          struct sw_secrets *secrets, struct sw_error *err);
 
 #endif

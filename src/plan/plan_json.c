@@ -34,6 +34,7 @@ static const struct field {
     ROW(code, DOCUMENT),      ROW(credentials, DOCUMENT), ROW(dotenv, DOCUMENT), ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(cache, TEXT),         ROW(mounts, DOCUMENT),    ROW(rules, DOCUMENT),
+    ROW(settings, DOCUMENT),
 #undef ROW
 };
 

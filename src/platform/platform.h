@@ -40,6 +40,13 @@ struct sw_receipt {                 /* what submit gives back */
     bool trusted;                   /* of adopt(): only this user can have written the plan */
 };
 
+/* One job of several, and what came of it: each has an answer of its own, and a bad one stops no other. */
+struct sw_batch_job {
+    const struct sw_jobref *job;    /* borrowed */
+    int result;                     /* 0 until the platform says otherwise; -1: see err */
+    struct sw_error err;
+};
+
 /* What gc wants. Only what carries the id of this store is ever removed. */
 struct sw_sweep {
     bool (*known)(void *context, const char *id);      /* a job of this store */
@@ -58,6 +65,7 @@ struct sw_platform {
     const char *const *variables;            /* more names that open() or submit() ask `env` for, besides
                                                 those of options and credentials; NULL-ended, or NULL */
     bool guards;                             /* watches for what `guard:` names by itself */
+    bool collects;                           /* obeys plan->only_collect */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */
@@ -71,8 +79,15 @@ struct sw_platform {
      * people. An id that changes between two questions is none: then `identity` stays empty. Optional. */
     int (*identify)(struct sw_link *link, struct sw_buf *identity, struct sw_error *err);
 
+    /* Does this job have no files of its own, so that the paths it declares are rewritten? Optional: it
+     * has a container to itself. Pure. */
+    bool (*rewrites_paths)(const struct sw_plan *plan);
+
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
     json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+    /* Is 127.0.0.1 of this machine also that of the job? Without asking. Optional: it is not. */
+    bool (*sees_loopback)(struct sw_link *link, const struct sw_plan *plan);
 
     /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
     int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
@@ -105,31 +120,35 @@ struct sw_platform {
     int (*log_size)(struct sw_link *link, const struct sw_jobref *job, int replica,
                     int64_t *size, struct sw_error *err);
 
-    /* When the byte at `offset` was written, and the first offset of another time. Optional. */
+    /* When the byte at `offset` was written, and the first offset of another time. Optional. With
+     * log_time_asks it costs a question, and is left out where the times are not wanted. */
+    bool log_time_asks;
     int (*log_time)(struct sw_link *link, const struct sw_jobref *job, int replica,
                     int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err);
     /* The first byte written at or after a time. Optional. */
     int (*log_since)(struct sw_link *link, const struct sw_jobref *job, int replica,
                      int64_t at_ms, int64_t *offset, struct sw_error *err);
 
-    /* Stop the job and return when it is certain that nothing of it runs. Already over: 0. 1: it waited and
-     * will never begin, which is all that there is to know about it. */
-    int (*cancel)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+    /* Stop these jobs, all at once, and return when it is certain that nothing of them runs. Each result: 0,
+     * also when it was over already; 1: it waited and will never begin, which is all that there is to know
+     * about it; -1. A place that does not answer is found out once, not once for each job. */
+    void (*cancel)(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
 
-    /* The job is over, and that is written down: put away what its options say it shall not leave. May be
-     * called again; what fails stays for cleanup(). Optional. */
-    int (*settle)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+    /* These jobs are over, and that is written down: copy the end of their logs where the platform may
+     * forget them, and put away what their options say they shall not leave. May be called again; what
+     * fails stays for cleanup(). Few round trips for all of them. Optional. */
+    void (*settle)(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
 
-    /* Remove what we made for a finished job; missing things are success. */
-    int (*cleanup)(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                   struct sw_error *err);
+    /* Remove what we made for these finished jobs; missing things are success. */
+    void (*cleanup)(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 
     /* JSON array of {"rank","node","status","exit_code","pid",...}. Optional. */
     json_t *(*replicas)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 
-    /* Facts for diagnose/. Optional. `out` is zeroed by the caller. */
-    int (*evidence)(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                    struct sw_error *err);
+    /* Facts and the end of the log for diagnose/, of jobs that were just seen: out[i] holds what the sighting
+     * says already (sw_evidence_of) and is added to. What cannot be read stays out. Optional. */
+    void (*evidence)(struct sw_link *link, const struct sw_sighting *const *seen,
+                     struct sw_evidence *out, size_t count);
 
     /* Owned path or URI of the results; NULL + err. Optional: the receipt's is used. */
     char *(*results_dir)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
@@ -160,6 +179,14 @@ struct sw_platform {
     /* What is here: JSON object. Optional. */
     json_t *(*inventory)(struct sw_link *link, struct sw_error *err);
 };
+
+/* batch.c: one job alone, as a batch of one. As cancel() and cleanup(); -1 + err. */
+int sw_platform_cancel(const struct sw_platform *platform, struct sw_link *link,
+                       const struct sw_jobref *job, struct sw_error *err);
+int sw_platform_cleanup(const struct sw_platform *platform, struct sw_link *link,
+                        const struct sw_jobref *job, bool keep_results, struct sw_error *err);
+/* The same answer for all of them that have none yet. */
+void sw_batch_fail(struct sw_batch_job *jobs, size_t count, const struct sw_error *why);
 
 const struct sw_platform *sw_platform_find(const char *name);     /* NULL: no such platform */
 const struct sw_platform *sw_platform_at(size_t index);           /* NULL: past the end */

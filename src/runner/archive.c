@@ -3,10 +3,12 @@
  * archive.c - an archive that arrived is unpacked once, whole or not at all.
  *
  * It is unpacked into a folder beside its place and then renamed, so nobody ever sees half of it.
- * A marker NAME.extracted remembers which archive that was (length and time): a fresh download
- * under the same name is unpacked again. An archive whose members all lie in one folder of its own
- * name loses that level (contract §3.7); a link that led to just that level would then lead out, so
- * links are judged once more, as deep as they are now.
+ * A folder that is younger than its archive therefore is what was in it, and nothing else of ours needs
+ * to lie among the user's data; a fresh download under the same name is younger, and unpacked again. In
+ * a cache that others share, and where there is no such folder, a marker remembers which archive it was
+ * (length and time). An archive whose members all lie in one folder of its own name loses that level
+ * (contract §3.7); a link that led to just that level would then lead out, so links are judged once more,
+ * as deep as they are now.
  */
 #include "runner/archive.h"
 
@@ -196,13 +198,27 @@ static int put_in_place(const char *unpacked, const char *folder, const struct w
     return 0;
 }
 
-bool archive_is_unpacked(const char *path, bool into_parent)
+/* Put in place after the archive came. */
+static bool is_younger(const char *folder, const struct stat *archive)
 {
-    sw_autofree char *marker = sw_format("%s.extracted", path), *stem = archive_stem(path);
-    sw_autofree char *parent = sw_path_absolute("..", path);
+    const struct timespec *came = &archive->st_ctim;
     struct stat info;
 
-    return stat(path, &info) == 0 && is_done(marker, &info, into_parent ? parent : stem);
+    return lstat(folder, &info) == 0 && has_content(folder) &&
+           (info.st_ctim.tv_sec > came->tv_sec ||
+            (info.st_ctim.tv_sec == came->tv_sec && info.st_ctim.tv_nsec >= came->tv_nsec));
+}
+
+bool archive_is_unpacked(const char *path, bool into_parent, const char *marker)
+{
+    sw_autofree char *beside = sw_format("%s.extracted", path), *stem = archive_stem(path);
+    sw_autofree char *parent = sw_path_absolute("..", path);
+    const char *folder = into_parent ? parent : stem;
+    struct stat info;
+
+    return stat(path, &info) == 0 &&
+           (is_done(marker ? marker : beside, &info, folder) ||
+            (!into_parent && !marker && is_younger(folder, &info)));
 }
 
 /* What somebody was unpacking when death came. Whoever unpacks holds the archive's lease, so nobody
@@ -228,11 +244,11 @@ static void remove_unfinished(const char *stem)
         closedir(dir);
 }
 
-int archive_unpack(const char *path, bool into_parent,
+int archive_unpack(const char *path, bool into_parent, const char *marker,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err)
 {
-    sw_autofree char *stem = archive_stem(path), *marker = sw_format("%s.extracted", path);
+    sw_autofree char *stem = archive_stem(path);
     sw_autofree char *beside = sw_format("%s.unpacking-%d", stem, (int)getpid());
     sw_autofree char *parent = sw_path_absolute("..", path), *done = NULL;
     const struct warning warning = { warn, warn_context };
@@ -241,7 +257,7 @@ int archive_unpack(const char *path, bool into_parent,
 
     if (stat(path, &info) < 0)
         return sw_fail_errno(err, SW_E_NOT_FOUND, "cannot open the archive '%s'", path);
-    if (archive_is_unpacked(path, into_parent))
+    if (archive_is_unpacked(path, into_parent, marker))
         return 0;
     if (into_parent) {
         result = unpack_to(path, parent, warn, warn_context, err);
@@ -253,7 +269,7 @@ int archive_unpack(const char *path, bool into_parent,
             sw_remove_tree(beside, NULL);
     }
     done = marker_text(&info);
-    return result < 0 ? -1 : sw_file_write(marker, done, strlen(done), 0644, err);
+    return result < 0 || !marker ? result : sw_file_write(marker, done, strlen(done), 0644, err);
 }
 
 int archive_unpack_into(const char *path, const char *folder, struct sw_error *err)

@@ -28,11 +28,12 @@ bool archive_is(const char *path);              /* by its ending */
 char *archive_stem(const char *path);           /* without that ending; owned */
 
 /* Unpack beside it into archive_stem(), or into the folder it lies in. Done before and still the
- * same archive: nothing happens. `warn` hears of members left out. */
-int archive_unpack(const char *path, bool into_parent,
+ * same archive: nothing happens. `marker` is the file that remembers it; NULL: the folder tells, being
+ * younger than the archive. `warn` hears of members left out. */
+int archive_unpack(const char *path, bool into_parent, const char *marker,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err);
-bool archive_is_unpacked(const char *path, bool into_parent);
+bool archive_is_unpacked(const char *path, bool into_parent, const char *marker);
 /* Unpack a tar.gz of ours into a folder that may exist already. */
 int archive_unpack_into(const char *path, const char *folder, struct sw_error *err);
 

@@ -170,7 +170,8 @@ static int declare_output(struct runner *runner, const json_t *entry, struct sw_
         return sw_fail(err, SW_E_SPEC, "output '%s' is neither a path nor a URI", key);
     path = sw_uri_is_remote(said) ? output_folder(runner, key, said) : sw_strdup(said);
     parent = runner_folder_of(path);
-    if (sw_mkdirs(!type || strcmp(type, "folder") == 0 ? path : parent, 0777, err) < 0)
+    if (!runner->only_collect &&
+        sw_mkdirs(!type || strcmp(type, "folder") == 0 ? path : parent, 0777, err) < 0)
         return -1;
     json_array_append_new(runner->outputs, sw_json_object(
         SW_STR("path", path), SW_STR_OPT("to", sw_uri_is_remote(said) ? said : NULL),

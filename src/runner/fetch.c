@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "runner/archive.h"
@@ -61,22 +62,39 @@ static void warn(void *context, const char *text)
 
 /* ---- archives ------------------------------------------------------------------------------ */
 
-/* Others may unpack the same archive at this moment, where the folder is shared. */
-static int unpack_one(const char *path, bool into_parent, struct sw_error *err)
+/* In the cache others look for it beside the archive (contract §3.7); else it is ours. Owned; NULL: none. */
+static char *marker_of(const struct runner *runner, const char *path, bool into_parent)
 {
+    const char *mount = runner->payload->mount;
+    char hash[SW_DIGEST_HEX];
+
+    if (mount && sw_text_starts(path, mount))
+        return sw_format("%s.extracted", path);
+    if (!into_parent)
+        return NULL;
+    sw_sha256_hex(path, strlen(path), hash);
+    return runner_state_path(runner, hash);
+}
+
+/* Others may unpack the same archive at this moment, where the folder is shared. */
+static int unpack_one(const struct runner *runner, const char *path, bool into_parent,
+                      struct sw_error *err)
+{
+    sw_autofree char *marker = marker_of(runner, path, into_parent);
     sw_autofree char *folder = runner_folder_of(path), *lock = NULL;
     const char *base = strrchr(path, '/');
     sw_auto(lease) struct lease *lease = NULL;
 
-    if (archive_is_unpacked(path, into_parent))
+    if (archive_is_unpacked(path, into_parent, marker))
         return 0;
     lock = sw_format("%s/.%s.slipway-lock", folder, base ? base + 1 : path);
     if (lease_take(lock, NULL, &lease, err) < 0)
         return -1;
-    return archive_unpack(path, into_parent, warn, NULL, err);
+    return archive_unpack(path, into_parent, marker, warn, NULL, err);
 }
 
 struct unpack_all {
+    const struct runner *runner;
     const char *folder;
     struct sw_error *err;
 };
@@ -88,15 +106,15 @@ static int unpack_found(void *context, const char *relative, const struct stat *
 
     if (!S_ISREG(info->st_mode) || !archive_is(relative))
         return 0;
-    return unpack_one(path, false, all->err);
+    return unpack_one(all->runner, path, false, all->err);
 }
 
 /* The path that stands for what was fetched, after archives were unpacked. */
-static char *unpacked(const struct runner_wish *wish, char *path, bool is_folder,
-                      struct sw_error *err)
+static char *unpacked(const struct runner *runner, const struct runner_wish *wish, char *path,
+                      bool is_folder, struct sw_error *err)
 {
     sw_autofree char *mine = path;
-    struct unpack_all all = { path, err };
+    struct unpack_all all = { runner, path, err };
 
     if (!wish->extract)
         return sw_take(mine);
@@ -104,7 +122,7 @@ static char *unpacked(const struct runner_wish *wish, char *path, bool is_folder
         return sw_walk(mine, unpack_found, &all, err) == 0 ? sw_take(mine) : NULL;
     if (!archive_is(mine))
         return sw_take(mine);
-    if (unpack_one(mine, wish->extract_to_parent, err) < 0)
+    if (unpack_one(runner, mine, wish->extract_to_parent, err) < 0)
         return NULL;
     return wish->extract_to_parent ? runner_folder_of(mine) : archive_stem(mine);
 }
@@ -153,7 +171,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
 
         path = runner_cache_fetch(runner, wish, &object, &why);
         if (path)
-            return unpacked(wish, sw_take(path), is_folder, err);
+            return unpacked(runner, wish, sw_take(path), is_folder, err);
         if (why.code != SW_E_UNSUPPORTED) {
             if (err)
                 *err = why;
@@ -165,11 +183,12 @@ static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
                                   : sw_strdup(wish->to);
     if (transfer(runner, wish, to, is_folder, err) < 0)
         return NULL;
-    return unpacked(wish, sw_take(to), is_folder, err);
+    return unpacked(runner, wish, sw_take(to), is_folder, err);
 }
 
 /* What is unpacked lies beside the link, not beside somebody's data. */
-static char *fetch_local(const struct runner_wish *wish, const char *from, struct sw_error *err)
+static char *fetch_local(const struct runner *runner, const struct runner_wish *wish,
+                         const char *from, struct sw_error *err)
 {
     struct stat info;
     bool is_file = stat(from, &info) == 0 && S_ISREG(info.st_mode);
@@ -178,7 +197,7 @@ static char *fetch_local(const struct runner_wish *wish, const char *from, struc
 
     if (link_to(from, to, err) < 0)
         return NULL;
-    return is_file ? unpacked(wish, sw_take(to), false, err) : sw_take(to);
+    return is_file ? unpacked(runner, wish, sw_take(to), false, err) : sw_take(to);
 }
 
 char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct sw_error *err)
@@ -186,7 +205,7 @@ char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct
     sw_autofree char *from = runner_local_path(wish->uri), *path = NULL;
 
     if (from)
-        return fetch_local(wish, from, err);
+        return fetch_local(runner, wish, from, err);
     path = fetch_remote(runner, wish, err);
     if (!path) {
         sw_wrap(err, "cannot fetch the input '%s'", wish->uri);

@@ -114,15 +114,15 @@ static int64_t youngest(const char *path, int64_t below)
     return most;
 }
 
-static int write_record(const struct lease *lease, bool released)
+static int write_record(const struct lease *lease)
 {
     struct sw_proc self;
     char who[256], text[RECORD_SIZE];
     int length;
 
     identity(who, &self);
-    length = snprintf(text, sizeof text, "%020" PRIu64 " %d %d %llu %s\n", lease->beat, released,
-                      (int)self.pid, self.start_ticks, who);
+    length = snprintf(text, sizeof text, "%020" PRIu64 " 0 %d %llu %s\n", lease->beat, (int)self.pid,
+                      self.start_ticks, who);
     return pwrite(lease->fd, text, (size_t)length, 0) == length ? 0 : -1;
 }
 
@@ -169,7 +169,7 @@ static void *beat(void *context)
             break;
         lease->beat++;
         /* A full disk may refuse it; then the lease runs out, which is only fair. */
-        (void)write_record(lease, false);
+        (void)write_record(lease);
         if (youngest(lease->path, 0) > lease->generation)
             lease->lost = true;
     }
@@ -203,7 +203,7 @@ static struct lease *try_to_take(const char *path, int64_t generation, int64_t l
     lease->beat = 1;
     pthread_mutex_init(&lease->lock, NULL);
     pthread_cond_init(&lease->wake, NULL);
-    if (write_record(lease, false) < 0 || pthread_create(&lease->beater, NULL, beat, lease) != 0) {
+    if (write_record(lease) < 0 || pthread_create(&lease->beater, NULL, beat, lease) != 0) {
         sw_fail_errno(err, SW_E_IO, "cannot hold the lock '%s'", file);
         unlink(file);
         close(fd);
@@ -268,6 +268,8 @@ bool lease_is_lost(struct lease *lease)
 
 void lease_release(struct lease *lease)
 {
+    sw_autofree char *file = lease ? file_of(lease->path, lease->generation) : NULL;
+
     if (!lease)
         return;
     pthread_mutex_lock(&lease->lock);
@@ -275,10 +277,9 @@ void lease_release(struct lease *lease)
     pthread_cond_signal(&lease->wake);
     pthread_mutex_unlock(&lease->lock);
     pthread_join(lease->beater, NULL);
-    lease->beat++;
-    /* Were this to fail, the next one waits for the lease's length: slow, not wrong. */
-    (void)write_record(lease, true);
+    /* Gone, it is free; were this to fail, the next one waits for the lease's length: slow, not wrong. */
     close(lease->fd);
+    unlink(file);
     pthread_mutex_destroy(&lease->lock);
     pthread_cond_destroy(&lease->wake);
     free(lease->path);

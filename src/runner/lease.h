@@ -8,7 +8,8 @@
  * waiter that sees the number stand still for the lease's length, by its own clock, makes the next
  * file. Nobody's clock is compared with anybody else's, and two waiters cannot both win. A holder
  * that was only slow finds a younger file and knows that it has lost; its work is harmless, since
- * everything it writes gets its name by rename.
+ * everything it writes gets its name by rename. Released, the file is gone: nothing stays among the
+ * user's data.
  */
 #ifndef SW_RUNNER_LEASE_H
 #define SW_RUNNER_LEASE_H

@@ -13,6 +13,7 @@
 #include "runner/runner.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,7 +84,7 @@ static int prepare_phase(struct runner *runner, const struct runner_result *resu
                          int64_t deadline_ms, struct sw_error *err)
 {
     (void)result, (void)deadline_ms;
-    return runner_prepare(runner, err);
+    return runner_prepare(runner, err) < 0 ? -1 : runner_probe(runner, err);
 }
 
 /* When all must be over, after a stop from outside; 0: there was none, and nothing presses. */
@@ -155,6 +156,26 @@ static int collect(struct runner *runner, struct runner_result *result, struct s
     return -1;
 }
 
+static int peers_phase(struct runner *runner, const struct runner_result *result,
+                       int64_t deadline_ms, struct sw_error *err)
+{
+    (void)result, (void)err;
+    runner_peers_done(runner, deadline_ms);
+    return 0;
+}
+
+/* A scheduler ends the other ranks when one has failed and is gone; they have been told already, and have
+ * their outputs to bring. */
+static void stay_for_peers(struct runner *runner, const struct runner_result *result)
+{
+    const struct phase phase = { "report", RUNNER_LAST_PHASE, peers_phase,
+                                 sw_monotonic_ms() + sw_stop_budget_ms(runner_grace_ms(runner, result)) };
+    struct runner_result ended = *result;
+
+    if (runner->payload->peers)
+        run_phase(runner, &phase, &ended, NULL);
+}
+
 static int run_and_collect(struct runner *runner, struct runner_result *result, struct sw_error *why)
 {
     pid_t gpu_watch = runner_start_gpu_watch(runner);
@@ -165,29 +186,47 @@ static int run_and_collect(struct runner *runner, struct runner_result *result, 
         result->failed = "run";
     if (result->exit_code != 0 && !result->stopped)
         runner_peers_failed(runner);
-    return collect(runner, result, outcome < 0 ? NULL : why) < 0 ? -1 : outcome;
+    if (collect(runner, result, outcome < 0 ? NULL : why) < 0)
+        outcome = -1;
+    if (result->exit_code != 0 && !result->stopped)
+        stay_for_peers(runner, result);
+    return outcome;
+}
+
+static int prepare(struct runner *runner, struct runner_result *result, struct sw_error *why)
+{
+    const struct phase phase = { "prepare", RUNNER_PHASE, prepare_phase, 0 };
+
+    if (run_phase(runner, &phase, result, why) == 0 && runner_load_prepared(runner, why) == 0)
+        return 0;
+    result->exit_code = result->timed_out ? RUNNER_TIME_UP
+                        : result->stopped ? 128 + SIGTERM : RUNNER_IO;
+    result->failed = runner->tally->probing ? "probe" : phase.name;
+    return -1;
+}
+
+/* An earlier attempt ran the command and could not bring all that it left. */
+static int collect_again(struct runner *runner, struct runner_result *result, struct sw_error *why)
+{
+    sw_autofree char *folder = runner_state_path(runner, "");
+
+    sw_mkdirs(folder, 0777, NULL);           /* for the heartbeat */
+    result->exit_code = atoi(getenv("SLIPWAY_COLLECT_ONLY"));
+    return runner_load_prepared(runner, why) < 0 ? -1 : collect(runner, result, why);
 }
 
 int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
-    const struct phase prepare = { "prepare", RUNNER_PHASE, prepare_phase, 0 };
     struct sw_error why = { 0 };
     int outcome;
 
     runner_block_signals();
     if (runner->payload->time_ms > 0)
         result->deadline_ms = sw_monotonic_ms() + runner->payload->time_ms;
-    outcome = run_phase(runner, &prepare, result, &why);
-    if (outcome < 0) {
-        result->exit_code = result->timed_out ? RUNNER_TIME_UP
-                            : result->stopped ? 128 + SIGTERM : RUNNER_IO;
-        result->failed = prepare.name;
-    } else if ((outcome = runner_load_prepared(runner, &why)) < 0) {
-        result->exit_code = RUNNER_IO;
-        result->failed = prepare.name;
-    } else {
-        outcome = run_and_collect(runner, result, &why);
-    }
+    if (runner->only_collect)
+        outcome = collect_again(runner, result, &why);
+    else
+        outcome = prepare(runner, result, &why) < 0 ? -1 : run_and_collect(runner, result, &why);
     tell(runner, result, &why);
     bring_report(runner, result);
     /* Told to end, and it did so in good order: the report says that; to others it is not done. */

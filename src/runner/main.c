@@ -8,6 +8,7 @@
  *     all       the three in one, as a container's first process
  *     verdict   what a failure was (verdict.c); has no payload
  *     list      what is in a folder (list.c); has no payload
+ *     beside    a command that sees what the job sees (beside.c); has no payload
  *
  * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
@@ -34,7 +35,9 @@ static int mode_prepare(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
     runner->alone = true;
-    result->exit_code = runner_prepare(runner, err) < 0 ? RUNNER_IO : 0;
+    result->exit_code = runner_prepare(runner, err) < 0 || runner_probe(runner, err) < 0 ? RUNNER_IO : 0;
+    if (runner->tally->probing)
+        result->failed = "probe";
     return result->exit_code ? -1 : 0;
 }
 
@@ -54,7 +57,11 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     runner->alone = true;
     if (runner_load_prepared(runner, err) < 0)
         return -1;
-    result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
+    result->exit_code = 0;
+    do                                   /* all ranks are here, and over */
+        if (runner_sync(runner, &ended, 0, err) < 0)
+            result->exit_code = RUNNER_IO;
+    while (++runner->place.rank < runner_peers());
     return result->exit_code ? -1 : 0;
 }
 
@@ -97,6 +104,8 @@ static int usage(void)
             "       slipway-runner verdict [--exit CODE] [--reason WORD] [--gpus COUNT]\n"
             "                      [--on CAUSES] [--report FILE] [--log FILE:FROM]...\n"
             "       slipway-runner list FOLDER FILE\n"
+            "       slipway-runner beside NAME=VALUE COMMAND...\n"
+            "       slipway-runner --version\n"
             "archives: tar, zip; packed with %s\n", sw_buf_text(&codecs));
     return RUNNER_USAGE;
 }
@@ -151,6 +160,8 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
     runner->letter_folder = runner_folder_of(call->payload);
     runner->report_in_log = !call->report_only;
     runner->report_file = call->mode->go == runner_live ? call->report : NULL;
+    if (runner->report_file && !payload->peers && runner_peers() > 1)
+        payload->peers = runner_folder_of(runner->report_file);
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
     if (runner_take_secrets(payload, call->secrets_file, taken, err) < 0 || trust(runner, err) < 0)
@@ -179,6 +190,10 @@ int runner_main(int argc, char **argv)
         return runner_verdict(argc, argv);
     if (argc == 4 && strcmp(argv[1], "list") == 0)
         return runner_list(argv[2], argv[3]);
+    if (argc > 3 && strcmp(argv[1], "beside") == 0)
+        return runner_beside(argv[2], argv + 3);
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return puts("slipway-runner " SW_VERSION) < 0 ? RUNNER_IO : 0;
     if (read_call(argc, argv, &call) < 0)
         return usage();
     sw_secrets_guard();

@@ -2,9 +2,13 @@
 /*
  * peers.c - ranks that share a folder tell each other when one of them fails.
  *
- * For places where nobody else ends the others: containers on one engine, while no client looks.
+ * For places where nobody else ends the others: containers on one engine, while no client looks. Where
+ * a scheduler would end them, it leaves them less time than a stop of ours.
  * The first rank that fails leaves a file named after the attempt; who comes second finds it there
  * already, so the file names the first. The others look once a second.
+ *
+ * And what they share is brought once, by the first rank that lives: when the command of each is over. A
+ * rank that does not renew its report is dead and is not waited for.
  */
 #include "runner/runner.h"
 
@@ -12,7 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "core/report.h"
 
 static char *note_of(const struct runner *runner)
 {
@@ -41,4 +48,83 @@ int runner_peers_look(const struct runner *runner)
     if (!text || !strchr(text, '\n') || atoi(text) == runner->place.rank)
         return -1;
     return atoi(text);
+}
+
+/* ---- what they share is whole when all are over ------------------------------------------------ */
+
+enum { SILENT_MS = 60000, LOOK_MS = 500 };       /* a rank that lives renews its report every 15 s */
+
+int runner_peers(void)
+{
+    const char *count = getenv("NNODES");
+
+    return count ? atoi(count) : 1;
+}
+
+/* Every rank's report lies beside ours, and its name ends with the rank. Owned; NULL: not known. */
+static char *report_of(const struct runner *runner, int rank)
+{
+    const char *own = runner->report_file, *number = own ? strrchr(own, '-') : NULL;
+
+    if (!number || atoi(number + 1) != runner->place.rank)
+        return NULL;
+    return sw_format("%.*s-%d.json", (int)(number - own), own, rank);
+}
+
+static bool is_so_far(const char *report, bool over)
+{
+    sw_auto(json) json_t *json = report ? json_loads(report, 0, NULL) : NULL;
+    const char *phase = sw_json_str(json, "phase");
+
+    return sw_text_same(phase, "over") || sw_text_same(phase, "report") ||
+           (!over && sw_text_same(phase, "collect"));
+}
+
+static int64_t silent_ms(void)
+{
+    const char *said = getenv("SLIPWAY_SILENT_MS");
+
+    return said ? atoll(said) : SILENT_MS;
+}
+
+/* Its command is over, or it has brought its outputs, too; false: it says nothing any more, or there is no
+ * time. */
+static bool await(const struct runner *runner, int rank, bool over, int64_t deadline_ms)
+{
+    sw_autofree char *path = report_of(runner, rank), *last = NULL;
+    int64_t since = sw_monotonic_ms();
+
+    for (; path && sw_monotonic_ms() < (deadline_ms ? deadline_ms : INT64_MAX); sw_sleep_ms(LOOK_MS)) {
+        char *text = sw_file_exists(path) ? sw_file_read(path, SW_REPORT_MAX, NULL, NULL) : NULL;
+        bool same = sw_text_same(text, last) || (!text && !last);
+
+        free(last);
+        last = text;
+        if (is_so_far(text, over))
+            return true;
+        if (!same)
+            since = sw_monotonic_ms();
+        if (sw_monotonic_ms() - since > silent_ms())
+            break;
+    }
+    return false;
+}
+
+bool runner_peers_leave_it(const struct runner *runner, int64_t deadline_ms)
+{
+    if (!runner->report_file)                    /* whoever started us waited for all of them */
+        return runner->place.rank == 0;
+    for (int rank = 0; rank < runner->place.rank; rank++)
+        if (await(runner, rank, true, deadline_ms))
+            return false;                        /* it has done so */
+    for (int rank = runner->place.rank + 1; rank < runner_peers(); rank++)
+        await(runner, rank, false, deadline_ms);
+    return true;
+}
+
+void runner_peers_done(const struct runner *runner, int64_t deadline_ms)
+{
+    for (int rank = 0; rank < runner_peers(); rank++)
+        if (rank != runner->place.rank)
+            await(runner, rank, true, deadline_ms);
 }

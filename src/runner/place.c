@@ -111,6 +111,11 @@ static bool is_below(const char *path, const char *folder)
            (path[length] == '\0' || path[length] == '/' || strcmp(folder, "/") == 0);
 }
 
+bool runner_is_result(const struct runner_place *place, const char *path)
+{
+    return place->kind == RUNNER_MOUNT && is_below(path, place->results_root);
+}
+
 char *runner_default_destination(const struct runner_place *place, const char *path)
 {
     sw_autofree char *plain = without_end_slashes(path);

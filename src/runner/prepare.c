@@ -165,12 +165,7 @@ json_t *runner_excludes(const struct runner *runner, const json_t *entry)
  * have one, since one prepare serves all ranks. */
 static char *filled_destination(const struct runner *runner, const char *to)
 {
-    sw_autofree char *named = sw_fill_word(to, &(struct sw_fill){
-        .job_id = runner->payload->job_id });
-    const char *id = strstr(named, "{id}");
-
-    return id ? sw_format("%.*s%s%s", (int)(id - named), named, runner->payload->job_id, id + 4)
-              : sw_take(named);
+    return sw_fill_destination(to, runner->payload->job_id);
 }
 
 static int declare_outputs(struct runner *runner, bool make, struct sw_error *err)
@@ -192,7 +187,9 @@ static int declare_outputs(struct runner *runner, bool make, struct sw_error *er
         if (make && !own && make_output(path, err) < 0)
             return -1;
         json_array_append_new(runner->outputs, sw_json_object(
-            SW_STR("path", path), SW_STR_OPT("to", place), SW_BOOL("each_rank", own),
+            SW_STR("path", path), SW_STR_OPT("to", place),
+            SW_BOOL("each_rank", own || sw_json_bool(entry, "own", false)),
+            SW_SUB("own", !own && sw_json_bool(entry, "own", false) ? json_true() : NULL),
             SW_SUB("exclude", runner_excludes(runner, entry)),
             SW_SUB_COPY("every_ms", json_object_get(entry, "every_ms"))));
     }
@@ -363,7 +360,8 @@ int runner_load_prepared(struct runner *runner, struct sw_error *err)
         return 0;
     }
     name_config(runner);
-    if (declare_outputs(runner, false, err) < 0)
+    if (declare_outputs(runner, false, err) < 0 ||
+        (runner->only_collect && runner_declared_outputs(runner, err) < 0))
         return -1;
     make_command(runner);
     return 0;

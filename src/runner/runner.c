@@ -23,6 +23,7 @@ struct runner *runner_new(struct sw_payload *payload)
     runner->config = payload->config ? json_deep_copy(payload->config) : NULL;
     runner->args = payload->args ? json_deep_copy(payload->args) : NULL;
     runner->staged = json_object();
+    runner->only_collect = getenv("SLIPWAY_COLLECT_ONLY") != NULL;
     runner_place_init(&runner->place, payload, from_environment);
     /* Shared with the processes of the phases: they add, the first process reports. */
     runner->tally = mmap(NULL, sizeof *runner->tally, PROT_READ | PROT_WRITE,
@@ -53,6 +54,14 @@ void runner_free(struct runner *runner)
     free(runner);
 }
 
+/* What the plan says about its data counts before what this place says. */
+static const char *setting(void *settings, const char *name)
+{
+    const char *sent = sw_json_str(settings, name);
+
+    return sent ? sent : getenv(name);
+}
+
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
 {
     if (runner->mover)
@@ -60,7 +69,9 @@ struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
     if (!runner->mover_state)
         runner->mover_state = sw_path_join(runner->place.work_dir, ".slipway");
     runner->mover = sw_mover_open(
-        &(struct sw_mover_options){ .state_dir = runner->mover_state }, err);
+        &(struct sw_mover_options){ .state_dir = runner->mover_state,
+                                    .storage = { .env = setting,
+                                                 .env_context = runner->payload->settings } }, err);
     return runner->mover;
 }
 

@@ -8,6 +8,7 @@
  *     config.c    inputs and outputs named by places of the config or the arguments
  *     resume.c    the checkpoint a new attempt goes on from
  *     prepare.c   all of that in order, once for all ranks that share the folder
+ *     probe.c     whether outputs will find their destinations
  *     run.c       the command: its signals, its end
  *     listener.c  whether a signal came to us alone
  *     terminal.c  the terminal, handed to the command
@@ -58,14 +59,20 @@ char *runner_mount_path(const char *mount, const char *uri);
 /* Where an output that names no destination goes; NULL: nowhere, it stays. Owned. */
 char *runner_default_destination(const struct runner_place *place, const char *path);
 
+/* Is this path among the results that stay where they are? */
+bool runner_is_result(const struct runner_place *place, const char *path);
+
 /* ---- the job here ----------------------------------------------------------------------------- */
 
 /* Seen by all phases at once (shared memory), for heartbeat and report. */
 struct runner_tally {
     int64_t files_in, bytes_in, files_out, bytes_out;
+    int64_t files_found;          /* in the outputs, brought now or before */
+    int64_t empty_outputs;        /* declared, and nothing was there to bring */
     int64_t prepare_ms, command_ms, collect_ms, synced_at_ms;
     int64_t gpus, gpu_memory_bytes, gpu_peak_bytes;     /* of the GPU that was filled most */
     int64_t oom_kills;            /* processes of the command that the kernel ended for memory */
+    bool probing;                 /* in prepare: it was about where the outputs go */
     struct sw_error err;          /* why a phase failed */
 };
 
@@ -78,12 +85,13 @@ struct runner {
     const char *report_file;      /* where the last report will be, and until then the heartbeat; or NULL */
     bool alone;                   /* this phase is the whole process: nobody else beats */
     bool only_command;            /* no transfer of ours follows the command */
+    bool only_collect;            /* an earlier attempt ran it; its exit code: $SLIPWAY_COLLECT_ONLY */
     struct sw_mover *mover;       /* opened when first needed */
     char *mover_state;            /* where it remembers uploads, for the next start here */
 
     /* What prepare finds out; kept in <work_dir>/.slipway/prepared.json for the other phases. */
     json_t *config, *args;        /* with local paths in them */
-    json_t *outputs;              /* array of {"path","to","every_ms","exclude"} */
+    json_t *outputs;              /* array of {"path","to","every_ms","exclude","each_rank","own"} */
     char *config_path;
     char *command;                /* filled in; NULL: argv */
     json_t *argv;
@@ -139,6 +147,12 @@ void runner_redact_end(struct runner_redaction *redaction);      /* the command 
 /* peers.c: ranks that share a folder tell each other when one of them fails. */
 void runner_peers_failed(const struct runner *runner);           /* this rank did */
 int runner_peers_look(const struct runner *runner);              /* which other did; -1: none */
+int runner_peers(void);                                          /* how many ranks there are */
+/* Until the command of every other rank is over, or the rank is dead or the time; then: is it on this one to
+ * bring what all of them share? */
+bool runner_peers_leave_it(const struct runner *runner, int64_t deadline_ms);
+/* Until every other rank has brought its own, or is dead. */
+void runner_peers_done(const struct runner *runner, int64_t deadline_ms);
 
 /* ---- fetching ---------------------------------------------------------------------------------- */
 
@@ -204,6 +218,8 @@ int runner_sync(struct runner *runner, const struct runner_result *result, int64
 /* A small text to a path or a URI; the mover must be open for the latter. */
 int runner_put_text(struct runner *runner, const char *uri, const char *text,
                     struct sw_error *err);
+/* probe.c: can the destinations of all outputs be written to? Leaves nothing there. */
+int runner_probe(struct runner *runner, struct sw_error *err);
 /* In a process of its own: sync whenever an output's `every` has passed, until TERM. */
 pid_t runner_start_syncer(struct runner *runner);
 void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
@@ -256,6 +272,9 @@ bool runner_heard_by_all(int signal);         /* the signal that we got: did the
 void runner_listener_end(void);
 
 /* list.c: the whole mode; its exit code. */
+/* beside.c: becomes the command, or returns 126 or 127. */
+int runner_beside(const char *mark, char *const argv[]);
+
 int runner_list(const char *folder, const char *file);
 
 /* verdict.c: the whole mode, from the command line to the line that it prints. */

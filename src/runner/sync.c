@@ -5,8 +5,10 @@
  *
  * While it runs only files that have settled are taken: one that was written in the last moments may
  * be half of itself. A manifest is written last and removed first, so a reader who finds one knows
- * that everything it lists is there. Rank 0 brings what all ranks share; a path with {rank} in it is
- * brought by its own rank. One output that fails does not keep the others from arriving.
+ * that everything it lists is there; among the results themselves there is none. What all ranks share is brought by one of them when the commands of all
+ * are over (peers.c); a path with {rank} in it, or one that each rank has for itself, by its own rank. One
+ * output that fails does not keep the others from arriving; a server out of reach is tried again for some
+ * minutes, since what a training left is worth the wait.
  */
 #include "runner/runner.h"
 
@@ -24,13 +26,16 @@
 #include "base/text.h"
 #include "core/command.h"
 
-enum { SETTLE_MS = 3000, PIECE = 256 * 1024, LEAST_EVERY_MS = 1000 };
+enum {
+    SETTLE_MS = 3000, PIECE = 256 * 1024, LEAST_EVERY_MS = 1000,
+    PATIENCE_MS = 300000, PAUSE_MOST_MS = 30000,       /* with a server that is out of reach, at the end */
+};
 
 struct output {                      /* one entry, with its rank filled in; all owned */
     char *path, *to;
     const char **exclude;
     size_t exclude_count;
-    bool is_folder;
+    bool is_folder, each_rank;
 };
 
 static void output_auto(struct output *output)
@@ -40,7 +45,7 @@ static void output_auto(struct output *output)
     free(output->exclude);
 }
 
-/* False: not ours to bring, nowhere to bring it to, or not there. */
+/* False: nowhere to bring it to, or not there. */
 static bool output_of(const struct runner *runner, const json_t *entry, struct output *out)
 {
     const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
@@ -49,11 +54,16 @@ static bool output_of(const struct runner *runner, const json_t *entry, struct o
     const json_t *patterns = json_object_get(entry, "exclude");
     struct stat info;
 
-    if (!path || sw_text_empty(to) ||
-        (runner->place.rank != 0 && !sw_json_bool(entry, "each_rank", false)))
+    if (!path || sw_text_empty(to))
         return false;
+    out->each_rank = sw_json_bool(entry, "each_rank", false);
     out->path = sw_fill_word(path, &fill);
     out->to = sw_fill_word(to, &fill);
+    if (runner->place.rank != 0 && sw_json_bool(entry, "own", false)) {
+        sw_autofree char *first = out->to, *below = sw_format("rank-%s/", rank);
+
+        out->to = sw_uri_join(first, below);     /* the first rank's are above */
+    }
     if (stat(out->path, &info) < 0)
         return false;                /* the command never made it: nothing to bring */
     out->is_folder = S_ISDIR(info.st_mode);
@@ -153,6 +163,8 @@ static int write_manifest(struct runner *runner, const struct output *output,
     struct stat info;
     char now[40];
 
+    if (runner_is_result(&runner->place, output->to))
+        return 0;
     if (output->is_folder)
         sw_walk(output->path, list_file, &all, NULL);
     else if (stat(output->path, &info) == 0)
@@ -195,6 +207,16 @@ static int say_left_out(void *context, enum sw_moved_how how, const char *relati
     return 0;
 }
 
+/* A training whose results are missing is noticed weeks later, unless it is said. */
+static const char *warn_if_empty(struct runner *runner, int64_t files)
+{
+    runner->tally->files_found += files;
+    if (files > 0)
+        return "";
+    runner->tally->empty_outputs++;
+    return "WARNING: ";
+}
+
 /* A file that vanished or was renamed between the look and the copy is no failure while the command
  * runs: the next round sees what became of it. */
 static int copy(struct runner *runner, const struct output *output, bool last,
@@ -209,8 +231,9 @@ static int copy(struct runner *runner, const struct output *output, bool last,
     int result = runner_carry(runner, RUNNER_OUT, output->path, output->to, &rules, &report, err);
 
     if (report.files || last)
-        runner_say("output %s: %lld files, %lld bytes brought to %s%s", output->path,
-                   (long long)report.files, (long long)report.bytes, output->to,
+        runner_say("%soutput %s: %lld files, %lld bytes brought to %s%s",
+                   last && result == 0 ? warn_if_empty(runner, report.files + report.same) : "",
+                   output->path, (long long)report.files, (long long)report.bytes, output->to,
                    last ? "" : " while it runs");
     if (last && report.left_out > said)
         runner_say("output: %lld more are left out", (long long)(report.left_out - said));
@@ -234,6 +257,69 @@ static int bring(struct runner *runner, const struct output *output,
     return outcome == 0 ? 0 : sw_wrap(err, "cannot bring '%s' to '%s'", output->path, output->to);
 }
 
+#define GONE "it went with the container of the attempt that made it"
+
+static bool may_pass(const struct sw_error *why)
+{
+    return why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT;
+}
+
+static int64_t patience(int64_t deadline_ms)
+{
+    const char *said = getenv("SLIPWAY_COLLECT_PATIENCE_MS");
+    int64_t until = sw_monotonic_ms() + (said ? atoll(said) : PATIENCE_MS);
+
+    return deadline_ms && deadline_ms < until ? deadline_ms : until;
+}
+
+/* The last time, as often as it takes. */
+static int bring_at_last(struct runner *runner, const struct output *output,
+                         const struct runner_result *result, int64_t deadline_ms, struct sw_error *err)
+{
+    int64_t until = patience(deadline_ms), pause_ms = 1000;
+
+    while (bring(runner, output, result, deadline_ms, true, err) < 0) {
+        if (!may_pass(err) || sw_monotonic_ms() + pause_ms > until)
+            return -1;
+        runner_say("%s; it is tried again", err->message);
+        sw_sleep_ms(pause_ms);
+        pause_ms = pause_ms < PAUSE_MOST_MS ? pause_ms * 2 : PAUSE_MOST_MS;
+    }
+    return 0;
+}
+
+/* Nothing is there: the command left nothing, or it was left where we cannot see it. */
+static int bring_nothing(struct runner *runner, const struct output *output, struct sw_error *err)
+{
+    if (runner->only_collect)
+        return sw_fail(err, SW_E_NOT_FOUND, "the output '%s' is not here: " GONE, output->path);
+    runner_say("%soutput %s: no such file or folder", warn_if_empty(runner, 0), output->path);
+    return 0;
+}
+
+static bool any_shared(const json_t *outputs)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(outputs, i, entry)
+        if (!sw_text_empty(sw_json_str(entry, "to")) && !sw_json_bool(entry, "each_rank", false))
+            return true;
+    return false;
+}
+
+static int bring_last(struct runner *runner, const json_t *entry, const struct runner_result *result,
+                      bool shared, int64_t deadline_ms, struct sw_error *err)
+{
+    __attribute__((cleanup(output_auto))) struct output output = { 0 };
+    bool there = output_of(runner, entry, &output);
+
+    if (!output.path || output.each_rank == shared)
+        return 0;
+    return there ? bring_at_last(runner, &output, result, deadline_ms, err)
+                 : bring_nothing(runner, &output, err);
+}
+
 int runner_sync(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
                 struct sw_error *err)
 {
@@ -242,21 +328,24 @@ int runner_sync(struct runner *runner, const struct runner_result *result, int64
     size_t i;
     json_t *entry;
 
-    json_array_foreach(runner->outputs, i, entry) {
-        __attribute__((cleanup(output_auto))) struct output output = { 0 };
-        struct sw_error why = { 0 };
+    for (int shared = 0; shared < 2; shared++) {
+        if (shared && (!any_shared(runner->outputs) || !runner_peers_leave_it(runner, deadline_ms)))
+            break;
+        json_array_foreach(runner->outputs, i, entry) {
+            struct sw_error why = { 0 };
 
-        if (!output_of(runner, entry, &output) ||
-            bring(runner, &output, result, deadline_ms, result != NULL, &why) == 0)
-            continue;
-        if (outcome == 0 && err)
-            *err = why;
-        else
-            runner_say("%s", why.message);
-        outcome = -1;
+            if (bring_last(runner, entry, result, shared, deadline_ms, &why) == 0)
+                continue;
+            if (outcome == 0 && err)
+                *err = why;
+            else
+                runner_say("%s", why.message);
+            outcome = -1;
+        }
     }
-    if (result)
-        runner->tally->collect_ms = sw_monotonic_ms() - begun;
+    runner->tally->collect_ms = sw_monotonic_ms() - begun;
+    if (outcome == 0 && runner->only_collect && runner->tally->empty_outputs && !runner->tally->files_found)
+        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of the outputs: " GONE);
     return outcome;
 }
 
@@ -283,7 +372,7 @@ static void bring_settled(struct runner *runner, const json_t *entry, bool first
     __attribute__((cleanup(output_auto))) struct output output = { 0 };
     struct sw_error why = { 0 };
 
-    if (!output_of(runner, entry, &output))
+    if (!output_of(runner, entry, &output) || (runner->place.rank != 0 && !output.each_rank))
         return;
     if (bring(runner, &output, NULL, 0, first, &why) < 0)
         runner_say("%s; it is tried again", why.message);

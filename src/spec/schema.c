@@ -124,6 +124,7 @@ static json_t *shape_of(const struct sw_option *row, struct sw_buf *path)
     case SW_NUMBER:   return json_pack("{s:s}", "type", "number");
     case SW_FLAG:     return json_pack("{s:s}", "type", "boolean");
     case SW_DURATION: return quantity("number", DURATION);
+    case SW_DURATIONS: return quantity("number", "^[0-9]");
     case SW_SIZE:     return quantity("integer", SIZE);
     case SW_GPUS:     return quantity("integer", GPUS);
     case SW_CHOICE:   return sw_json_object(SW_SUB("enum", words(row->choices)));

@@ -53,6 +53,7 @@ struct sw_spec_input {
     sw_env_fn *env;                         /* values of variables; NULL: there are none */
     void *env_context;
     const char *default_platform;           /* when nothing says otherwise: "local" */
+    size_t choice;                          /* which of a list of platforms, from 0 */
 };
 
 /* Every value is in its normal form, whichever way it was written:
@@ -65,7 +66,7 @@ struct sw_spec_input {
  * Of command, argv and python at most one is there. */
 struct sw_spec {
     json_t *job;          /* the portable part: every key of spec_keys.c that has a value */
-    char *platform;       /* the chosen one (first of the list) */
+    char *platform;       /* the chosen one of the list */
     json_t *platforms;    /* the ordered list, array of texts */
     json_t *options;      /* the chosen platform's block, defaults filled in */
     json_t *sources;      /* object: path ("gpus", "env.A", "slurm.partition") -> "job.yaml:3:7",

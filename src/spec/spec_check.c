@@ -168,6 +168,21 @@ static json_t *wrong_quantity(struct spec_check *check, const struct sw_option *
     return NULL;
 }
 
+/* A bare number is bytes, and hardly ever meant so. */
+static json_t *too_small(struct spec_check *check, const struct sw_option *row, const char *text,
+                         int64_t bytes)
+{
+    sw_autofree char *subject = spec_subject(check, sw_buf_text(&check->path));
+    sw_autofree char *shown = spec_shown(text);
+    bool bare = bytes > 0 && text[strspn(text, "0123456789 ")] == '\0';
+    char least[32];
+
+    sw_size_format(row->least, least);
+    spec_complain(check, "%s%s is %" PRId64 " bytes, expected %s or more%s%s%s", subject, shown, bytes, least,
+                  bare ? "; did you mean " : "", bare ? shown : "", bare ? "GiB?" : "");
+    return NULL;
+}
+
 /* Durations, sizes and GPUs: a number or a text, normalised to the text their parser takes. */
 static json_t *check_quantity(struct spec_check *check, const struct sw_option *row,
                               const json_t *value)
@@ -192,7 +207,20 @@ static json_t *check_quantity(struct spec_check *check, const struct sw_option *
         result = sw_gpus_parse(text, &gpu_type, &gpus, &why);
     if (result < 0)
         return wrong_quantity(check, row, text, sw_text_ends(why.message, "too large"));
+    if (row->type == SW_SIZE && amount < row->least)
+        return too_small(check, row, text, amount);
     return in_bounds(check, row, amount) ? json_string(text) : NULL;
+}
+
+/* A duration, or two of them: spec_rules.c knows what a range is. */
+static json_t *check_durations(struct spec_check *check, const struct sw_option *row, const json_t *value)
+{
+    sw_autofree char *text = NULL;
+
+    if (!json_is_number(value))
+        return check_text(check, row, value);
+    text = spec_text_of_number(value);
+    return json_string(text);
 }
 
 static size_t count_words(const char *const *words)
@@ -274,7 +302,7 @@ static json_t *check_text_map(struct spec_check *check, const struct sw_option *
     json_object_foreach((json_t *)value, key, element) {
         struct spec_mark mark = spec_enter(check, key);
 
-        if (key_is_good(check, path, key)) {
+        if (!json_is_null(element) && key_is_good(check, path, key)) {
             json_t *text = check_scalar_text(check, element);
 
             if (text) {
@@ -395,6 +423,7 @@ json_t *spec_check_value(struct spec_check *check, const struct sw_option *row,
         [SW_TEXT] = check_text,         [SW_WHOLE] = check_whole,
         [SW_NUMBER] = check_number,     [SW_FLAG] = check_flag,
         [SW_DURATION] = check_quantity, [SW_SIZE] = check_quantity,
+        [SW_DURATIONS] = check_durations,
         [SW_GPUS] = check_quantity,     [SW_CHOICE] = check_choice,
         [SW_TEXTS] = check_texts,       [SW_TEXT_MAP] = check_text_map,
         [SW_GROUP] = check_group,       [SW_MAP_OF] = check_map_of,

@@ -4,14 +4,13 @@
  *
  * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
- *
- * model and action are checked here before any platform acts on them, so that a job file written
- * today does not turn out wrong later.
+ * Every key changes what a platform is sent, or is refused: tests/unit/api/test_walk.c sets each one.
  */
 #include "spec/spec.h"
 
 #define SECOND INT64_C(1000)
 #define DAY    (86400 * SECOND)
+#define MIB    (INT64_C(1) << 20)
 
 static const char *const launchers[] = { "none", "torchrun", "mpi", "ray", NULL };
 static const char *const world_sizes[] = { "nodes", "ranks", NULL };
@@ -87,7 +86,7 @@ static const struct sw_option code_fields[] = {
 static const struct sw_option retry_fields[] = {
     { "max", SW_WHOLE, .most = 1000, .help = "how many new attempts at most" },
     { "on", SW_TEXTS, .choices = retry_causes, .help = "which causes are tried again" },
-    { "wait", SW_TEXT, .help = "pause before an attempt: a duration, or a growing range 30s..10m" },
+    { "wait", SW_DURATIONS, .help = "pause before an attempt: a duration, or a growing range 30s..10m" },
     { "avoid_bad_nodes", SW_FLAG, .help = "keep away from nodes that failed before" },
     { 0 }
 };
@@ -130,8 +129,6 @@ static const struct sw_option python_fields[] = {
 const struct sw_option sw_spec_keys[] = {
     { "name", SW_TEXT, .help = "what the job is called; its id begins with it" },
     { "image", SW_TEXT, .help = "container image to run in" },
-    { "model", SW_TEXT, .help = "model whose image and command are known by name" },
-    { "action", SW_TEXT, .help = "what to do with the model: train, evaluate, export" },
     { "command", SW_TEXT, .trust = SW_TRUST_PROFILE,
       .help = "shell text to run; {config_path}, {results_dir}, {job_id} are filled in" },
     { "argv", SW_TEXTS, .trust = SW_TRUST_PROFILE,
@@ -146,8 +143,8 @@ const struct sw_option sw_spec_keys[] = {
       .help = "GPUs per node: COUNT or TYPE:COUNT; 0 is CPU only" },
     { "nodes", SW_WHOLE, .initial = "1", .least = 1, .most = 4096, .help = "how many nodes" },
     { "cpus", SW_NUMBER, .help = "CPU cores per node" },
-    { "memory", SW_SIZE, .least = 1, .help = "main memory per node" },
-    { "shm", SW_SIZE, .least = 1, .help = "size of /dev/shm" },
+    { "memory", SW_SIZE, .least = MIB, .help = "main memory per node" },
+    { "shm", SW_SIZE, .least = MIB, .help = "size of /dev/shm" },
     { "time", SW_DURATION, .least = SECOND, .help = "wall clock limit" },
     { "launcher", SW_CHOICE, .choices = launchers, .initial = "none",
       .help = "what starts the processes on each node" },

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/job_env.h"
 #include "spec/spec_internal.h"
 
 void sw_spec_free(struct sw_spec *spec)
@@ -176,7 +177,7 @@ static void choose_platform(struct resolving *now)
     json_array_foreach(list, i, name) {
         const struct sw_spec_platform *found = find_platform(now, json_string_value(name), where);
 
-        if (i == 0)
+        if (i == now->input->choice)
             now->platform = found;
     }
     json_object_set(now->level.values, "platform", list);
@@ -206,13 +207,27 @@ static int find_profile(struct resolving *now)
     return now->of_profile ? 0 : -1;
 }
 
+static bool is_in_list(const struct resolving *now, const char *platform)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(json_object_get(now->level.values, "platform"), i, name)
+        if (strcmp(json_string_value(name), platform) == 0)
+            return true;
+    return false;
+}
+
+/* The profile counts where it belongs; another platform of the list has its own section. */
 static void add_profile(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;
     const char *section = in->profile ? in->profile : now->platform->name;
     sw_autofree char *shown = spec_shown(section);
 
-    if (in->profile && now->of_profile != now->platform)
+    if (in->profile && now->of_profile != now->platform && is_in_list(now, now->of_profile->name))
+        spec_add_profile(&now->level, in->profiles, now->platform->name, now->platform, &now->check);
+    else if (in->profile && now->of_profile != now->platform)
         spec_problem(&now->problems, NULL, "profile [%s] is for %s, but the job goes to %s", shown,
                      now->of_profile->name, now->platform->name);
     else if (in->profiles)
@@ -235,6 +250,20 @@ static void check_secrets(struct resolving *now)
             spec_problem(&now->problems, sw_json_str(now->level.sources, path),
                          "env.%s: %s is one of the secrets, and a secret has no value here", name,
                          name);
+    }
+}
+
+static void check_env(struct resolving *now)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(now->level.values, "env"), name, value) {
+        sw_autofree char *path = sw_format("env.%s", name);
+        const char *why = sw_job_env_taken(name);
+
+        if (why)
+            spec_problem(&now->problems, sw_json_str(now->level.sources, path), "env.%s: %s", name, why);
     }
 }
 
@@ -312,6 +341,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_add_defaults(&now.level, &now.check, now.platform);
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
+        check_env(&now);
         spec_check_places(&now.level, &now.problems);
     }
     if (spec_problems_report(&now.problems, err) < 0)

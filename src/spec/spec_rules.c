@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "core/selector.h"
 
 bool spec_is_variable_name(const char *text)
 {
@@ -32,6 +33,12 @@ static bool is_not_blank(const json_t *value)
     const char *text = json_string_value(value);
 
     return text[strspn(text, " \t\r\n")] != '\0';
+}
+
+/* `slipway logs last` is the newest job, not one that is named so. */
+static bool is_no_selector(const json_t *value)
+{
+    return !sw_selector_is_word(json_string_value(value));
 }
 
 static bool is_positive(const json_t *value)
@@ -110,10 +117,14 @@ static bool is_duration_or_range(const json_t *value)
 
 #define VARIABLE_SCHEMA "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\"}"
 #define NOT_BLANK_SCHEMA "{\"pattern\": \"[^ \\\\t\\\\r\\\\n]\"}"
+#define SELECTOR_SCHEMA                                                                       \
+    "{\"not\": {\"pattern\": \"^(last(-[0-9]+)?|all|active|pending|running|complete|failed|canceled)$\"}}"
 #define PATH_SCHEMA "{\"minLength\": 1, \"not\": {\"pattern\": \"(^|/)\\\\.\\\\.(/|$)\"}}"
 
 static const struct spec_rule rules[] = {
     { "name", SPEC_ON_VALUE, is_not_blank, "a name", NOT_BLANK_SCHEMA },
+    { "name", SPEC_ON_VALUE, is_no_selector,
+      "a name of its own: this word names jobs already (slipway help selectors)", SELECTOR_SCHEMA },
     { "image", SPEC_ON_VALUE, is_not_blank, "an image", NOT_BLANK_SCHEMA },
     { "command", SPEC_ON_VALUE, is_not_blank, "a command", NOT_BLANK_SCHEMA },
     { "workdir", SPEC_ON_VALUE, is_not_blank, "a folder", NOT_BLANK_SCHEMA },

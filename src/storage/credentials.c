@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "storage/settings.h"
 
 #define INI_MAX (256 * 1024)
 #define PROCESS_MAX (64 * 1024)
@@ -41,46 +42,29 @@ void s3_settings_done(struct s3_settings *settings)
     *settings = (struct s3_settings){ 0 };
 }
 
-const char *sw_storage_env(const struct sw_storage_options *options, const char *name)
-{
-    const char *value = options && options->env ? options->env(options->env_context, name)
-                                                : getenv(name);
-
-    return sw_text_empty(value) ? NULL : value;
-}
-
-static const char *first_env(const struct sw_storage_options *options, const char *const *names)
-{
-    for (; *names; names++)
-        if (sw_storage_env(options, *names))
-            return sw_storage_env(options, *names);
-    return NULL;
-}
-
 /* ---- pairs of variables ------------------------------------------------------------------------ */
 
-static const struct { const char *access, *secret, *token; } pairs[] = {
-    { "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN" },
-    { "ACCESS_KEY", "SECRET_KEY", NULL },
-};
-
+/* Keys belong together: those of one column of the table (settings.h), never a mixture. */
 static int keys_from_env(const struct sw_storage_options *options, struct s3_keys *keys,
                          struct sw_error *err)
 {
-    for (size_t i = 0; i < SW_COUNT(pairs); i++) {
-        const char *access = sw_storage_env(options, pairs[i].access);
-        const char *secret = sw_storage_env(options, pairs[i].secret);
+    const char *const *accesses = sw_setting_rows[SW_SET_S3_ACCESS].names;
+    const char *const *secrets = sw_setting_rows[SW_SET_S3_SECRET].names;
+    const char *const *sessions = sw_setting_rows[SW_SET_S3_SESSION].names;
+
+    for (size_t i = 0; accesses[i]; i++) {
+        const char *access = sw_storage_env(options, accesses[i]);
+        const char *secret = sw_storage_env(options, secrets[i]);
 
         if (!access && !secret)
             continue;
         if (!access || !secret)
             return sw_fail(err, SW_E_CREDENTIAL, "%s is set but %s is not",
-                           access ? pairs[i].access : pairs[i].secret,
-                           access ? pairs[i].secret : pairs[i].access);
+                           access ? accesses[i] : secrets[i], access ? secrets[i] : accesses[i]);
         keys->access = sw_strdup(access);
         keys->secret = sw_strdup(secret);
-        if (pairs[i].token)
-            keys->token = sw_strdup(sw_storage_env(options, pairs[i].token));
+        if (sessions[i])
+            keys->token = sw_strdup(sw_storage_env(options, sessions[i]));
         return 0;
     }
     return 0;
@@ -99,7 +83,21 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* The value of a key in a section of an ini text; owned, NULL: absent. */
+/* Is this line the head of a section, and of which? It is cut in place. */
+static bool is_head(char *line, const char *section, bool *here)
+{
+    char *close = *line == '[' ? strchr(line, ']') : NULL;
+
+    if (*line != '[')
+        return false;
+    if (close)
+        *close = '\0';
+    *here = strcmp(trimmed(line + 1), section) == 0;
+    return true;
+}
+
+/* The value of a key in a section of an ini text; owned, NULL: absent. Without a key: "", if the
+ * section is there. */
 static char *ini_value(const char *ini, const char *section, const char *key)
 {
     sw_autofree char *copy = sw_strdup(ini);
@@ -109,12 +107,8 @@ static char *ini_value(const char *ini, const char *section, const char *key)
     for (char *raw = strtok_r(copy, "\n", &save); raw && !found; raw = strtok_r(NULL, "\n", &save)) {
         char *line = trimmed(raw), *equals = strchr(line, '=');
 
-        if (*line == '[') {
-            char *close = strchr(line, ']');
-
-            if (close)
-                *close = '\0';
-            here = strcmp(trimmed(line + 1), section) == 0;
+        if (is_head(line, section, &here)) {
+            found = here && !key ? sw_strdup("") : NULL;
         } else if (here && equals && *line != '#' && *line != ';') {
             *equals = '\0';
             if (strcmp(trimmed(line), key) == 0)
@@ -125,15 +119,23 @@ static char *ini_value(const char *ini, const char *section, const char *key)
     return found;
 }
 
+static bool has_section(const char *ini, const char *section)
+{
+    sw_autofree char *found = ini_value(ini, section, NULL);
+
+    return found != NULL;
+}
+
 struct profile {
     char *credentials, *config;         /* texts of the files, "" when missing */
     char *name, *section;               /* "dev" and "profile dev" */
+    bool named;                         /* by AWS_PROFILE */
 };
 
-static char *read_ini(const struct sw_storage_options *options, const char *variable,
+static char *read_ini(const struct sw_storage_options *options, enum sw_setting file,
                       const char *usual)
 {
-    const char *named = sw_storage_env(options, variable);
+    const char *named = sw_setting_value(options, file, NULL);
     const char *home = sw_storage_env(options, "HOME");
     sw_autofree char *path = named  ? sw_strdup(named)
                              : home ? sw_path_join(home, usual)
@@ -145,13 +147,14 @@ static char *read_ini(const struct sw_storage_options *options, const char *vari
 
 static void profile_read(const struct sw_storage_options *options, struct profile *profile)
 {
-    const char *name = sw_storage_env(options, "AWS_PROFILE");
+    const char *name = sw_setting_value(options, SW_SET_S3_PROFILE, NULL);
 
+    profile->named = name != NULL;
     profile->name = sw_strdup(name ? name : "default");
     profile->section = name && strcmp(name, "default") ? sw_format("profile %s", name)
                                                        : sw_strdup("default");
-    profile->credentials = read_ini(options, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials");
-    profile->config = read_ini(options, "AWS_CONFIG_FILE", ".aws/config");
+    profile->credentials = read_ini(options, SW_SET_S3_KEYS_FILE, ".aws/credentials");
+    profile->config = read_ini(options, SW_SET_S3_CONFIG_FILE, ".aws/config");
 }
 
 static void profile_auto(struct profile *profile)
@@ -162,11 +165,16 @@ static void profile_auto(struct profile *profile)
     free(profile->section);
 }
 
-static char *profile_value(const struct profile *profile, const char *key)
+static char *profile_text(const struct profile *profile, const char *key)
 {
     char *value = ini_value(profile->credentials, profile->name, key);
 
     return value ? value : ini_value(profile->config, profile->section, key);
+}
+
+static char *profile_value(const struct profile *profile, enum sw_setting which)
+{
+    return profile_text(profile, sw_setting_rows[which].key);
 }
 
 /* ---- credential_process ------------------------------------------------------------------------ */
@@ -204,24 +212,39 @@ static int keys_from_process(const char *command, struct s3_keys *keys, struct s
     return 0;
 }
 
-static int keys_from_profile(const struct profile *profile, struct s3_keys *keys,
-                             struct sw_error *err)
+/* A profile that was named is there, or a typing error would mean unsigned requests. */
+static int profile_missing(const struct profile *profile, struct sw_error *err)
+{
+    if (has_section(profile->credentials, profile->name) ||
+        has_section(profile->config, profile->section))
+        return 0;
+    sw_fail(err, SW_E_CREDENTIAL, "AWS_PROFILE names '%s', and neither ~/.aws/credentials nor "
+            "~/.aws/config has that profile", profile->name);
+    return sw_hint(err, "aws configure --profile %s, or unset AWS_PROFILE", profile->name);
+}
+
+static int keys_from_profile(const struct sw_storage_options *options, const struct profile *profile,
+                             struct s3_settings *out, struct sw_error *err)
 {
     static const char *const not_ours[] = { "role_arn", "sso_session", "sso_start_url",
                                             "web_identity_token_file" };
+    struct s3_keys *keys = &out->keys;
     sw_autofree char *process = NULL;
 
-    keys->access = profile_value(profile, "aws_access_key_id");
-    keys->secret = profile_value(profile, "aws_secret_access_key");
-    keys->token = profile_value(profile, "aws_session_token");
+    if (profile->named && profile_missing(profile, err) < 0)
+        return -1;
+    keys->access = profile_value(profile, SW_SET_S3_ACCESS);
+    keys->secret = profile_value(profile, SW_SET_S3_SECRET);
+    keys->token = profile_value(profile, SW_SET_S3_SESSION);
     if (keys->access && keys->secret)
         return 0;
     s3_keys_done(keys);
-    process = profile_value(profile, "credential_process");
+    process = profile_text(profile, "credential_process");
+    out->unasked = process && options && options->look_only;
     if (process)
-        return keys_from_process(process, keys, err);
+        return out->unasked ? 0 : keys_from_process(process, keys, err);
     for (size_t i = 0; i < SW_COUNT(not_ours); i++) {
-        sw_autofree char *value = profile_value(profile, not_ours[i]);
+        sw_autofree char *value = profile_text(profile, not_ours[i]);
 
         if (!value)
             continue;
@@ -256,33 +279,36 @@ static void set_style(const char *style, struct s3_settings *out)
     out->virtual_style = sw_text_same(style, "virtual");
 }
 
-/* AWS's own setting, in the profile. */
-static void set_signing(const struct profile *profile, struct s3_settings *out)
+static void set_signing(const char *said, struct s3_settings *out)
 {
-    sw_autofree char *said = profile_value(profile, "payload_signing_enabled");
 
     out->sign_payload = sw_text_same_nocase(said, "true")    ? S3_ALWAYS
                         : sw_text_same_nocase(said, "false") ? S3_NEVER
                                                              : S3_AS_NEEDED;
 }
 
+/* The variable, else the profile's; owned. */
+static char *setting(const struct sw_storage_options *options, const struct profile *profile,
+                     enum sw_setting which)
+{
+    const char *value = sw_setting_value(options, which, NULL);
+
+    return value ? sw_strdup(value) : profile_value(profile, which);
+}
+
 int s3_settings_read(const struct sw_storage_options *options, struct s3_settings *out,
                      struct sw_error *err)
 {
-    static const char *const endpoints[] = { "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
-                                             "S3_ENDPOINT_URL", NULL };
-    static const char *const regions[] = { "AWS_REGION", "AWS_DEFAULT_REGION", "CLOUD_REGION",
-                                           NULL };
     __attribute__((cleanup(profile_auto))) struct profile profile = { 0 };
-    sw_autofree char *endpoint = sw_strdup(first_env(options, endpoints));
-    sw_autofree char *region = sw_strdup(first_env(options, regions));
+    sw_autofree char *endpoint = NULL, *region = NULL, *signing = NULL;
 
     *out = (struct s3_settings){ 0 };
     profile_read(options, &profile);
-    endpoint = endpoint ? endpoint : profile_value(&profile, "endpoint_url");
-    region = region ? region : profile_value(&profile, "region");
-    set_style(sw_storage_env(options, "SLIPWAY_S3_ADDRESSING"), out);
-    set_signing(&profile, out);
+    endpoint = setting(options, &profile, SW_SET_S3_ENDPOINT);
+    region = setting(options, &profile, SW_SET_S3_REGION);
+    signing = setting(options, &profile, SW_SET_S3_SIGNING);
+    set_style(sw_setting_value(options, SW_SET_S3_ADDRESSING, NULL), out);
+    set_signing(signing, out);
     out->region_given = region != NULL;
     out->region = region ? sw_take(region) : sw_strdup("us-east-1");
     if (strspn(out->region, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(out->region)) {
@@ -290,7 +316,7 @@ int s3_settings_read(const struct sw_storage_options *options, struct s3_setting
         return sw_fail(err, SW_E_SPEC, "the S3 region must be a name such as us-east-1");
     }
     if (keys_from_env(options, &out->keys, err) == 0 &&
-        (out->keys.access || keys_from_profile(&profile, &out->keys, err) == 0) &&
+        (out->keys.access || keys_from_profile(options, &profile, out, err) == 0) &&
         set_endpoint(endpoint, out, err) == 0)
         return 0;
     s3_settings_done(out);

@@ -26,6 +26,7 @@ struct s3_settings {
     bool region_given;  /* by the user: else it is a guess */
     char *endpoint;     /* "https://host[:port][/path]" without a slash at the end; NULL: AWS */
     enum { S3_AS_NEEDED, S3_ALWAYS, S3_NEVER } sign_payload;     /* payload_signing_enabled */
+    bool unasked;       /* there is a credential_process, and options->look_only kept it from running */
     bool path_style, virtual_style;      /* asked for by name; neither: we choose */
 };
 

@@ -26,6 +26,9 @@ struct hf_root {
 struct sw_root *hf_open(const struct sw_uri *uri, const struct sw_storage_options *options,
                         char **key, struct sw_error *err);
 void hf_close(struct sw_root *root);
+/* The token of this user, owned and secret; NULL: there is none (*from is NULL, too), or it is no token
+ * (*from names its place, and err says why). */
+char *hf_token(const struct sw_storage_options *options, char **from, struct sw_error *err);
 
 /* Cut "name[@revision][/path]" that follows the organisation. Owned results. A revision with
  * slashes is written refs/pr/3, refs/convert/parquet, or with %2F. */

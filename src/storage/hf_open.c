@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "storage/settings.h"
 
 #define NAME_MAX_LENGTH     96
 #define REVISION_MAX_LENGTH 255
@@ -82,34 +83,42 @@ int hf_cut(const char *org, const char *path, char **repo, char **revision, char
 
 static char *token_path(const struct sw_storage_options *options)
 {
-    const char *path = sw_storage_env(options, "HF_TOKEN_PATH");
-    const char *home = sw_storage_env(options, "HF_HOME");
-    const char *cache = sw_storage_env(options, "XDG_CACHE_HOME");
-    const char *user = sw_storage_env(options, "HOME");
+    static const struct { enum sw_setting which; const char *name, *below; } places[] = {
+        { SW_SET_HF_TOKEN_FILE, NULL, "" },
+        { SW_SET_HF_HOME, NULL, "/token" },
+        { SW_SET_HF_CACHE, NULL, "/huggingface/token" },
+        { SW_SETTINGS, "HOME", "/.cache/huggingface/token" },
+    };
 
-    if (!sw_text_empty(path))
-        return sw_strdup(path);
-    if (!sw_text_empty(home))
-        return sw_format("%s/token", home);
-    if (!sw_text_empty(cache))
-        return sw_format("%s/huggingface/token", cache);
-    return sw_text_empty(user) ? NULL : sw_format("%s/.cache/huggingface/token", user);
+    for (size_t i = 0; i < SW_COUNT(places); i++) {
+        const char *value = places[i].name ? sw_storage_env(options, places[i].name)
+                                           : sw_setting_value(options, places[i].which, NULL);
+
+        if (value)
+            return sw_format("%s%s", value, places[i].below);
+    }
+    return NULL;
+}
+
+char *hf_token(const struct sw_storage_options *options, char **from, struct sw_error *err)
+{
+    const char *which = NULL, *value = sw_setting_value(options, SW_SET_HF_TOKEN, &which);
+    sw_autofree char *path = value ? NULL : token_path(options);
+    char *text = path ? sw_file_read(path, HUB_SECRET_MAX, NULL, NULL) : NULL, *token = NULL;
+
+    *from = NULL;
+    if (value || (text && text[strspn(text, " \t\r\n")])) {
+        *from = value ? sw_strdup(which) : sw_take(path);
+        token = hub_secret(value ? value : text, *from, err);
+    }
+    hub_wipe(text);
+    return token;
 }
 
 static int find_token(struct hf_root *root, const struct sw_storage_options *options,
                       struct sw_error *err)
 {
-    static const char *const names[] = { "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", NULL };
-    const char *which = NULL;
-    const char *value = hub_env_first(options, names, &which);
-    sw_autofree char *path = value ? NULL : token_path(options);
-    char *text = path ? sw_file_read(path, HUB_SECRET_MAX, NULL, NULL) : NULL;
-
-    if (value || (text && text[strspn(text, " \t\r\n")])) {
-        root->token_from = value ? sw_strdup(which) : sw_take(path);
-        root->token = hub_secret(value ? value : text, root->token_from, err);
-    }
-    hub_wipe(text);
+    root->token = hf_token(options, &root->token_from, err);
     return root->token_from && !root->token ? -1 : 0;
 }
 
@@ -124,7 +133,8 @@ struct sw_root *hf_open(const struct sw_uri *uri, const struct sw_storage_option
     root->dataset = sw_text_same(uri->scheme, "hf_dataset");
     root->head.storage = root->dataset ? &sw_storage_hf_dataset : &sw_storage_hf_model;
     if (hf_cut(uri->host, uri->path, &root->repo, &root->revision, &below, err) < 0 ||
-        !(root->endpoint = hub_endpoint(options, "HF_ENDPOINT", HF_HOME_PAGE, err)) ||
+        !(root->endpoint = hub_endpoint(options, sw_setting_rows[SW_SET_HF_ENDPOINT].names[0],
+                                        HF_HOME_PAGE, err)) ||
         find_token(root, options, err) < 0) {
         free(below);
         hf_close((struct sw_root *)root);

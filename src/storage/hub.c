@@ -15,20 +15,6 @@
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
-const char *hub_env_first(const struct sw_storage_options *options, const char *const *names,
-                          const char **which)
-{
-    for (; *names; names++) {
-        const char *value = sw_storage_env(options, *names);
-
-        if (!sw_text_empty(value)) {
-            *which = *names;
-            return value;
-        }
-    }
-    return NULL;
-}
-
 bool hub_env_true(const struct sw_storage_options *options, const char *name)
 {
     static const char *const words[] = { "1", "on", "yes", "true" };

@@ -19,9 +19,6 @@
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
-/* The first of these variables (NULL-ended) that is set and not empty; NULL: none. Borrowed. */
-const char *hub_env_first(const struct sw_storage_options *options, const char *const *names,
-                          const char **which);
 bool hub_env_true(const struct sw_storage_options *options, const char *name);
 /* Base URL without a '/' at its end, owned: the variable's value ("https://" is added when it has
  * no scheme), else `usual`. NULL: it is no http(s) URL. */

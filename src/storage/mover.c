@@ -137,7 +137,7 @@ static int stat_folder(struct sw_mover *mover, const struct side *side, struct s
     op.found = first_only;
     op.found_context = &any;
     if (sw_op_run(mover->http, &op, NULL, NULL, NULL, &why) < 0 && !any &&
-        why.code != SW_E_NOT_FOUND) {
+        (why.code != SW_E_NOT_FOUND || side->storage->lists_empty)) {
         if (err)
             *err = why;
         return -1;
@@ -261,6 +261,25 @@ int sw_mover_delete(struct sw_mover *mover, const char *uri, struct sw_error *er
     op.root = side.root;
     op.key = side.base;
     return sw_op_run(mover->http, &op, NULL, NULL, NULL, err);
+}
+
+int sw_mover_probe(struct sw_mover *mover, const char *uri, struct sw_error *err)
+{
+    __attribute__((cleanup(side_auto))) struct side side = { 0 };
+    sw_auto(sw_op) struct sw_op op = SW_OP_INIT(SW_OP_BEGIN);
+    sw_auto(sw_op) struct sw_op abort = SW_OP_INIT(SW_OP_ABORT);
+
+    if (mover_side(mover, uri, &side, err) < 0)
+        return -1;
+    if (!side.root || !(side.storage->can & SW_CAN(SW_OP_BEGIN)))
+        return 0;
+    op.root = abort.root = side.root;
+    op.key = abort.key = side.base;
+    if (sw_op_run(mover->http, &op, NULL, NULL, NULL, err) < 0)
+        return -1;
+    abort.upload = op.upload_made;
+    sw_op_run(mover->http, &abort, NULL, NULL, NULL, NULL);     /* if not: the server forgets it in time */
+    return 0;
 }
 
 /* ---- through memory ---------------------------------------------------------------------------------- */

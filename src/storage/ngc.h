@@ -61,6 +61,9 @@ int ngc_cut(const char *path, char **team, char **name, char **version, char **k
 enum ngc_key_kind ngc_key_kind(const char *key);
 /* The `apikey` in use of ~/.ngc/config; owned, NULL: none. */
 char *ngc_config_key(const char *text);
+/* The key of this user, owned and secret; NULL: there is none (*from is NULL, too), or it is no key
+ * (*from names its place, and err says why). */
+char *ngc_key(const struct sw_storage_options *options, char **from, struct sw_error *err);
 
 /* A token and how long it lasts from now on; owned. */
 char *ngc_read_token(const struct sw_http_reply *reply, const char *what, int64_t *lasts_ms,

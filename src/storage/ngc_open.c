@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "storage/settings.h"
 
 #define PART_MAX   128
 #define CONFIG_MAX (256 * 1024)
@@ -112,7 +113,7 @@ char *ngc_config_key(const char *text)
 
 static char *key_of_config(const struct sw_storage_options *options, char **path)
 {
-    const char *home = sw_storage_env(options, "NGC_CLI_HOME");
+    const char *home = sw_setting_value(options, SW_SET_NGC_HOME, NULL);
     const char *user = home ? home : sw_storage_env(options, "HOME");
     char *text = NULL;
     char *key = NULL;
@@ -124,22 +125,28 @@ static char *key_of_config(const struct sw_storage_options *options, char **path
     return key;
 }
 
+char *ngc_key(const struct sw_storage_options *options, char **from, struct sw_error *err)
+{
+    const char *which = NULL, *value = sw_setting_value(options, SW_SET_NGC_KEY, &which);
+    sw_autofree char *path = NULL;
+    char *kept = value ? NULL : key_of_config(options, &path), *key = NULL;
+
+    *from = NULL;
+    if (value || kept) {
+        *from = value ? sw_strdup(which) : sw_take(path);
+        key = hub_secret(value ? value : kept, *from, err);
+    }
+    hub_wipe(kept);
+    return key;
+}
+
 static int find_key(struct ngc_root *root, const struct sw_storage_options *options,
                     struct sw_error *err)
 {
-    static const char *const names[] = { "NGC_KEY", "NGC_CLI_API_KEY", "NGC_API_KEY", NULL };
-    const char *which = NULL;
-    const char *value = hub_env_first(options, names, &which);
-    sw_autofree char *path = NULL;
-    char *kept = value ? NULL : key_of_config(options, &path);
-
-    if (value || kept) {
-        root->key_from = value ? sw_strdup(which) : sw_take(path);
-        root->key = hub_secret(value ? value : kept, root->key_from, err);
-        root->key_kind = root->key ? ngc_key_kind(root->key) : NGC_KEY_NONE;
-    }
-    hub_wipe(kept);
-    if (!root->key)
+    root->key = ngc_key(options, &root->key_from, err);
+    if (root->key)
+        root->key_kind = ngc_key_kind(root->key);
+    else
         root->door = NGC_FIRST_GUEST;
     return root->key_from && !root->key ? -1 : 0;
 }
@@ -163,6 +170,12 @@ static void make_guest_id(char out[37])
 
 /* ---- open and close ---------------------------------------------------------------------------- */
 
+static char *address_of(const struct sw_storage_options *options, enum sw_setting which,
+                        const char *usual, struct sw_error *err)
+{
+    return hub_endpoint(options, sw_setting_rows[which].names[0], usual, err);
+}
+
 struct sw_root *ngc_open(const struct sw_uri *uri, const struct sw_storage_options *options,
                          char **key, struct sw_error *err)
 {
@@ -172,8 +185,8 @@ struct sw_root *ngc_open(const struct sw_uri *uri, const struct sw_storage_optio
     root->head.storage = &sw_storage_ngc;
     if ((!is_part(uri->host, strlen(uri->host)) && bad_shape(err) < 0) ||
         ngc_cut(uri->path, &root->team, &root->name, &root->version, &below, err) < 0 ||
-        !(root->api = hub_endpoint(options, "NGC_CLI_API_URL", NGC_API, err)) ||
-        !(root->auth = hub_endpoint(options, "NGC_CLI_AUTH_URL", NGC_AUTH, err)) ||
+        !(root->api = address_of(options, SW_SET_NGC_API, NGC_API, err)) ||
+        !(root->auth = address_of(options, SW_SET_NGC_AUTH, NGC_AUTH, err)) ||
         find_key(root, options, err) < 0) {
         free(below);
         ngc_close((struct sw_root *)root);

@@ -64,23 +64,12 @@ static enum sw_step s3_next(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_SEND;
 }
 
-/* What never leaves this machine needs no more protection than what TLS covers. */
-static bool is_loopback(const char *endpoint)
-{
-    const char *host = endpoint && sw_text_starts(endpoint, "http://") ? endpoint + 7 : "";
-    size_t digits = strspn(host, "0123456789.");
-    size_t length = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
-
-    return (length == digits && sw_text_starts(host, "127.")) ||
-           (length == 9 && strncmp(host, "localhost", 9) == 0) ||
-           (length == 5 && strncmp(host, "[::1]", 5) == 0);
-}
-
 static enum sw_digest_kind s3_body_digest(const struct sw_root *opened)
 {
     const struct s3_root *root = (const struct s3_root *)opened;
     const struct s3_settings *set = &root->settings;
-    bool covered = s3_is_https(root) || is_loopback(set->endpoint);
+    /* What never leaves this machine needs no more protection than what TLS covers. */
+    bool covered = s3_is_https(root) || (set->endpoint && sw_http_is_loopback(set->endpoint));
 
     if (set->keys.access && (set->sign_payload == S3_ALWAYS ||
                              (set->sign_payload == S3_AS_NEEDED && !covered)))
@@ -95,6 +84,7 @@ const struct sw_storage sw_storage_s3 = {
            SW_CAN(SW_OP_DELETE) | SW_CAN(SW_OP_COPY) | SW_CAN(SW_OP_BEGIN) | SW_CAN(SW_OP_PART) |
            SW_CAN(SW_OP_PART_COPY) | SW_CAN(SW_OP_COMPLETE) | SW_CAN(SW_OP_ABORT) |
            SW_CAN(SW_OP_PARTS),
+    .lists_empty = true,
     .open = s3_open,
     .close = s3_close,
     .next = s3_next,

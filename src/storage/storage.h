@@ -131,6 +131,7 @@ enum sw_step {
 struct sw_storage_options {
     const char *(*env)(void *context, const char *name);   /* NULL: getenv() */
     void *env_context;
+    bool look_only;              /* run no program to get at a credential */
 };
 const char *sw_storage_env(const struct sw_storage_options *options, const char *name);
 
@@ -139,6 +140,7 @@ struct sw_storage {
     const char *summary;         /* one line for help */
     bool local;                  /* the path is one of this machine: no operation is ever made */
     unsigned can;                /* SW_CAN(...) | ... */
+    bool lists_empty;            /* where nothing is, a listing is empty: "not found" is about the bucket */
 
     /* Required unless local. Read credentials and settings, no network. The URI is cut into the
      * root and *key (owned), the part below it. A missing credential is SW_E_CREDENTIAL naming the

@@ -85,6 +85,10 @@ int sw_mover_list(struct sw_mover *mover, const char *uri, bool recursive, sw_fo
                   void *context, struct sw_error *err);
 int sw_mover_delete(struct sw_mover *mover, const char *uri, struct sw_error *err);   /* one file */
 
+/* May it be written? An upload in parts is begun and given up, where the storage has such: that needs the
+ * right to write and no other, and nothing appears. */
+int sw_mover_probe(struct sw_mover *mover, const char *uri, struct sw_error *err);
+
 /* Small things, through memory. */
 int sw_mover_put_bytes(struct sw_mover *mover, const char *uri, const void *bytes, size_t length,
                        struct sw_error *err);

@@ -14,7 +14,7 @@
 enum { KEPT = 1024, LONGEST_KEPT = 16384 };
 
 static const char SQL_READ[] =
-    "SELECT " STORE_JOB_COLUMNS ", plan, details, owner, avoid FROM jobs"
+    "SELECT " STORE_JOB_COLUMNS ", plan, details, owner, avoid, collect FROM jobs"
     " LEFT JOIN documents ON documents.job = jobs.seq WHERE id = :id";
 
 enum kind { PLAN, DETAILS, KINDS };
@@ -86,6 +86,7 @@ static int read_one(struct sw_store *store, const char *id, struct sw_job *out, 
         store_column_json(row, column + 2, &job.owner, err) < 0 ||
         store_column_json(row, column + 3, &job.avoid, err) < 0)
         return -1;
+    store_row_collect(row, column + 4, &job);
     *out = job;
     job = (struct sw_job){ 0 };
     return 1;

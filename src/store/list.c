@@ -12,6 +12,8 @@
  */
 #include "store/store_internal.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "core/state.h"
 
@@ -29,6 +31,7 @@ enum wish {
     WISH_PLATFORM    = 1 << 7,
     WISH_STATES      = 1 << 8,        /* several states: checked on the rows of another walk */
     WISH_ENDED       = 1 << 9,
+    WISH_LABELS      = 1 << 10,       /* several labels: one gives the walk, the rows have all */
 };
 
 #define BEGINS_WITH(column, prefix) column " BETWEEN " prefix " AND " prefix " || char(1114111)"
@@ -63,7 +66,10 @@ enum wish {
     " AND (:ended_before IS NULL OR (ended_ms > 0 AND ended_ms < :ended_before))" \
     " AND (:label_key IS NULL OR EXISTS (SELECT 1 FROM labels AS other"         \
     "      WHERE other.job = jobs.seq AND other.key = :label_key"               \
-    "      AND (:label_value IS NULL OR other.value = :label_value)))"
+    "      AND (:label_value IS NULL OR other.value = :label_value)))"          \
+    " AND (:labels IS NULL OR :label_count = (SELECT count(*) FROM labels AS more" \
+    "      WHERE more.job = jobs.seq AND (instr(:labels, char(31) || more.key || char(31)) > 0" \
+    "      OR instr(:labels, char(31) || more.key || '=' || more.value || char(31)) > 0)))"
 
 #define NEWEST_FIRST(number) \
     " AND " number " < :before ORDER BY " number " DESC LIMIT :limit OFFSET :offset"
@@ -99,11 +105,30 @@ static const char SQL_EXPIRED[] =
 
 /* ---- which way, and what to bind ------------------------------------------------------------ */
 
+/* The label that finds the fewest: one with a value. NULL: none is asked for. */
+static const char *telling_label(const struct sw_job_filter *filter)
+{
+    for (size_t i = 0; i < filter->label_count; i++)
+        if (strchr(filter->labels[i], '='))
+            return filter->labels[i];
+    return filter->label_count ? filter->labels[0] : NULL;
+}
+
+static unsigned label_wishes(const struct sw_job_filter *filter)
+{
+    const char *label = telling_label(filter);
+
+    if (!label)
+        return WISH_NOTHING;
+    return (strchr(label, '=') ? WISH_LABEL : WISH_LABEL_KEY) |
+           (filter->label_count > 1 ? WISH_LABELS : WISH_NOTHING);
+}
+
 static unsigned wishes_of(const struct sw_job_filter *filter)
 {
     return (filter->id_prefix ? WISH_ID_PREFIX : 0u) | (filter->name ? WISH_NAME : 0u) |
            (filter->name_prefix ? WISH_NAME_PREFIX : 0u) |
-           (filter->label_key ? (filter->label_value ? WISH_LABEL : WISH_LABEL_KEY) : 0u) |
+           label_wishes(filter) |
            (filter->active_only ? WISH_ACTIVE : 0u) |
            (filter->state_count == 1 ? WISH_STATE : 0u) |
            (filter->state_count > 1 ? WISH_STATES : 0u) |
@@ -154,14 +179,54 @@ static void bind_states(sqlite3_stmt *statement, const struct sw_job_filter *fil
     bind_wish(statement, ":states", names.data);
 }
 
+static bool same_key(const char *one, const char *other)
+{
+    size_t length = strcspn(one, "=");
+
+    return strcspn(other, "=") == length && memcmp(one, other, length) == 0;
+}
+
+/* A label said twice, or a key that another label names with its value, asks for nothing more. */
+static bool says_nothing_new(const struct sw_job_filter *filter, size_t at)
+{
+    const char *label = filter->labels[at];
+
+    for (size_t i = 0; i < filter->label_count; i++)
+        if ((i < at && strcmp(filter->labels[i], label) == 0) ||
+            (!strchr(label, '=') && strchr(filter->labels[i], '=') &&
+             same_key(filter->labels[i], label)))
+            return true;
+    return false;
+}
+
+static void bind_labels(sqlite3_stmt *statement, const struct sw_job_filter *filter)
+{
+    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
+    const char *label = telling_label(filter), *equals = label ? strchr(label, '=') : NULL;
+    sw_autofree char *key = label ? sw_strndup(label, strcspn(label, "=")) : NULL;
+    int64_t count = 0;
+
+    bind_wish(statement, ":label_key", key);
+    bind_wish(statement, ":label_value", equals ? equals + 1 : NULL);
+    if (filter->label_count < 2)
+        return;
+    sw_buf_add_char(&all, '\x1f');
+    for (size_t i = 0; i < filter->label_count; i++)
+        if (!says_nothing_new(filter, i)) {
+            sw_buf_addf(&all, "%s\x1f", filter->labels[i]);
+            count++;
+        }
+    bind_wish(statement, ":labels", sw_buf_text(&all));
+    bind_wish_number(statement, ":label_count", count);
+}
+
 static void bind_wishes(sqlite3_stmt *statement, const struct sw_job_filter *filter)
 {
     bind_wish(statement, ":platform", filter->platform);
     bind_wish(statement, ":name", filter->name);
     bind_wish(statement, ":name_prefix", filter->name_prefix);
     bind_wish(statement, ":id_prefix", filter->id_prefix);
-    bind_wish(statement, ":label_key", filter->label_key);
-    bind_wish(statement, ":label_value", filter->label_value);
+    bind_labels(statement, filter);
     bind_wish_number(statement, ":active", filter->active_only);
     bind_wish_number(statement, ":ended_before", filter->ended_before_ms);
     bind_states(statement, filter);

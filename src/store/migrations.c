@@ -178,11 +178,17 @@ static const char STEP_PLACES[] =
  */
 static const char STEP_STORE_ID[] = "INSERT INTO marks VALUES ('store_id', random());";
 
+/*
+ * An attempt may do nothing but bring the outputs of an earlier one: then its command's exit code is here.
+ */
+static const char STEP_COLLECT[] = "ALTER TABLE documents ADD COLUMN collect INTEGER;";
+
 const struct store_migration store_migrations[] = {
     { "make the first tables", STEP_FIRST_TABLES },
     { "make room for retries, progress and notices", STEP_WATCHING },
     { "remember where each job was sent", STEP_PLACES },
     { "give the store an id", STEP_STORE_ID },
+    { "make room for attempts that only bring outputs", STEP_COLLECT },
 };
 const size_t store_migration_count = SW_COUNT(store_migrations);
 

@@ -28,6 +28,13 @@ static const char SQL_NEXT_ATTEMPT[] =
 static const char SQL_FORGET_DETAILS[] =
     "UPDATE documents SET details = NULL WHERE job = :seq"
     " AND (SELECT phase FROM jobs WHERE seq = :seq) = 'submitting'";
+static const char SQL_ATTEMPT_NOW[] =
+    "UPDATE jobs SET not_before_ms = 0"
+    " WHERE seq = :seq AND attempt = :attempt AND phase = 'submitting' AND not_before_ms > 0";
+/* By hand it is said anew; a retry keeps what was said, and begins to when only the outputs failed. */
+static const char SQL_COLLECT[] = "UPDATE documents SET collect = :collect WHERE job = :seq";
+static const char SQL_COLLECT_STILL[] =
+    "UPDATE documents SET collect = coalesce(collect, 0) WHERE job = :seq";
 static const char SQL_AVOID[] = "UPDATE documents SET avoid = :avoid WHERE job = :seq";
 
 static int why_no_attempt(const struct sw_job *row, int from_attempt, struct sw_error *err)
@@ -62,8 +69,37 @@ int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, c
     return store_attempt_follow(store, seq, err);
 }
 
+/* command_exit < 0: the attempt is a whole one. */
+static int set_collect(struct sw_store *store, int64_t seq, int command_exit, struct sw_error *err)
+{
+    sqlite3_stmt *set = store_statement(store, SQL_COLLECT, err);
+
+    if (!set)
+        return -1;
+    store_bind_int(set, ":seq", seq);
+    if (command_exit >= 0)
+        store_bind_int(set, ":collect", command_exit);
+    return store_run(store, set, err);
+}
+
+static int collect_still(struct sw_store *store, int64_t seq, struct sw_error *err)
+{
+    sqlite3_stmt *set = store_statement(store, SQL_COLLECT_STILL, err);
+
+    if (!set)
+        return -1;
+    store_bind_int(set, ":seq", seq);
+    return store_run(store, set, err);
+}
+
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err)
+{
+    return sw_store_collect_again(store, id, from_attempt, -1, why, attempt, err);
+}
+
+int sw_store_collect_again(struct sw_store *store, const char *id, int from_attempt,
+                           int command_exit, const char *why, int *attempt, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
@@ -80,12 +116,37 @@ int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attem
         return -1;
     if (changes == 0)
         return why_no_attempt(&row, from_attempt, err);
-    data = sw_json_object(SW_INT("number", from_attempt + 1), SW_STR_OPT("why", why));
-    if (store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
+    data = sw_json_object(SW_INT("number", from_attempt + 1), SW_STR_OPT("why", why),
+                          SW_SUB("only_collect", command_exit >= 0 ? json_true() : NULL));
+    if (set_collect(store, seq, command_exit, err) < 0 ||
+        store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
         store_commit(&work, err) < 0)
         return -1;
     *attempt = from_attempt + 1;
     return 0;
+}
+
+int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,
+                         struct sw_error *err)
+{
+    sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    sw_auto(json) json_t *data = sw_json_object(SW_INT("number", attempt));
+    int64_t seq = 0;
+    sqlite3_stmt *now;
+
+    if (store_begin(&work, store, STORE_DURABLE, err) < 0 ||
+        store_row_find(store, id, &seq, &row, err) < 0 ||
+        !(now = store_statement(store, SQL_ATTEMPT_NOW, err)))
+        return -1;
+    store_bind_int(now, ":seq", seq);
+    store_bind_int(now, ":attempt", attempt);
+    if (store_run(store, now, err) < 0)
+        return -1;
+    *due = sqlite3_changes(store->db) > 0;
+    if (*due && store_event_add(store, seq, "attempt-now", data, sw_now_ms(), err) < 0)
+        return -1;
+    return store_commit(&work, err);
 }
 
 static int set_avoid(struct sw_store *store, int64_t seq, const json_t *avoid,
@@ -141,8 +202,8 @@ static bool is_retriable_row(const struct sw_job *row, const struct sw_sighting 
 }
 
 int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
-                   int64_t not_before_ms, const json_t *avoid, const char *why, int64_t now_ms,
-                   bool *won, struct sw_error *err)
+                   int64_t not_before_ms, bool only_collect, const json_t *avoid, const char *why,
+                   int64_t now_ms, bool *won, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
@@ -164,7 +225,10 @@ int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, con
         return -1;
     if (changes == 0)
         return sw_fail(err, SW_E_INTERNAL, "job '%s' changed inside a transaction", row.id);
+    if (only_collect)
+        json_object_set_new(data, "only_collect", json_true());
     if ((avoid && set_avoid(store, seq, avoid, err) < 0) ||
+        (only_collect && collect_still(store, seq, err) < 0) ||
         store_event_add(store, seq, "attempt", data, now_ms, err) < 0 ||
         store_commit(&work, err) < 0)
         return -1;

@@ -14,7 +14,7 @@
 
 static const char SQL_FIND[] = "SELECT " STORE_JOB_COLUMNS " FROM jobs WHERE id = :id";
 static const char SQL_DOCUMENTS[] =
-    "SELECT plan, details, owner, avoid FROM jobs LEFT JOIN documents ON documents.job = jobs.seq"
+    "SELECT plan, details, owner, avoid, collect FROM jobs LEFT JOIN documents ON documents.job = jobs.seq"
     " WHERE jobs.seq = :seq";
 static const char SQL_LABELS[] = "SELECT key, value FROM labels WHERE job = :seq ORDER BY key";
 
@@ -119,6 +119,12 @@ static int read_labels(struct sw_store *store, int64_t seq, json_t **out, struct
     return row;
 }
 
+void store_row_collect(sqlite3_stmt *row, int column, struct sw_job *job)
+{
+    job->only_collect = sqlite3_column_type(row, column) != SQLITE_NULL;
+    job->command_exit = sqlite3_column_int(row, column);
+}
+
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err)
 {
@@ -133,6 +139,7 @@ int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
         store_column_json(row, 2, &job->owner, err) < 0 ||
         store_column_json(row, 3, &job->avoid, err) < 0)
         return -1;
+    store_row_collect(row, 4, job);
     sqlite3_reset(row);
     return read_labels(store, seq, &job->labels, err);
 }

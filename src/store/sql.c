@@ -25,6 +25,9 @@ static const char SQL_BEGIN_READ[] = "BEGIN";
 static const char SQL_BEGIN_WRITE[] = "BEGIN IMMEDIATE";
 static const char SQL_COMMIT[] = "COMMIT";
 static const char SQL_ROLLBACK[] = "ROLLBACK";
+static const char SQL_BEGIN_STEP[] = "SAVEPOINT step";
+static const char SQL_COMMIT_STEP[] = "RELEASE step";
+static const char SQL_ROLLBACK_STEP[] = "ROLLBACK TO step";
 static const char SQL_SYNC_FULL[] = "PRAGMA synchronous = FULL";
 static const char SQL_SYNC_NORMAL[] = "PRAGMA synchronous = NORMAL";
 
@@ -261,7 +264,10 @@ int store_begin(struct store_work *work, struct sw_store *store, enum store_care
 {
     pthread_mutex_lock(&store->mutex);
     work->store = store;
+    work->nested = store->depth++ > 0;
     store->doing = care == STORE_READS ? "read" : "write";
+    if (work->nested)
+        return store_exec(store, SQL_BEGIN_STEP, err);
     if (care == STORE_READS)
         return store_exec(store, SQL_BEGIN_READ, err);
     if (store->read_only)
@@ -274,7 +280,25 @@ int store_begin(struct store_work *work, struct sw_store *store, enum store_care
 
 int store_commit(struct store_work *work, struct sw_error *err)
 {
-    return store_exec(work->store, SQL_COMMIT, err);
+    int result = store_exec(work->store, work->nested ? SQL_COMMIT_STEP : SQL_COMMIT, err);
+
+    work->committed = result == 0;
+    return result;
+}
+
+/* What was not committed. A full disk may have undone everything already. */
+static void roll_back(const struct store_work *work)
+{
+    struct sw_store *store = work->store;
+
+    if (work->committed || sqlite3_get_autocommit(store->db))
+        return;
+    if (!work->nested) {
+        store_exec(store, SQL_ROLLBACK, NULL);
+        return;
+    }
+    store_exec(store, SQL_ROLLBACK_STEP, NULL);
+    store_exec(store, SQL_COMMIT_STEP, NULL);
 }
 
 void store_work_done(struct store_work *work)
@@ -285,8 +309,8 @@ void store_work_done(struct store_work *work)
         return;
     for (size_t i = 0; i < store->cached; i++)     /* an early return may have left one half read */
         sqlite3_reset(store->cache[i].prepared);
-    if (!sqlite3_get_autocommit(store->db))
-        store_exec(store, SQL_ROLLBACK, NULL);
+    roll_back(work);
     work->store = NULL;
+    store->depth--;
     pthread_mutex_unlock(&store->mutex);
 }

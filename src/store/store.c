@@ -309,7 +309,7 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
     sw_autofree char *folder = NULL;
     bool make = !read_only && !setup->existing;
 
-    pthread_mutex_init(&store->mutex, NULL);
+    store_mutex_init(&store->mutex);
     store->read_only = read_only;
     store->doing = "open";
     store->patience_ms = setup->patience_ms;

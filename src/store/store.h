@@ -57,8 +57,11 @@ struct sw_job {                      /* one row; owned by the caller, sw_job_don
     int64_t created_ms, submitted_ms, started_ms, ended_ms, updated_ms;   /* 0: not yet */
     int64_t seen_ms;                 /* when the platform last answered about it */
     int64_t keep_ms;                 /* keep files that long after the end; 0: for ever */
-    int64_t not_before_ms;           /* a retry waits until then; 0: none */
+    int64_t not_before_ms;           /* a retry waits until then, a waiting job is expected to start
+                                        then; 0: not known */
     json_t *avoid;                   /* nodes the next attempt keeps away from; NULL: none */
+    bool only_collect;               /* this attempt brings the outputs of an earlier one, whose command */
+    int command_exit;                /* ended with this code; both with the documents */
     json_t *progress;                /* as sw_store_progress took it; NULL: none */
     json_t *owner;                   /* sw_owner_json of the submitting process, while submitting */
 };
@@ -135,6 +138,16 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err);
 
+/* All that `fn` does to the store in one transaction, on the disk when this returns. Each call in it succeeds
+ * or fails by itself; -1 of `fn` undoes them all. It must be short and call nothing but the store: others
+ * wait. */
+int sw_store_together(struct sw_store *store, int (*fn)(void *context, struct sw_error *err),
+                      void *context, struct sw_error *err);
+
+/* A retry that waits for its time is due now (event "attempt-now"). *due: there was one. */
+int sw_store_attempt_now(struct sw_store *store, const char *id, int attempt, bool *due,
+                         struct sw_error *err);
+
 /* Remember that a cancel was asked for (event "canceling"). Final jobs are left alone. */
 int sw_store_cancel_intent(struct sw_store *store, const char *id, struct sw_error *err);
 
@@ -157,11 +170,24 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
 int sw_store_get_many(struct sw_store *store, const char (*ids)[SW_ID_SIZE], size_t count,
                       struct sw_job *out, size_t *found, struct sw_error *err);
 
+struct sw_ending {                   /* what waiting needs to know of a job */
+    bool there, over;
+    enum sw_state state;
+    char reason[48];
+    int attempt;
+    int exit_code;                   /* SW_NO_EXIT_CODE: none */
+    int signal;
+    int64_t started_ms, ended_ms;    /* 0: not yet */
+};
+/* That of each of these jobs, in one statement: out[i] is that of ids[i]. */
+int sw_store_endings(struct sw_store *store, const char *const *ids, size_t count,
+                     struct sw_ending *out, struct sw_error *err);
+
 struct sw_job_filter {
     const enum sw_state *states; size_t state_count;   /* none: all */
     bool active_only;                                  /* phase is not over */
     const char *platform, *name, *name_prefix, *id_prefix;
-    const char *label_key, *label_value;               /* value NULL: the key is enough */
+    const char *const *labels; size_t label_count;     /* "key" or "key=value": has all of them */
     int64_t ended_before_ms;                           /* with keep: see sw_store_expired */
     size_t limit, offset;                              /* limit 0: no limit */
     enum sw_columns columns;
@@ -204,6 +230,10 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
  * is not the current one (somebody was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
+/* Likewise, of a job that is over: the attempt only brings the outputs that the command left, which ended
+ * with command_exit. */
+int sw_store_collect_again(struct sw_store *store, const char *id, int from_attempt,
+                           int command_exit, const char *why, int *attempt, struct sw_error *err);
 /* The platform tried again by itself, maybe more than once: the attempts of seen->before are written
  * down, each with an event, and the job is at seen->attempt, Pending until that is seen. Nothing when
  * it is over or there already. */
@@ -216,10 +246,12 @@ int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
 /* The attempt failed and is tried again. In one transaction the attempt gets its end (from
  * `failed` and `verdict`), and the job becomes Pending, attempt + 1, phase submitting without owner,
  * not to be sent before not_before_ms; nobody ever sees it as over. Compare-and-set on the attempt:
- * *won tells. `avoid` is an array of node names to keep away from (may be NULL). */
+ * *won tells. `avoid` is an array of node names to keep away from (may be NULL). With only_collect the
+ * command is done, and the next attempt brings what it left; an attempt that does so already is followed by
+ * its like. */
 int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
-                   int64_t not_before_ms, const json_t *avoid, const char *why, int64_t now_ms,
-                   bool *won, struct sw_error *err);
+                   int64_t not_before_ms, bool only_collect, const json_t *avoid, const char *why,
+                   int64_t now_ms, bool *won, struct sw_error *err);
 
 /* How far the job's training is (JSON of struct sw_training, log offset so far): relaxed. An epoch
  * event is written for each milestone in `milestones` (array of numbers) exactly once. */

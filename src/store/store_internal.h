@@ -35,7 +35,9 @@ struct sw_store {
     bool relaxed;                    /* what "PRAGMA synchronous" is at the moment */
     int64_t patience_ms;             /* how long we wait for another process's lock */
     int64_t patient_until_ms;        /* monotonic; set when a wait begins */
-    pthread_mutex_t mutex;           /* held for one work, never while a caller's function runs */
+    pthread_mutex_t mutex;           /* held for one work; while a caller's function runs only by
+                                        sw_store_together(), whose thread may take it again */
+    int depth;                       /* works that are open, one inside the other */
     struct store_documents *documents;   /* read before (documents.c); NULL: none yet */
     size_t cached;
     struct {
@@ -88,12 +90,15 @@ enum store_care {
 
 struct store_work {
     struct sw_store *store;          /* NULL: not begun */
+    bool nested;                     /* a step of sw_store_together(): undone alone, kept with the others */
+    bool committed;
 };
-#define STORE_WORK_INIT { NULL }
+#define STORE_WORK_INIT { NULL, false, false }
 
 int store_begin(struct store_work *work, struct sw_store *store, enum store_care care,
                 struct sw_error *err);
 int store_commit(struct store_work *work, struct sw_error *err);
+void store_mutex_init(pthread_mutex_t *mutex);        /* together.c */
 void store_work_done(struct store_work *work);
 static inline void store_work_auto(struct store_work *work) { store_work_done(work); }
 
@@ -140,6 +145,7 @@ int store_row_read(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 #define STORE_NAME_COLUMNS "seq, id, platform, profile, phase, place"
 int store_row_read_names(sqlite3_stmt *statement, int64_t *seq, struct sw_job *out);
 /* Adds plan, details, labels, avoid and owner. */
+void store_row_collect(sqlite3_stmt *row, int column, struct sw_job *job);
 int store_row_documents(struct sw_store *store, int64_t seq, struct sw_job *job,
                         struct sw_error *err);
 /* The row of `id` as it is now; SW_E_NOT_FOUND. */

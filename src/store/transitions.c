@@ -20,13 +20,17 @@
 
 enum { SEEN_IS_FRESH_MS = 1000 };
 
+/* When a job that waits on its platform is expected to start. A retry that waits for its time keeps
+ * that time. */
+#define UNTIL "  not_before_ms = CASE phase WHEN 'submitting' THEN not_before_ms ELSE :until END,"
 /* What a platform tells about the job's whereabouts; unknown (NULL) keeps what we know. */
 #define WHEREABOUTS                                                                           \
     "  remote_id = coalesce(:remote_id, remote_id), node = coalesce(:node, node),"            \
     "  started_ms = CASE WHEN :started_ms > 0 THEN :started_ms ELSE started_ms END,"          \
+    UNTIL                                                                                     \
     "  seen_ms = :now"
 
-static const char SQL_TOUCH[] = "UPDATE jobs SET seen_ms = :now WHERE seq = :seq";
+static const char SQL_TOUCH[] = "UPDATE jobs SET" UNTIL " seen_ms = :now WHERE seq = :seq";
 
 static const char SQL_LEARN[] = "UPDATE jobs SET" WHEREABOUTS " WHERE seq = :seq";
 
@@ -211,8 +215,10 @@ static int write_row(struct sw_store *store, enum effect effect, int64_t seq,
     if (!change)
         return -1;
     store_bind_int(change, ":seq", seq);
-    if (effect != EFFECT_FILL)
+    if (effect != EFFECT_FILL) {
         store_bind_int(change, ":now", now_ms);
+        store_bind_int(change, ":until", seen->until_ms);
+    }
     if (effect >= EFFECT_LEARN) {
         bind_whereabouts(change, seen);
         store_bind_int(change, ":started_ms", started_ms(row, seen, now_ms));

@@ -33,8 +33,9 @@ enum need {
     MEMORY_LIMIT = 1 << 2,  /* memory: is enforced */
     FAULTS = 1 << 3,        /* the platform's API can be cut, slowed and made to lie */
     OWN_FILES = 1 << 4,     /* inputs and outputs may be paths of this machine */
+    OWN_ROOT = 1 << 5,      /* the job has a container */
 };
-enum { NEED_COUNT = 5 };
+enum { NEED_COUNT = 6 };
 
 struct berth {
     const char *name;

@@ -43,6 +43,7 @@ const struct berth berth_local = {
     .queue = { { "gpus", "1" } },                                   /* there is one GPU */
     .command_key = "command",
     .lacks = {
+        [5] = "jobs of this machine have no container",
         [3] = "there is no network between us and this machine that could be cut",
     },
 };

@@ -25,6 +25,11 @@ static void begin(const char *dir)
     setenv("SLURM_KEEP_CONNECTION", "1s", 1);        /* no process may stay behind */
 }
 
+static const char *missing(unsigned bit)
+{
+    return bit == OWN_ROOT && !getenv("SLIPWAY_TEST_IMAGE") ? "these jobs run without a container" : NULL;
+}
+
 const struct berth berth_slurm = {
     .name = "slurm",
     .begin = begin,
@@ -32,6 +37,7 @@ const struct berth berth_slurm = {
     /* a whole node, and always the same */
     .queue = { { "gpus", "8" }, { "slurm.cpus_per_task", "1" }, { "slurm.nodelist", "n1" } },
     .common = common,
+    .missing = missing,
     .command_key = "command",
     .lacks = {
         [2] = "the test cluster has no cgroups, and Slurm limits memory with nothing else",

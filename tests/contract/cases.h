@@ -22,7 +22,12 @@ extern const struct contract_case cases_logs[];
 extern const struct contract_case cases_attach[];     /* other processes, crashes, adoption */
 extern const struct contract_case cases_faults[];     /* platforms that do not answer, or lie */
 extern const struct contract_case cases_data[];       /* what goes in and what comes out */
+extern const struct contract_case cases_layout[];     /* where results are, and what is among them */
 extern const struct contract_case cases_secrets[];
+extern const struct contract_case cases_settings[];   /* what the data needs of this machine */
+extern const struct contract_case cases_truth[];      /* answers that a client may rely on */
 extern const struct contract_case cases_why[];        /* what is said of a job that is over */
+extern const struct contract_case cases_meaning[];    /* the same answers everywhere */
+extern const struct contract_case cases_collect[];    /* outputs, and outputs that did not arrive */
 
 #endif

@@ -173,7 +173,7 @@ static void the_log_of_each_rank_can_be_read(void **state)
 {
     struct stay *here = *state;
     struct sw_request *made = request(here, PRINTS, 20);
-    struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .replica = 1 };
+    struct sw_log_options options = { .size = sizeof options, .one_replica = true, .replica = 1 };
     struct sw_error err = { 0 };
     struct audit audit = { 0 };
     const char *job;

@@ -22,7 +22,9 @@ static const struct group {
 } groups[] = {
     { "end", cases_end },       { "cancel", cases_cancel }, { "logs", cases_logs },
     { "attach", cases_attach }, { "faults", cases_faults }, { "data", cases_data },
-    { "secrets", cases_secrets }, { "why", cases_why },
+    { "secrets", cases_secrets }, { "settings", cases_settings }, { "layout", cases_layout },
+    { "truth", cases_truth },   { "why", cases_why },         { "meaning", cases_meaning },
+    { "collect", cases_collect },
 };
 
 enum { MOST_CASES = 200 };

@@ -295,8 +295,8 @@ static int gather(void *context, int replica, int64_t at_ms, const char *bytes, 
 
 struct log read_log(struct stay *here, const char *id, int64_t tail_lines, bool follow)
 {
-    struct sw_log_options options = { .size = sizeof options, .tail_lines = tail_lines,
-                                      .follow = follow };
+    struct sw_log_options options = { .size = sizeof options, .one_replica = true, .follow = follow,
+                                      .tail_lines = tail_lines ? tail_lines : SW_LOG_NEW };
     struct sw_buf all = SW_BUF_INIT;
     struct sw_error err = { 0 };
 

@@ -74,7 +74,7 @@ void expect_state(struct stay *here, const char *id, enum sw_state state);
 void expect_exit_code(struct stay *here, const char *id, int code);
 void expect_reason(struct stay *here, const char *id, const char *reason);
 
-/* A log as one text. */
+/* The log of the first rank as one text; tail_lines -1: all of it. */
 struct log {
     char *bytes;
     size_t length;

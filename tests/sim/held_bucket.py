@@ -14,7 +14,11 @@ class Bucket(http.server.ThreadingHTTPServer):
         self.objects = {}
         self.asked = threading.Event()        # a PUT has come
         self.released = threading.Event()     # it may be answered
-        self.refuses = False                  # with 403
+        self.refuses = False                  # a PUT, with 403
+        self.refuses_uploads = False          # a look whether one may write, with 403
+        self.uploads = []                     # those that were begun and not given up
+        self.looked = 0                       # how many were begun
+        self.busy = 0                         # so many requests more are answered with 503
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def __enter__(self):
@@ -41,10 +45,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body)
 
+    def do_POST(self):
+        if self.server.refuses_uploads:
+            return self.answer(403, b"<Error><Code>AccessDenied</Code></Error>")
+        self.server.looked += 1
+        self.server.uploads.append(f"{self.path.split('?')[0]} {self.server.looked}")
+        self.answer(200, b"<InitiateMultipartUploadResult><UploadId>%d</UploadId></InitiateMultipartUploadResult>"
+                    % self.server.looked)
+
     def do_PUT(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.asked.set()
         self.server.released.wait(120)
+        if self.server.busy > 0:
+            self.server.busy -= 1
+            return self.answer(503)
         if self.server.refuses:
             return self.answer(403, b"<Error><Code>AccessDenied</Code></Error>")
         self.server.objects[self.path.split("?")[0]] = body
@@ -60,6 +75,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.do_HEAD()
 
     def do_DELETE(self):
+        path, _, query = self.path.partition("?")
+        if "uploadId=" in query:
+            self.server.uploads.remove(f"{path} {query.partition('uploadId=')[2].partition('&')[0]}")
+            return self.answer(204)
         self.server.objects.pop(self.path.split("?")[0], None)
         self.answer(204)
 

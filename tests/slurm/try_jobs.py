@@ -444,6 +444,46 @@ def certificates_that_were_named_are_sent_once(client):
         assert ours.read() == theirs.read()
 
 
+# ---- before the submit
+
+# What is wrong, and the words that both say; a preflight says all of them, a run the first.
+BAD_JOBS = [
+    ({"gpus": "H100:2"}, ["GPUs of its nodes: gpu:8"]),
+    ({"memory": "900GiB"}, ["not available"]),
+    ({"slurm": {"partition": ["nosuch"]}}, ["nosuch"]),
+    ({"slurm": {"qos": "nosuch"}}, ["nvalid qos"]),
+    ({"time": "2h", "slurm": {"partition": ["short"]}}, ["10:00"]),
+    ({"image": f"{BASE}/no-such.sqsh", "inputs": {"/data": f"{BASE}/no-such-input"},
+      "outputs": {"/results": {"to": "/proc/no/such"}}}, ["no-such.sqsh", "no-such-input", "/proc/no/such"]),
+    ({"image": "ubuntu:24.04", "mounts": [f"{BASE}/no-such-mount:/x"]}, ["no-such-mount"]),
+    ({"secrets": ["NOT_SET_HERE"]}, ["NOT_SET_HERE"]),
+]
+
+
+def preflight_refuses_what_run_refuses(client):
+    for wish, words in BAD_JOBS:
+        path = client.job_file("true", **wish)
+        said = client.slipway("preflight", path, check=False)
+        assert said.returncode == 1 and all(word in said.stdout for word in words), (wish, said.stdout, said.stderr)
+        run = client.slipway("run", "-d", path, check=False)
+        assert run.returncode not in (0, 69) and words[0] in run.stderr, (wish, run.returncode, run.stderr)
+    assert not client.as_user("squeue", "-h").strip(), client.as_user("squeue")
+
+
+def preflight_refuses_what_slurm_would_queue_for_ever(client):
+    for wish in ({"nodes": 9}, {"cpus": 5000}):
+        said = client.slipway("preflight", client.job_file("true", **wish), check=False)
+        assert said.returncode == 1 and "Slurm refused the job" in said.stdout, (wish, said.stdout)
+
+
+def preflight_passes_what_runs(client):
+    for wish in ({"gpus": 2, "memory": "1GiB"},
+                 {"time": "2h", "slurm": {"partition": ["short", "batch"]},
+                  "outputs": {"/results": {"to": f"{BASE}/new/folder"}}}):
+        said = client.slipway("preflight", client.job_file("true", **wish), check=False)
+        assert said.returncode == 0, (wish, said.stdout, said.stderr)
+
+
 # ---- other clients
 
 def a_job_is_adopted_by_its_id_alone(client):

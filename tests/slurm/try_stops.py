@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+import try_many
 from bed_client import BASE, Client, control, main, until
 
 sys.dont_write_bytecode = True
@@ -122,7 +123,8 @@ def a_login_host_that_hangs_is_told_in_time(client):
 
 CASES = [a_cancel_is_one_term_and_the_whole_grace, a_canceled_job_is_canceled_for_slurm_too,
          a_time_limit_is_one_term_and_all_of_signal_ahead, a_limit_of_seconds_has_the_grace, a_scancel_by_hand_is_one_term,
-         a_job_that_has_not_begun_its_command_is_canceled_at_once, a_login_host_that_hangs_is_told_in_time]
+         a_job_that_has_not_begun_its_command_is_canceled_at_once, a_login_host_that_hangs_is_told_in_time,
+         *try_many.CASES]
 
 if __name__ == "__main__":
     sys.exit(main(CASES, Client))

@@ -12,7 +12,7 @@ from place import Place
 def claims_of(names):
     """The functions of a test program that take the place, in the order they stand there."""
     return [value for value in names.values() if getattr(value, "__module__", "") == "__main__" and
-            callable(value) and value.__code__.co_varnames[:value.__code__.co_argcount] == ("place",)]
+            hasattr(value, "__code__") and value.__code__.co_varnames[:value.__code__.co_argcount] == ("place",)]
 
 
 def hold(claim, place):

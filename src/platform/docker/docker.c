@@ -82,7 +82,7 @@ static const struct sw_credential docker_credentials[] = {
 
 /* ---- clients, lent one at a time ------------------------------------------------------------- */
 
-enum { POOL_MOST = 4, ENDS_MOST = 2048 };
+enum { POOL_MOST = DOCKER_AT_ONCE, ENDS_MOST = 2048 };
 
 struct docker_pool {
     pthread_mutex_t lock;
@@ -245,6 +245,15 @@ static int docker_identify(struct sw_link *link, struct sw_buf *identity, struct
     return 0;
 }
 
+/* A container has a network of its own unless it is told otherwise. */
+static bool docker_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+
+    return sw_text_same(sw_json_str(plan->options, "network"), "host") &&
+           docker_borrow(link, &lent, NULL) == 0 && docker_api_is_local(lent.api);
+}
+
 char *docker_job_folder(const struct sw_link *link, const char *id)
 {
     return sw_path_join(link->root, id);
@@ -257,6 +266,7 @@ char *docker_attempt_folder(const struct sw_link *link, const char *id, int atte
 
 const struct sw_platform sw_platform_docker = {
     .name = "docker",
+    .collects = true,
     .summary = "containers of a Docker engine, here or on another machine",
     .options = docker_options,
     .credentials = docker_credentials,
@@ -265,6 +275,7 @@ const struct sw_platform sw_platform_docker = {
     .close = docker_close,
     .place = docker_place,
     .identify = docker_identify,
+    .sees_loopback = docker_sees_loopback,
     .render = docker_render,
     .preflight = docker_preflight,
     .checks = docker_fitness,

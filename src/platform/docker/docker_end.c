@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_end.c - cancel, cleanup, and what was left behind.
+ * docker_end.c - cleanup, and what was left behind.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -8,189 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "base/text.h"
-#include "core/stop.h"
-
-enum { LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
-
-/* ---- cancel ---------------------------------------------------------------------------------- */
-
-/* It is killed, so its runner cannot say so itself: it was meant to end. */
-static void leave_mark(struct docker_api *api, const char *container)
-{
-    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
-
-    docker_tar_add(&tar, "canceled", 0644, (struct docker_owner){ 0, 0 }, "\n", 1);
-    docker_tar_end(&tar);
-    docker_put(api, container, DOCKER_HOME, tar.data, tar.length, NULL);
-}
-
-/* Wait until it is over, a few seconds at most. 1: it is, 0: not yet, -1 + err. */
-static int wait_over(struct docker_api *api, const char *container, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/containers/", container, "/wait?condition=not-running");
-    struct sw_error why = { 0 };
-
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                               .stall_ms = LOOK_AGAIN_MS,
-                                               .silence_counts = true }, NULL, &why) == 0 ||
-        why.code == SW_E_NOT_FOUND)
-        return 1;
-    if (why.code == SW_E_TIMEOUT)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
-}
-
-/* 0, also when it is over already; -1 + err. */
-static int send_signal(struct docker_api *api, const char *container, const char *signal,
-                       struct sw_error *err)
-{
-    sw_autofree char *verb = sw_format("/kill?signal=%s", signal);
-    struct sw_error why = { 0 };
-
-    if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND ||
-        why.code == SW_E_CONFLICT)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
-}
-
-/* QUIT is said again and again: a container that begins just now may have missed it. What does not
- * end in the time that its command and its outputs have is killed. */
-static int stop(struct docker_api *api, const char *container, int64_t grace_ms,
-                struct sw_error *err)
-{
-    int64_t deadline = sw_monotonic_ms() + sw_stop_budget_ms(grace_ms);
-    int over = 0;
-
-    while (over == 0 && sw_monotonic_ms() < deadline) {
-        if (send_signal(api, container, "QUIT", err) < 0)
-            return -1;
-        over = wait_over(api, container, err);
-    }
-    if (over == 0) {
-        leave_mark(api, container);
-        if (send_signal(api, container, "KILL", err) < 0)
-            return -1;
-        over = wait_over(api, container, err);
-    }
-    if (over == 0)
-        sw_fail(err, SW_E_UNREACHABLE, "the engine does not end a container");
-    return over > 0 ? 0 : -1;
-}
-
-/* It will not be there to tell: another look finds this in its place. */
-static void leave_record(struct docker_api *api, const json_t *container)
-{
-    const char *folder = docker_api_is_local(api) ? docker_bound_ends(container) : NULL;
-    int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
-    int rank = docker_label_number(container, LABEL_RANK, 0);
-    sw_autofree char *path = folder ? sw_format("%s/" DOCKER_END_NAME, folder, attempt, rank) : NULL;
-    sw_auto(json) json_t *report = sw_json_object(
-        SW_INT("version", 1), SW_STR("job_id", docker_label(container, LABEL_ID)),
-        SW_INT("rank", rank), SW_STR("phase", "over"), SW_INT("exit_code", 130),
-        SW_BOOL("canceled", true));
-    sw_autofree char *text = sw_json_dump(report);
-
-    if (path)
-        sw_file_write(path, text, strlen(text), 0644, NULL);
-}
-
-/* One that was never started is taken away: then it cannot be started any more. 1: it was; 0: it is over;
- * -1 + err. */
-static int end_one(struct docker_api *api, const json_t *container, int64_t grace_ms,
-                   struct sw_error *err)
-{
-    const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
-    struct sw_error why = { 0 };
-
-    if (!id || docker_is_over(state))
-        return 0;
-    if (sw_text_same(state, "created")) {
-        if (docker_delete(api, id, false, &why) == 0) {
-            leave_record(api, container);
-            return 1;
-        }
-        if (why.code != SW_E_CONFLICT) {
-            if (err)
-                *err = why;
-            return -1;
-        }
-    }
-    if (sw_text_same(state, "paused"))
-        docker_tell(api, id, "/unpause", NULL);
-    return stop(api, id, grace_ms, err);
-}
-
-static bool is_of(const json_t *container, int attempt)
-{
-    return docker_label_number(container, LABEL_ATTEMPT, 1) == attempt;
-}
-
-static bool has_begun(const char *state)
-{
-    return !sw_text_same(state, "created") && !docker_is_over(state);
-}
-
-struct ended {
-    int alive;                       /* that there were to end */
-    int begun;                       /* that ever were started */
-};
-
-static int end_all(struct docker_api *api, const struct sw_jobref *job, struct ended *ended,
-                   struct sw_error *err)
-{
-    sw_auto(json) json_t *list = docker_list(api, job->id, err);
-    int64_t grace_ms = sw_json_int(job->plan, "grace_ms", 10000);
-    size_t i;
-    json_t *container;
-
-    if (!list)
-        return -1;
-    ended->alive = 0;
-    /* All ranks hear it at once; then each is waited for. */
-    json_array_foreach(list, i, container)
-        if (json_array_size(list) > 1 && is_of(container, job->attempt) &&
-            has_begun(sw_json_str(container, "State")))
-            send_signal(api, sw_json_str(container, "Id"), "QUIT", NULL);
-    json_array_foreach(list, i, container) {
-        int taken;
-
-        if (!is_of(container, job->attempt))
-            continue;
-        ended->alive += !docker_is_over(sw_json_str(container, "State"));
-        taken = end_one(api, container, grace_ms, err);
-        if (taken < 0)
-            return -1;
-        ended->begun += !taken;
-    }
-    return 0;
-}
-
-int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
-{
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    struct ended ended = { .alive = 1 };
-    int before = 0, result = 0;
-
-    if (docker_borrow(link, &lent, err) < 0)
-        return -1;
-    /* Again until none is left: one that waited for GPUs may have got them just now. */
-    for (int pass = 0; pass < PASSES_MOST && ended.alive > 0 && result == 0; pass++) {
-        result = end_all(lent.api, job, &ended, err);
-        before += ended.alive;
-    }
-    if (result == 0 && ended.alive == 0)
-        return before > 0 && ended.begun == 0;
-    if (result == 0)
-        sw_fail(err, SW_E_UNREACHABLE, "its containers do not end");
-    return sw_wrap(err, "cannot cancel '%s'", job->id);
-}
 
 /* ---- cleanup --------------------------------------------------------------------------------- */
 
@@ -232,8 +52,8 @@ static int bring_volume(struct sw_link *link, const struct sw_jobref *job, const
     return 0;
 }
 
-int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                   struct sw_error *err)
+static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+                      struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL;
@@ -261,6 +81,25 @@ int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_
     if (network)
         docker_network_drop(lent.api, network);
     return remove_local(link, job->id, keep_results, err);
+}
+
+struct removal {
+    struct sw_link *link;
+    struct sw_batch_job *jobs;
+    bool keep_results;
+};
+
+static void remove_job(void *context, size_t index)
+{
+    const struct removal *removal = context;
+    struct sw_batch_job *one = &removal->jobs[index];
+
+    one->result = remove_one(removal->link, one->job, removal->keep_results, &one->err);
+}
+
+void docker_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results)
+{
+    sw_parallel(count, DOCKER_AT_ONCE, remove_job, &(struct removal){ link, jobs, keep_results });
 }
 
 /* ---- leftovers ------------------------------------------------------------------------------- */

@@ -42,12 +42,15 @@ static int print(void *context, const struct docker_message *message)
 
 /* ---- making it ------------------------------------------------------------------------------- */
 
-static char *make_exec(struct docker_api *api, const char *container, char *const argv[],
-                       bool terminal, bool input, struct sw_error *err)
+static char *make_exec(struct docker_api *api, const char *container, const char *job,
+                       char *const argv[], bool terminal, bool input, struct sw_error *err)
 {
     sw_autofree char *path = docker_path("/containers/", container, "/exec");
     sw_auto(json) json_t *words = json_array(), *body = NULL, *reply = NULL;
 
+    json_array_append_new(words, json_string(DOCKER_RUNNER));     /* it sees what the job sees */
+    json_array_append_new(words, json_string("beside"));
+    json_array_append_new(words, json_sprintf("SLIPWAY_JOB_ID=%s", job));
     for (; *argv; argv++)
         json_array_append_new(words, sw_json_text(*argv));
     body = sw_json_object(SW_BOOL("AttachStdout", true), SW_BOOL("AttachStderr", true),
@@ -205,7 +208,7 @@ int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, 
     b.reads = b.terminal || link->where.way != DOCKER_TLS;
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica < 0 ? 0 : replica);
-    b.id = make_exec(lent.api, name, argv, b.terminal != NULL, b.reads, err);
+    b.id = make_exec(lent.api, name, job->id, argv, b.terminal != NULL, b.reads, err);
     if (b.id)
         result = run_beside(&b, exit_status, err);
     docker_frames_done(&b.frames);

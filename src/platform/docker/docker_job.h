@@ -21,8 +21,10 @@
  *     docker_paths.c     files of the engine's machine
  *     docker_results.c   results, wherever the engine has them
  *     docker_spool.c     the log as a local file that grows
- *     docker_end.c       cancel, cleanup, leftovers
- *     docker_settle.c    containers that go when their job is over
+ *     docker_cancel.c    cancel
+ *     docker_end.c       cleanup, leftovers
+ *     docker_settle.c    what is done when a job is over: its log is kept, its containers may go
+ *     docker_keep.c      the end of a log, kept when the end is seen
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -32,11 +34,12 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "core/payload.h"
+#include "plan/paths.h"
 #include "platform/docker/docker_api.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
-#define DOCKER_RESULTS   "/results"                /* what the job leaves */
+#define DOCKER_RESULTS   SW_RESULTS                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
 #define DOCKER_ENDS      DOCKER_HOME "/end"        /* the runner's last report, outside the container */
@@ -85,7 +88,7 @@ struct docker_lent {
     struct sw_link *link;
     struct docker_api *api;
 };
-/* What a poll found out about a job's end, for whoever asks about it next: {"failed","facts",...}.
+/* What a poll found out about a job's end, for whoever asks about it next: {"facts"}.
  * Remember takes the document; recall gives it away, or NULL. */
 void docker_remember(struct sw_link *link, const char *id, int attempt, json_t *end);
 json_t *docker_recall(struct sw_link *link, const char *id, int attempt);
@@ -140,7 +143,8 @@ json_t *docker_ask_beat(struct docker_api *api, const char *container, const cha
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */
-char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+/* *gone: there was a log, and neither the engine nor this machine has it. */
+char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica, bool *gone);
 struct docker_streams *docker_streams_open(void);
 void docker_streams_close(struct docker_streams *streams);
 
@@ -148,6 +152,7 @@ void docker_streams_close(struct docker_streams *streams);
 
 struct docker_base {                /* what inspect says about an image; all owned */
     json_t *entrypoint;              /* array of words; NULL: none */
+    json_t *env;                     /* array of "NAME=value"; NULL: none */
     char *user;                      /* "", "1000", "app:app" */
     char *arch;                      /* as uname -m says it: "x86_64", "aarch64" */
 };
@@ -208,6 +213,13 @@ void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
 bool docker_has_own_results(const struct sw_plan *plan);
 /* The folder on the engine that is mounted there; owned; NULL: none, or a volume. */
 char *docker_own_results(const struct sw_plan *plan);
+/* Several ranks: outputs that each has for itself, in its own container. */
+void docker_mark_own(json_t *outputs, const struct sw_plan *plan);
+/* For each node; an attempt that only brings outputs needs none. */
+static inline int docker_gpus(const struct sw_plan *plan)
+{
+    return plan->only_collect ? 0 : plan->gpus;
+}
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
@@ -307,6 +319,8 @@ json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
 
 /* GPUs of the engine as far as they are known: {"known","all":[],"free":[]}. Owned. */
 json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options);
+/* Has the engine as many as the job wants, used or not? SW_E_SPEC. */
+int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 
@@ -327,13 +341,13 @@ int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int repli
                     int64_t *at_ms, int64_t *until, struct sw_error *err);
 int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
                      int64_t *offset, struct sw_error *err);
-int docker_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int docker_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                   struct sw_error *err);
-int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
+void docker_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void docker_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
+void docker_settle(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
 json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                    struct sw_error *err);
+void docker_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                     size_t count);
 char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* docker_clones.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);

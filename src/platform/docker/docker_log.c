@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "core/log_index.h"
 #include "platform/docker/docker_events.h"
+#include "platform/docker/docker_keep.h"
 #include "platform/docker/docker_watch.h"
 
 enum {
@@ -37,7 +38,6 @@ enum {
     ONE_LOOK_MS = 500,               /* it reads in pieces, and asks the engine once */
     INCOMING_MOST = 256 * 1024,
     A_MOMENT_MS = 5,
-    TAIL_BYTES = 65536,
     TIMES_MOST = 256,                /* of messages that came last */
     PAUSE_MS = 50, PAUSE_MOST_MS = 2000,
     FRUITLESS_MOST = 16,             /* answers in a row that brought nothing */
@@ -55,6 +55,7 @@ struct stream {
     struct sw_buf incoming;          /* not cut into messages yet */
     int64_t next;                    /* number of the message that comes next */
     bool caught_up, follows, over;
+    bool job_over;                   /* as the reader knows */
     int64_t until_ms;                /* when a look in passing has enough; 0: not before the end */
     int64_t known;                   /* messages in the spool when the engine was asked */
     int64_t looked_ms;               /* when the last one was */
@@ -397,18 +398,32 @@ static int look_at_life(struct stream *stream, enum docker_told told, struct sw_
     return -1;
 }
 
-/* Everything that is there now. A container that is gone, or was never started, has nothing more. */
+/* What was kept of it when it ended. To a reader who knows that the job is over, nothing is "gone". */
+static int take_kept(struct stream *stream, bool over, struct sw_error *err)
+{
+    int taken = docker_keep_take(&stream->spool, stream->folder, stream->replica, err);
+
+    if (taken != 0 || !over)
+        return taken < 0 ? -1 : 0;
+    sw_fail(err, SW_E_NOT_FOUND, "%s of container '%s' is gone, and the container with it",
+            stream->spool.note.bytes > 0 ? "the end of the log" : "the log", stream->name);
+    return sw_hint(err, "a job that is watched to its end keeps its log: `slipway wait`, or the watcher");
+}
+
+/* Everything that is there now. A container that was never started has nothing more. */
 static int catch_up(struct stream *stream, enum docker_told told, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int life = look_at_life(stream, told, err);
 
+    if (life == GONE)
+        return take_kept(stream, stream->job_over, err);
     if (life < ALIVE)
         return life < 0 ? -1 : 0;
     stream->over = life == OVER;
     if (fetch_all(stream, &why) < 0) {
         if (why.code == SW_E_NOT_FOUND)
-            return 0;
+            return take_kept(stream, stream->job_over, err);
         if (err)
             *err = why;
         return -1;
@@ -557,6 +572,7 @@ static int extend(struct sw_link *link, const struct sw_jobref *job, struct stre
 
     if (told == DOCKER_TOLD_ALIVE && job->over)
         told = DOCKER_NOT_TOLD;
+    stream->job_over = job->over;
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
@@ -603,35 +619,26 @@ ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int r
     return n;
 }
 
-/* All there is: what a tail is counted from. */
+/* All there is: what a tail is counted from. That there was more is told to who reads to the end. */
 int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
                     struct sw_error *err)
 {
+    struct sw_error why = { 0 };
     struct stream *stream;
     int result = -1;
 
     pthread_mutex_lock(&link->streams->lock);
-    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    stream = stream_for(link, job, replica < 0 ? 0 : replica, &why);
+    if (stream &&
+        (extend(link, job, stream, INT64_MAX, &why) == 0 || why.code == SW_E_NOT_FOUND) &&
+        read_note(stream, &why) == 0) {
         *size = stream->spool.note.bytes;
         result = 0;
     }
     pthread_mutex_unlock(&link->streams->lock);
+    if (result < 0 && err)
+        *err = why;
     return result;
-}
-
-/* What is left of it here, when the engine has forgotten the container. */
-char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
-{
-    sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
-    int64_t size = 0, at;
-    ssize_t n;
-
-    if (docker_log_size(link, job, replica, &size, NULL) < 0 || size == 0)
-        return NULL;
-    at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    n = docker_read_log(link, job, replica, at, bytes, TAIL_BYTES, NULL);
-    return n > 0 ? sw_text_utf8(bytes, (size_t)n) : NULL;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */

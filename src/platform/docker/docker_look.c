@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
@@ -141,35 +142,42 @@ static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct 
         return json_object();
     if (docker_judge_crew(link, lent.api, &crew, &seen, &facts, err) < 0)
         return NULL;
-    return sw_json_object(SW_INT("state", seen.state), SW_INT("failed", seen.failed_replica),
-                          SW_INT("exit_code", seen.exit_code), SW_INT("signal", seen.signal),
-                          SW_STR("reason", seen.reason), SW_STR("message", seen.message),
-                          SW_SUB_COPY("facts", facts));
+    return sw_json_object(SW_SUB_COPY("facts", facts));
 }
 
-int docker_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                    struct sw_error *err)
+struct gathering {
+    struct sw_link *link;
+    const struct sw_sighting *const *seen;
+    struct sw_evidence *out;
+};
+
+static void gather_one(void *context, size_t index)
 {
-    sw_auto(json) json_t *end = end_of(link, job, err);
-    const char *reason = sw_json_str(end, "reason"), *message = sw_json_str(end, "message");
+    const struct gathering *gathering = context;
+    const struct sw_sighting *seen = gathering->seen[index];
+    struct sw_evidence *out = &gathering->out[index];
+    sw_auto(json) json_t *end = end_of(gathering->link, &seen->job, NULL);
     const char *tail;
+    bool gone = false;
 
     if (!end)
-        return -1;
-    out->state = (enum sw_state)sw_json_int(end, "state", SW_ERROR);
-    out->exit_code = (int)sw_json_int(end, "exit_code", SW_NO_EXIT_CODE);
-    out->signal = (int)sw_json_int(end, "signal", 0);
-    out->failed_replica = (int)sw_json_int(end, "failed", -1);
-    snprintf(out->reason, sizeof out->reason, "%s", reason ? reason : "");
-    snprintf(out->message, sizeof out->message, "%s", message ? message : "");
+        return;
     out->facts = json_object_get(end, "facts") ? json_incref(json_object_get(end, "facts"))
                                                : json_object();
     json_object_set_new(out->facts, "gpus_requested",
-                        json_integer(sw_json_int(job->plan, "gpus", 0)));
+                        json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     tail = sw_json_str(out->facts, "log_tail");
-    out->log_tail = tail ? sw_strdup(tail) : docker_spool_tail(link, job, out->failed_replica);
+    out->log_tail = tail ? sw_strdup(tail)
+                         : docker_spool_tail(gathering->link, &seen->job, seen->failed_replica, &gone);
     json_object_del(out->facts, "log_tail");
-    return 0;
+    if (gone)
+        json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
+}
+
+void docker_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                     size_t count)
+{
+    sw_parallel(count, DOCKER_AT_ONCE, gather_one, &(struct gathering){ link, seen, out });
 }
 
 /* ---- adoption -------------------------------------------------------------------------------- */

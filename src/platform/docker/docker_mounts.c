@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/mount.h"
+#include "plan/entrypoint.h"
 
 static json_t *bind(const char *source, const char *target, bool read_only)
 {
@@ -226,10 +227,8 @@ static char *destination(const json_t *output, const struct sw_plan *plan)
 {
     const char *to = sw_json_str(output, "to");
     sw_autofree char *path = to ? path_here(to, plan->base_dir) : NULL;
-    const char *id = path ? strstr(path, "{id}") : NULL;
 
-    return id ? sw_format("%.*s%s%s", (int)(id - path), path, plan->job_id, id + 4)
-              : sw_take(path);
+    return path ? sw_fill_destination(path, plan->job_id) : NULL;
 }
 
 static int add_outputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
@@ -264,6 +263,14 @@ void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan)
         if (to)
             json_object_set_new(json_array_get(outputs, i), "to", sw_json_text(at));
     }
+}
+
+void docker_mark_own(json_t *outputs, const struct sw_plan *plan)
+{
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+
+    if (plan->nodes > 1 && sw_mounts_parse(plan->mounts, &mounts, NULL) == 0)
+        sw_entrypoint_mark_own(outputs, DOCKER_RESULTS, &mounts);
 }
 
 json_t *docker_output_folders(const struct sw_plan *plan)

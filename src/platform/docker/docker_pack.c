@@ -108,7 +108,8 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
     sw_auto(json) json_t *letter =
-        payload && sw_payload_take_ca(payload, &ca, err) == 0 ? sw_payload_to_json(payload) : NULL;
+        payload && sw_payload_take_ca(payload, sw_plan_ca(s->plan), &ca, err) == 0
+            ? sw_payload_to_json(payload) : NULL;
     sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
     size_t size = 0;
     const void *runner = letter ? sw_embedded_runner(s->base.arch, &size, err) : NULL;

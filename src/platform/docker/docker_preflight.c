@@ -6,9 +6,47 @@
  * The quick one costs the question that the submit's own connection begins with, and nothing else:
  * what is missing is told by the steps themselves.
  */
+#include "base/folder.h"
 #include "base/text.h"
+#include "core/gpu.h"
 #include "platform/docker/docker_checks.h"
 #include "platform/docker/docker_job.h"
+
+/* Only of this machine is it known what it has without another question. */
+static void say_gpus(const struct sw_link *link, const struct docker_api *api, const struct sw_plan *plan)
+{
+    sw_autofree char *text = link->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+                                 ? sw_gpu_unasked() : NULL;
+
+    if (text)
+        link->warn(link->warn_context, text);
+}
+
+/* The engine itself refuses too many CPUs, and takes any memory. Asked only when the job names some. */
+static int check_room(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *info = NULL;
+
+    if (plan->cpus <= 0 && plan->memory_bytes <= 0)
+        return 0;
+    if (docker_ask(api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
+        return -1;
+    return sw_plan_fits(plan, "the engine", (double)sw_json_int(info, "NCPU", 0),
+                        sw_json_int(info, "MemTotal", 0), err);
+}
+
+/* Folders of this machine that outputs go to are made by the submit. */
+static int check_outputs(const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *folders = docker_output_folders(plan);
+    size_t i;
+    json_t *folder;
+
+    json_array_foreach(folders, i, folder)
+        if (sw_folder_may_make(json_string_value(folder), err) < 0)
+            return sw_wrap(err, "output");
+    return 0;
+}
 
 int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
 {
@@ -25,7 +63,11 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
     }
     if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
         return -1;
-    return docker_api_version(lent.api, err) ? 0 : -1;
+    if (!docker_api_version(lent.api, err) ||
+        (docker_api_is_local(lent.api) && check_outputs(plan, err) < 0))
+        return -1;
+    say_gpus(link, lent.api, plan);
+    return check_room(lent.api, plan, err);
 }
 
 static enum docker_pull_policy policy_of(const struct sw_plan *plan)
@@ -37,12 +79,40 @@ static enum docker_pull_policy policy_of(const struct sw_plan *plan)
                                          : DOCKER_PULL_MISSING;
 }
 
-/* A repository is cloned when the job is sent; there is nothing to look at before. */
-static void leave_repositories_out(json_t *mounts)
+static bool is_among(const json_t *texts, const char *text)
 {
-    for (size_t i = json_array_size(mounts); i > 0; i--)
-        if (sw_text_starts(sw_json_str(json_array_get(mounts, i - 1), "Source"), "git+"))
+    size_t i;
+    json_t *each;
+
+    json_array_foreach(texts, i, each)
+        if (sw_text_same(json_string_value(each), text))
+            return true;
+    return false;
+}
+
+/* A repository is cloned when the job is sent, and folders for outputs are made then; there is nothing to
+ * look at before. */
+static void leave_out(json_t *mounts, const struct sw_plan *plan)
+{
+    sw_auto(json) json_t *outputs = docker_output_folders(plan);
+
+    for (size_t i = json_array_size(mounts); i > 0; i--) {
+        const char *source = sw_json_str(json_array_get(mounts, i - 1), "Source");
+
+        if (source && (sw_text_starts(source, "git+") || is_among(outputs, source)))
             json_array_remove(mounts, i - 1);
+    }
+}
+
+/* As many GPUs as the job asks for, whoever uses them now. */
+static void add_gpus(struct docker_api *api, const struct sw_plan *plan, json_t *rows)
+{
+    struct sw_error why = { 0 };
+
+    if (plan->gpus > 0 && docker_gpu_enough(api, plan, &why) < 0)
+        json_array_append_new(rows, sw_json_object(
+            SW_STR("check", "number of GPUs"), SW_BOOL("ok", false), SW_STR("message", why.message),
+            SW_STR("fix", why.hint)));
 }
 
 json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
@@ -50,6 +120,7 @@ json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct 
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     struct docker_site site = { .attempt = 1 };
     sw_auto(json) json_t *mounts = NULL;
+    json_t *rows;
     struct docker_wish wish = { .image = plan->image, .policy = policy_of(plan),
                                 .gpus = plan->gpus != 0,
                                 .runtime = sw_json_str(plan->options, "runtime") };
@@ -60,7 +131,9 @@ json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct 
     mounts = docker_mounts(plan, &site, err);
     if (!mounts)
         return NULL;
-    leave_repositories_out(mounts);
+    leave_out(mounts, plan);
     wish.mounts = mounts;
-    return docker_checks(lent.api, &wish);
+    rows = docker_checks(lent.api, &wish);
+    add_gpus(lent.api, plan, rows);
+    return rows;
 }

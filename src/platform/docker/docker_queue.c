@@ -196,6 +196,13 @@ static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, s
     return sw_hint(err, "ask for fewer; 'slipway inventory' shows what there is");
 }
 
+int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *candidates = candidates_of(api, plan->options);
+
+    return enough_at_all(plan, candidates, err);
+}
+
 static bool has_any(const json_t *list, const char *id)
 {
     json_t *container;

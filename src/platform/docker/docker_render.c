@@ -14,10 +14,9 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "core/job_env.h"
 #include "core/stop.h"
 #include "plan/entrypoint.h"
-
-enum { MASTER_PORT = 29500 };
 
 static const char *option(const struct sw_plan *plan, const char *name)
 {
@@ -63,6 +62,7 @@ void docker_base_read(struct docker_base *image, const json_t *inspected)
         image->entrypoint = json_deep_copy(entrypoint);
     else if (json_is_string(entrypoint) && *json_string_value(entrypoint))     /* Podman */
         image->entrypoint = json_pack("[s, s, s]", "/bin/sh", "-c", json_string_value(entrypoint));
+    image->env = json_incref(json_object_get(config, "Env"));
     image->arch = sw_strdup(arch ? arch : "x86_64");
     for (size_t i = 0; i < SW_COUNT(names); i++)
         if (sw_text_same(arch, names[i].theirs)) {
@@ -74,6 +74,7 @@ void docker_base_read(struct docker_base *image, const json_t *inspected)
 void docker_base_done(struct docker_base *image)
 {
     json_decref(image->entrypoint);
+    json_decref(image->env);
     free(image->user);
     free(image->arch);
     *image = (struct docker_base){ 0 };
@@ -93,46 +94,71 @@ static bool has_names(const char *network)
            !sw_text_same(network, "bridge");
 }
 
-static void add_rendezvous(const struct sw_plan *plan, int attempt, int rank, json_t *env)
+/* The other nodes' names, with commas between. Owned. */
+static char *workers_of(const struct sw_plan *plan, int attempt, bool named)
 {
     sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
-    char first[DOCKER_NAME_SIZE], name[DOCKER_NAME_SIZE];
-    bool named = plan->nodes > 1 && has_names(option(plan, "network"));
+    char name[DOCKER_NAME_SIZE];
 
-    docker_name(first, plan->job_id, attempt, plan->nodes, 0);
     for (int i = 1; i < plan->nodes; i++) {
         docker_name(name, plan->job_id, attempt, plan->nodes, i);
         sw_buf_addf(&workers, "%s%s", i > 1 ? "," : "", named ? name : "127.0.0.1");
     }
-    sw_rendezvous_env(&(struct sw_rendezvous){
-        .nodes = plan->nodes, .node_rank = rank, .gpus_per_node = plan->gpus,
-        .master_addr = named ? first : "127.0.0.1", .master_port = MASTER_PORT,
-        .worker_addrs = sw_buf_text(&workers), .world_size_ranks = plan->world_size_ranks,
+    return sw_strdup(sw_buf_text(&workers));
+}
+
+static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *env)
+{
+    bool named = plan->nodes > 1 && has_names(option(plan, "network"));
+    sw_autofree char *workers = workers_of(plan, attempt, named), *results = docker_results_inside(plan);
+    char first[DOCKER_NAME_SIZE];
+
+    docker_name(first, plan->job_id, attempt, plan->nodes, 0);
+    sw_job_env_add(&(struct sw_job_env){
+        .job_id = plan->job_id, .attempt = attempt, .nodes = plan->nodes, .node_rank = rank,
+        .gpus_per_node = plan->gpus, .world_size_ranks = plan->world_size_ranks,
+        .master_addr = named ? first : "127.0.0.1", .worker_addrs = workers,
+        .results_root = DOCKER_RESULTS, .results_above = DOCKER_RESULTS, .results_dir = results,
     }, env);
+}
+
+static bool image_has(const struct docker_base *image, const char *name)
+{
+    size_t i, length = strlen(name);
+    json_t *each;
+
+    json_array_foreach(image ? image->env : NULL, i, each)
+        if (sw_text_starts(json_string_value(each), name) && json_string_value(each)[length] == '=')
+            return true;
+    return false;
+}
+
+static void add_defaults(const struct docker_site *site, json_t *env)
+{
+    sw_auto(json) json_t *defaults = json_object();
+    const char *name;
+    json_t *value;
+
+    sw_job_env_defaults(true, NULL, defaults);
+    json_object_foreach(defaults, name, value)
+        if (!json_object_get(env, name) && !image_has(site->image, name))
+            json_object_set(env, name, value);
 }
 
 static json_t *environment(const struct sw_plan *plan, const struct docker_site *site, int rank)
 {
-    sw_auto(json) json_t *env = plan->env ? json_deep_copy(plan->env) : json_object();
-    sw_autofree char *results = docker_results_inside(plan);
-    sw_autofree char *attempt = sw_format("%d", site->attempt);
+    sw_auto(json) json_t *env = sw_job_env_own(plan->env);
     json_t *list = json_array(), *value;
     const char *name;
 
-    set_default(env, "PYTHONUNBUFFERED", "1");
-    set_default(env, "PYTHONNOUSERSITE", "1");
-    set_default(env, "PYTHONDONTWRITEBYTECODE", "1");
-    if (plan->gpus == 0)
+    add_defaults(site, env);
+    if (docker_gpus(plan) == 0)
         set_default(env, "NVIDIA_VISIBLE_DEVICES", "void");
     if (site->user)
         set_default(env, "HOME", "/tmp");
-    add_rendezvous(plan, site->attempt, rank, env);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(plan->job_id));
-    json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(DOCKER_RESULTS));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(DOCKER_RESULTS));
-    json_object_set_new(env, "SLIPWAY_JOB_ID", sw_json_text(plan->job_id));
-    json_object_set_new(env, "SLIPWAY_ATTEMPT", sw_json_text(attempt));
-    json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(results));
+    add_ours(plan, site->attempt, rank, env);
+    if (plan->only_collect)
+        json_object_set_new(env, "SLIPWAY_COLLECT_ONLY", json_sprintf("%d", plan->command_exit));
     json_object_foreach(env, name, value)
         json_array_append_new(list, json_sprintf("%s=%s", name, json_string_value(value)));
     return list;
@@ -304,7 +330,7 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     docker_render_marks(labels, plan);
     if (plan->signature)
         json_object_set_new(labels, LABEL_SIGNED, sw_json_text(plan->signature));
-    if (plan->gpus > 0)
+    if (docker_gpus(plan) > 0)
         json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
     if (site->choice)
         json_object_set_new(labels, LABEL_CHOICE, sw_json_text(site->choice));
@@ -350,7 +376,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_SUB("HostConfig", sw_take(host)));
     if (devices)
         docker_render_devices(body, devices, site->by_runtime);
-    else if (plan->gpus > 0 && sw_json_bool(plan->options, "share_gpus", false))
+    else if (docker_gpus(plan) > 0 && sw_json_bool(plan->options, "share_gpus", false))
         count_devices(json_object_get(body, "HostConfig"), plan->gpus);
     return sw_take(body);
 }
@@ -385,7 +411,6 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
-    if (plan->nodes > 1)
-        payload->peers = sw_format("%s/.slipway", payload->results_dir);
+    docker_mark_own(payload->outputs, plan);
     return sw_take(payload);
 }

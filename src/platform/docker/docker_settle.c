@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_settle.c - `auto_remove`: the containers of a job that is over are taken away.
+ * docker_settle.c - jobs that are over: the end of their logs is kept, and with `auto_remove` their
+ * containers are taken away.
  *
- * Not by the engine: its own AutoRemove takes the exit code, the log and results in the container with
- * it, at the very moment somebody wants to know them. Here everything is home first: it is written down
- * how the job ended (the caller did), its logs are whole in their spools, its results on this machine.
- * What cannot be brought home keeps its container; `rm` takes it like any other.
+ * That is not done by the engine: its own AutoRemove takes the exit code, the log and results in the
+ * container with it, at the very moment somebody wants to know them. Here everything is home first: it is
+ * written down how the job ended (the caller did), its logs are whole in their spools, its results on this
+ * machine. What cannot be brought home keeps its container; `rm` takes it like any other.
  */
 #include "platform/docker/docker_watch.h"
 
 #include "platform/docker/docker_events.h"
+#include "platform/docker/docker_keep.h"
 
 bool docker_removes_itself(const struct sw_jobref *job)
 {
@@ -46,15 +48,13 @@ static bool all_over(const json_t *list)
     return true;
 }
 
-int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static int remove_containers(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL;
     json_t *container;
     size_t i;
 
-    if (!docker_removes_itself(job))
-        return 0;
     if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list_now(link, lent.api, job->id, err)))
         return -1;
     if (json_array_size(list) == 0 || !all_over(list))
@@ -68,4 +68,12 @@ int docker_settle(struct sw_link *link, const struct sw_jobref *job, struct sw_e
         if (docker_delete(lent.api, sw_json_str(container, "Id"), false, err) < 0)
             return -1;
     return 0;
+}
+
+void docker_settle(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count)
+{
+    docker_keep_logs(link, jobs, count);
+    for (size_t i = 0; i < count; i++)
+        if (docker_removes_itself(jobs[i]))
+            remove_containers(link, jobs[i], NULL);
 }

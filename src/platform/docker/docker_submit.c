@@ -501,7 +501,7 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     s.api = lent.api;
     if (docker_sending_begin(&s, err) < 0)
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
-    if ((plan->gpus > 0 && !sw_json_bool(plan->options, "share_gpus", false)
+    if ((docker_gpus(plan) > 0 && !sw_json_bool(plan->options, "share_gpus", false)
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
         if (why.code != SW_E_UNREACHABLE && docker_forget_made(&s) < 0) {
             sw_wrap(&why, "refused, and what was made of it could not be removed");

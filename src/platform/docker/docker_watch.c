@@ -476,10 +476,8 @@ static int judge_over(struct sw_link *link, struct docker_api *api, const struct
         return -1;
     seen->runner = json_incref(json_object_get(facts, "runner"));
     if (seen->state == SW_ERROR)
-        docker_remember(link, seen->job.id, seen->job.attempt, sw_json_object(
-            SW_INT("failed", seen->failed_replica), SW_INT("exit_code", seen->exit_code),
-            SW_INT("signal", seen->signal), SW_STR("reason", seen->reason),
-            SW_STR("message", seen->message), SW_SUB_COPY("facts", facts)));
+        docker_remember(link, seen->job.id, seen->job.attempt,
+                        sw_json_object(SW_SUB_COPY("facts", facts)));
     return 0;
 }
 

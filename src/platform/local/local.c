@@ -53,15 +53,25 @@ static void local_close(struct sw_link *link)
     free(link);
 }
 
+static bool local_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+{
+    (void)link;
+    (void)plan;
+    return true;
+}
+
 const struct sw_platform sw_platform_local = {
     .name = "local",
     .summary = "this machine: processes watched by a supervisor, no container",
     .options = local_options,
     .guards = true,
+    .collects = true,
     .open = local_open,
     .close = local_close,
+    .sees_loopback = local_sees_loopback,
     .render = local_mounts_render,
     .preflight = local_mounts_preflight,
+    .checks = local_checks,
     .submit = local_mounts_submit,
     .poll = local_poll,
     .read_log = local_read_log,
@@ -73,6 +83,7 @@ const struct sw_platform sw_platform_local = {
     .replicas = local_replicas,
     .evidence = local_evidence,
     .results_dir = local_results_dir,
+    .rewrites_paths = local_rewrites_paths,
     .check_path = local_check_path,
     .list_path = local_list_path,
     .adopt = local_adopt,

@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const credential_names[] = {
-    "ACCESS_KEY",        "SECRET_KEY",        "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN", "NGC_KEY",           "NGC_API_KEY",       "NGC_CLI_API_KEY",
-    "HF_TOKEN",          "LEPTON_AUTH_TOKEN", "BREV_API_TOKEN",    "WANDB_API_KEY",
-    "CLOUD_METADATA",
-};
+#include "storage/settings.h"
+
+/* Besides those of the data (storage/settings.h) and what its ending gives away. */
+static const char *const credential_names[] = { "CLOUD_METADATA" };
 
 static const char *const credential_endings[] = {
     "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY",
@@ -40,7 +38,10 @@ static bool is_one_of(const char *const *names, size_t count, const char *name, 
 
 bool local_env_is_credential(const char *name, size_t length)
 {
-    if (is_one_of(credential_names, SW_COUNT(credential_names), name, length))
+    const struct sw_setting_row *setting = sw_setting_find(name, length);
+
+    if ((setting && setting->way == SW_SETTING_SECRET) ||
+        is_one_of(credential_names, SW_COUNT(credential_names), name, length))
         return true;
     for (size_t i = 0; i < SW_COUNT(credential_endings); i++) {
         size_t ending = strlen(credential_endings[i]);

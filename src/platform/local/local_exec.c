@@ -234,25 +234,37 @@ static void become_guest(void *context, struct sw_start_failure *why)
     why->error = errno;
 }
 
-static int explain(const struct guest *guest, char *const argv[], const struct sw_start_failure *why,
-                   struct sw_error *err)
+static int explain(const struct guest *guest, const struct sw_start_failure *why, struct sw_error *err)
 {
     if (why->step == IN_LIMITS)
         return sw_fail(err, SW_E_REFUSED, "cannot join the limits of the job: %s",
                        strerror(why->error));
-    if (why->step == IN_FOLDER)
-        return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s",
-                       guest->payload->workdir, strerror(why->error));
-    return sw_fail(err, SW_E_NOT_FOUND, "cannot start '%s': %s", argv[0], strerror(why->error));
+    return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", guest->payload->workdir,
+                   strerror(why->error));
 }
 
-static pid_t start(const struct guest *guest, char *const argv[], struct sw_error *err)
+/* As a shell says it: there is no such command, or it cannot be executed. */
+static int say_not_started(char *const argv[], int error)
+{
+    sw_autofree char *text = sw_format("slipway: cannot start '%s': %s\n", argv[0], strerror(error));
+
+    sw_write_all(STDERR_FILENO, text, strlen(text));
+    return error == ENOENT ? 127 : 126;
+}
+
+/* 0: no such command, and *exit_status says so. */
+static pid_t start(const struct guest *guest, char *const argv[], int *exit_status, struct sw_error *err)
 {
     struct guest_command command = { guest, argv };
     struct sw_start_failure why;
     pid_t pid = sw_proc_start(become_guest, &command, &why, err);
 
-    return pid < 0 && why.error ? explain(guest, argv, &why, err) : pid;
+    if (pid >= 0 || !why.error)
+        return pid;
+    if (why.step != IN_PROGRAM)
+        return explain(guest, &why, err);
+    *exit_status = say_not_started(argv, why.error);
+    return 0;
 }
 
 /* Until it ends, or the job does: then it has a moment to end, too. */
@@ -293,12 +305,12 @@ static int run_guest(const struct guest *guest, char *const argv[], int *exit_st
 
     sigaction(SIGINT, &ignore, &interrupt);
     sigaction(SIGQUIT, &ignore, &quit);
-    pid = start(guest, argv, err);
+    pid = start(guest, argv, exit_status, err);
     status = pid > 0 ? stay_with(guest, pid) : 0;
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit, NULL);
-    if (pid < 0)
-        return -1;
+    if (pid <= 0)
+        return pid;
     *exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     return 0;
 }

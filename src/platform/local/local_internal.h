@@ -89,6 +89,7 @@ static inline void local_site_auto(struct local_site *site) { local_site_done(si
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
                                  int attempt, struct sw_error *err);
+bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 
@@ -116,7 +117,11 @@ int local_mounts_submit(struct sw_link *link, const struct sw_plan *plan, int at
                         const struct sw_secrets *secrets, struct sw_receipt *receipt,
                         struct sw_error *err);
 
-/* ---- local_preflight.c, local_submit.c, local_watch.c, local_end.c ------------------------ */
+/* ---- local_checks.c: what preflight looks at besides ------------------------------------------ */
+
+json_t *local_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+
+/* ---- local_preflight.c, local_submit.c, local_watch.c, local_cancel.c, local_end.c -------------------- */
 
 int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
 int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
@@ -124,9 +129,11 @@ int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
                  struct sw_error *err);
 int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
                struct sw_error *err);
-int local_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int local_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                  struct sw_error *err);
+void local_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void local_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
+/* SW_E_UNREACHABLE for an attempt that another machine runs. */
+int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *err);
+
 /* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
 
 ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
@@ -143,8 +150,8 @@ int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there wa
 /* ---- local_look.c --------------------------------------------------------------------------- */
 
 json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err);
+void local_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count);
 char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);

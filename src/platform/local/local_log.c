@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "core/log_index.h"
 
@@ -29,6 +30,16 @@ static int open_beside(struct sw_link *link, const struct sw_jobref *job, int re
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* There is no file: the rank wrote nothing yet, or the attempt's folder was removed by hand. */
+static ssize_t no_log(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+{
+    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+
+    if (!job->over || sw_file_exists(folder))
+        return 0;
+    return sw_fail(err, SW_E_NOT_FOUND, "the log is gone: '%s' was removed", folder);
+}
+
 ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
@@ -37,7 +48,7 @@ ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int re
 
     if (fd < 0)
         return errno == ENOENT
-                   ? 0
+                   ? no_log(link, job, err)
                    : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
     do
         n = pread(fd, bytes, size, offset);

@@ -37,25 +37,15 @@ json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct
     return all ? all : json_array();
 }
 
-int local_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err)
+void local_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count)
 {
-    sw_auto(json) json_t *record = newest_record(link, job);
-    const char *state = sw_json_str(record, "state"), *reason = sw_json_str(record, "reason");
-    const char *message = sw_json_str(record, "message");
+    for (size_t i = 0; i < count; i++) {
+        sw_auto(json) json_t *record = newest_record(link, &seen[i]->job);
 
-    if (!record)
-        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
-    if (!state || sw_state_parse(state, &out->state) < 0)
-        out->state = SW_UNKNOWN;
-    snprintf(out->reason, sizeof out->reason, "%s", reason ? reason : "");
-    snprintf(out->message, sizeof out->message, "%s", message ? message : "");
-    out->exit_code = (int)sw_json_int(record, "exit_code", SW_NO_EXIT_CODE);
-    out->signal = (int)sw_json_int(record, "signal", 0);
-    out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
-    out->facts = json_deep_copy(json_object_get(record, "facts"));
-    out->log_tail = local_log_tail(link, job, out->failed_replica);
-    return 0;
+        out[i].facts = json_deep_copy(json_object_get(record, "facts"));
+        out[i].log_tail = local_log_tail(link, &seen[i]->job, seen[i]->failed_replica);
+    }
 }
 
 /* ---- results, adopt, inventory -------------------------------------------------------------- */

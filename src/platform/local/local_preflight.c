@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/text.h"
 #include "platform/local/local_gpu.h"
 
@@ -50,7 +52,7 @@ static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
     return 0;
 }
 
-/* "/a/b" and "/a_b" would become one folder. */
+/* "/q/b", "/a/b" and "/a_b": the second and the third would be one folder. */
 static int check_collisions(const struct sw_plan *plan, const struct sw_payload *payload,
                             struct sw_error *err)
 {
@@ -93,10 +95,18 @@ static int check_python(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
+/* "0 NVIDIA A100, 1 NVIDIA A100" */
+static void name_gpus(const struct sw_gpu *gpus, int count, struct sw_buf *out)
+{
+    for (int i = 0; i < count; i++)
+        sw_buf_addf(out, "%s%d %s", i ? ", " : "", gpus[i].index, gpus[i].name);
+}
+
 static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
 {
     const json_t *ids = json_object_get(plan->options, "gpu_ids");
     struct sw_gpu gpus[SW_GPU_MAX];
+    sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
     int count, fitting = 0;
 
@@ -107,12 +117,36 @@ static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
         fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
     if (wanted <= fitting)
         return 0;
+    name_gpus(gpus, count, &here);
     sw_fail(err, SW_E_REFUSED,
-            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s",
+            "the job needs %lld GPUs (%d for each of %d nodes), this machine has %d%s%s",
             (long long)wanted, plan->gpus, plan->nodes, fitting,
-            fitting == count ? "" : " that fit 'gpus' and 'gpu_ids'");
+            fitting < count ? " that fit 'gpus' and 'gpu_ids': " : count ? ": " : "", sw_buf_text(&here));
     return sw_hint(err, count == 0 ? "no NVIDIA driver answers here; `gpus: 0` runs on CPUs"
-                                   : "`slipway platforms local` shows what is here");
+                                   : "`slipway inventory local` shows what is here");
+}
+
+static int check_room(const struct sw_plan *plan, struct sw_error *err)
+{
+    struct sysinfo info = { 0 };
+    int64_t memory = sysinfo(&info) == 0 ? (int64_t)info.totalram * info.mem_unit : 0;
+
+    return sw_plan_fits(plan, "this machine", (double)sysconf(_SC_NPROCESSORS_ONLN), memory, err);
+}
+
+/* Where results are to be put: a folder that cannot be made there would be found out after the run. */
+static int check_outputs(const struct sw_payload *payload, struct sw_error *err)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(payload->outputs, i, entry) {
+        const char *to = sw_json_str(entry, "to");
+
+        if (!sw_text_empty(to) && !strstr(to, "://") && sw_folder_may_make(to, err) < 0)
+            return sw_wrap(err, "output '%s'", sw_json_str(entry, "path"));
+    }
+    return 0;
 }
 
 static int check_shell(const struct sw_plan *plan, struct sw_error *err)
@@ -126,6 +160,10 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
 
 static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
 {
+    sw_autofree char *gpus = link->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
+
+    if (gpus)
+        link->warn(link->warn_context, gpus);
     if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");
@@ -144,7 +182,7 @@ int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
     if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
         check_shell(plan, err) < 0 || (!plan->code && check_folder("workdir", payload->workdir, err) < 0) ||
         check_inputs(payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
-        check_gpus(plan, err) < 0)
+        check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
         return -1;
     say_what_is_not_used(link, plan);
     return 0;

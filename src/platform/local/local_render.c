@@ -17,18 +17,29 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/job_env.h"
 #include "plan/entrypoint.h"
 
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
 };
 
-/* Set per rank by the supervisor: a value in the job's `env` would only mislead. */
-static const char *const per_rank_names[] = {
-    "NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT", "WORKER_ADDRS",
-    "NUM_GPU_PER_NODE", "WORLD_SIZE", "CUDA_VISIBLE_DEVICES", "SLIPWAY_JOB_ID",
-    "SLIPWAY_JOB_DIR", "SLIPWAY_ATTEMPT",
-};
+/* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
+static char *work_dir(const struct sw_link *link, const struct sw_plan *plan, int attempt)
+{
+    sw_autofree char *folder = local_attempt_folder(link, plan->job_id, attempt);
+
+    while (plan->only_collect && attempt > 1) {
+        sw_autofree char *before = local_attempt_folder(link, plan->job_id, --attempt);
+        sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
+
+        free(folder);
+        folder = sw_take(before);
+        if (!json_object_get(launch, "command_exit"))
+            break;
+    }
+    return sw_path_join(folder, "work");
+}
 
 void local_site_init(struct local_site *site, const struct sw_link *link,
                      const struct sw_plan *plan, int attempt)
@@ -36,7 +47,7 @@ void local_site_init(struct local_site *site, const struct sw_link *link,
     const char *asked = sw_json_str(plan->options, "results_dir");
 
     site->folder = local_attempt_folder(link, plan->job_id, attempt);
-    site->work_dir = sw_path_join(site->folder, "work");
+    site->work_dir = work_dir(link, plan, attempt);
     if (sw_text_empty(asked)) {
         site->results_dir = sw_format("%s/%s/results", link->root, plan->job_id);
     } else {
@@ -228,15 +239,12 @@ static int payload_command(struct sw_payload *payload, const struct sw_plan *pla
 static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
                            const struct sw_paths *paths)
 {
-    json_t *env = plan->env ? sw_paths_document(paths, plan->env) : json_object();
+    sw_auto(json) json_t *own = sw_job_env_own(plan->env);
+    json_t *env = sw_paths_document(paths, own);
     sw_autofree char *above = sw_path_absolute("..", site->results_dir);
 
-    for (size_t i = 0; i < SW_COUNT(per_rank_names); i++)
-        json_object_del(env, per_rank_names[i]);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(plan->job_id));
-    json_object_set_new(env, "TAO_RESULTS_ROOT", sw_json_text(site->results_dir));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(above));
-    json_object_set_new(env, "SLIPWAY_RESULTS_DIR", sw_json_text(site->results_dir));
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = site->results_dir,
+                                         .results_above = above, .results_dir = site->results_dir }, env);
     if (sw_json_str(plan->python, "venv")) {
         sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
                                                    plan->base_dir, NULL);
@@ -286,22 +294,6 @@ static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths 
     return sw_take(out);
 }
 
-/* Places of the config stay what they are; only folders of the container are elsewhere. */
-static json_t *payload_config_inputs(const struct sw_plan *plan, const struct sw_paths *paths)
-{
-    json_t *out = json_deep_copy(plan->config_inputs), *entry;
-    size_t i;
-
-    json_array_foreach(out, i, entry) {
-        const char *path = sw_json_str(entry, "container_path");
-
-        if (path)
-            json_object_set_new(entry, "container_path",
-                                sw_json_text(sw_paths_of(paths, path)));
-    }
-    return out;
-}
-
 static json_t *every_ms(const json_t *entry)
 {
     const char *every = sw_json_str(entry, "every");
@@ -342,16 +334,11 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths
     json_array_foreach(plan->outputs, i, entry) {
         const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
         sw_autofree char *filled = NULL, *place = NULL;
-        const struct fill fill = { .job_id = plan->job_id };
 
         if (sw_text_empty(path))
             continue;
         if (to) {
-            sw_autofree char *named = fill_word(to, &fill, false, NULL);
-            const char *id = strstr(named, "{id}");
-
-            filled = id ? sw_format("%.*s%s%s", (int)(id - named), named, plan->job_id, id + 4)
-                        : sw_strdup(named);
+            filled = sw_fill_destination(to, plan->job_id);
             place = local_place_of(filled, plan->base_dir, err);
             if (!place) {
                 sw_wrap(err, "output '%s'", path);
@@ -367,26 +354,18 @@ static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths
     return sw_take(out);
 }
 
-/* With the folders that config_inputs name: they are paths of the job, too. */
-static json_t *all_inputs(const struct sw_plan *plan)
+bool local_rewrites_paths(const struct sw_plan *plan)
 {
-    json_t *all = plan->inputs ? json_copy(plan->inputs) : json_array(), *entry;
-    size_t i;
-
-    json_array_foreach(plan->config_inputs, i, entry)
-        if (sw_json_str(entry, "container_path"))
-            json_array_append_new(all, sw_json_object(
-                SW_SUB_COPY("path", json_object_get(entry, "container_path"))));
-    return all;
+    (void)plan;
+    return true;
 }
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
                                  int attempt, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
-    sw_auto(json) json_t *inputs = all_inputs(plan);
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_new(inputs, plan->outputs, site->work_dir, site->results_dir);
+        sw_paths_of_plan(plan, site->work_dir, site->results_dir);
 
     (void)attempt;
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
@@ -401,6 +380,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     payload->checkpoint = payload_checkpoint(plan, paths);
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_incref(plan->credentials);
+    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
     payload->grace_ms = plan->grace_ms;
     if (plan->config && !json_is_null(plan->config)) {
         payload->config = sw_paths_document(paths, plan->config);
@@ -410,7 +390,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     }
     sw_entrypoint_common(payload, plan);
     payload->args = plan->args ? sw_paths_document(paths, plan->args) : NULL;
-    payload->config_inputs = payload_config_inputs(plan, paths);
+    payload->config_inputs = sw_paths_entries(paths, plan->config_inputs, "container_path");
     payload->env = payload_env(plan, site, paths);
     payload->inputs = payload_inputs(plan, paths, err);
     payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;
@@ -453,7 +433,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_STR("job_id", plan->job_id),
         SW_INT("attempt", attempt),
         SW_INT("nodes", plan->nodes),
-        SW_INT("gpus", plan->gpus),
+        SW_INT("gpus", plan->only_collect ? 0 : plan->gpus),
         SW_STR_OPT("gpu_type", plan->gpu_type),
         SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
         SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
@@ -468,6 +448,7 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_STR("results_dir", site->results_dir),
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
+        SW_SUB("command_exit", plan->only_collect ? json_integer(plan->command_exit) : NULL),
         SW_BOOL("prepare", json_array_size(plan->inputs) > 0 ||
                                json_array_size(plan->outputs) > 0 || plan->code ||
                                plan->checkpoint || plan->args ||
@@ -485,8 +466,9 @@ static json_t *names_of(const json_t *env, const struct sw_plan *plan)
 
     json_object_foreach((json_t *)env, name, value)
         sw_buf_addf(&out, "%s=%s\n", name, json_string_value(value));
-    for (i = 0; i < SW_COUNT(per_rank_names); i++)
-        sw_buf_addf(&out, "%s (set for each rank)\n", per_rank_names[i]);
+    for (const struct sw_job_variable *row = sw_job_variables; row->name; row++)
+        if (!json_object_get(env, row->name) && row->kind != SW_VARIABLE_INSIDE)
+            sw_buf_addf(&out, "%s (%s)\n", row->name, row->meaning);
     json_array_foreach(plan->secrets, i, value)
         sw_buf_addf(&out, "%s (secret)\n", json_string_value(value));
     return sw_json_text(sw_buf_text(&out));

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/report.h"
 #include "core/stop.h"
 #include "platform/local/local_internal.h"
 #include "platform/local/local_tree.h"
@@ -224,14 +225,16 @@ static void end_everything(struct sup *sup)
     }
 }
 
-/* What the runner said of its phase; an owned text, for its failure. */
-static char *helper_message(struct sup *sup, const char *mode)
+/* What the runner said of its phase; an owned text, for its failure, and the reason; may be NULL. */
+static char *helper_message(struct sup *sup, const char *mode, const char **reason)
 {
     sw_autofree char *name = sw_format("report-%s.json", mode);
     sw_auto(json) json_t *report = local_record_read(sup->folder, name);
     const char *message = sw_json_str(report, "message");
 
     sup_facts_report(sup, report);
+    if (reason && sw_report_reason(report))
+        *reason = sw_report_reason(report);
     return sw_strdup(message ? message : "the runner failed");
 }
 
@@ -245,10 +248,11 @@ static void prepare(struct sup *sup)
     while (sup->helper && !sup->end.decided)
         sup_turn(sup, 0);
     if (!sup->helper) {
-        sw_autofree char *message = helper_message(sup, "prepare");
+        const char *reason = "prepare";
+        sw_autofree char *message = helper_message(sup, "prepare", &reason);
 
         if (sup->helper_status != 0)
-            sup_decide(sup, SW_ERROR, "prepare", 74, "%s", message);
+            sup_decide(sup, SW_ERROR, reason, 74, "%s", message);
     }
 }
 
@@ -260,7 +264,7 @@ static void outputs_failed(struct sup *sup, const char *message)
     if (sup->end.state == SW_CANCELED)
         snprintf(sup->end.message, sizeof sup->end.message,
                  "canceled; its outputs are not complete: %s", message);
-    sup_decide(sup, SW_ERROR, "outputs", 74, "%s", message);
+    sup_decide(sup, SW_ERROR, SW_REASON_OUTPUTS, 74, "%s", message);
 }
 
 static int64_t collect_until(const struct sup *sup)
@@ -286,7 +290,7 @@ static void collect(struct sup *sup)
         end_everything(sup);
         outputs_failed(sup, "there was no time to copy them");
     } else {
-        sw_autofree char *message = helper_message(sup, "collect");
+        sw_autofree char *message = helper_message(sup, "collect", NULL);
 
         if (sup->helper_status != 0)
             outputs_failed(sup, message);
@@ -313,6 +317,18 @@ static void run_commands(struct sup *sup)
         sup_decide(sup, SW_COMPLETE, "exit", 0, "%s", "");
 }
 
+/* An earlier attempt ran the command; this one only brings what it left, and ends as it did. */
+static void end_as_before(struct sup *sup)
+{
+    int code = (int)sw_json_int(sup->launch, "command_exit", 0);
+
+    if (sup->end.decided)
+        return;
+    sup->started_ms = sw_now_ms();
+    sup_write_status(sup, SW_RUNNING, SW_REASON_OUTPUTS, "");
+    sup_decide(sup, code == 0 ? SW_COMPLETE : SW_ERROR, "exit", code, "exit code %d", code);
+}
+
 static void finish_logs(struct sup *sup)
 {
     int64_t lost = 0;
@@ -337,6 +353,8 @@ void sup_live(struct sup *sup)
         sup_decide(sup, SW_CANCELED, "canceled", 130, "canceled before it started");
     if (!sup->end.decided)
         wait_for_gpus(sup);
+    if (json_object_get(sup->launch, "command_exit"))
+        end_as_before(sup);
     if (!sup->end.decided && sw_json_bool(sup->launch, "prepare", false))
         prepare(sup);
     if (!sup->end.decided)

@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/job_env.h"
 #include "platform/local/local_internal.h"
-#include "plan/plan.h"
 
 int sup_free_port(void)
 {
@@ -45,38 +45,36 @@ char *sup_report_path(const struct sup *sup, const char *what)
     return sw_format("%s/report-%s.json", sup->folder, what);
 }
 
-static void set_all(const json_t *env)
+static void set_all(const json_t *env, int overwrite)
 {
     const char *name;
     json_t *value;
 
     json_object_foreach((json_t *)env, name, value)
-        setenv(name, json_string_value(value), 1);
+        setenv(name, json_string_value(value), overwrite);
 }
 
 static void set_environment(const struct sup *sup, int rank)
 {
-    sw_auto(json) json_t *env = json_object();
+    sw_auto(json) json_t *env = json_object(), *defaults = json_object();
     sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
     const char *first = sw_json_str(sup->launch, "path_first"), *path = getenv("PATH");
     const char *gpus = rank >= 0 ? sup->replicas[rank].gpus : NULL;
-    sw_autofree char *attempt = sw_format("%d", sup->attempt);
 
     for (int i = 1; i < sup->nodes; i++)
         sw_buf_add(&workers, i > 1 ? ",127.0.0.1" : "127.0.0.1");
-    sw_rendezvous_env(&(struct sw_rendezvous){
-                          .nodes = sup->nodes, .node_rank = rank < 0 ? 0 : rank,
-                          .gpus_per_node = sup->gpus, .master_addr = "127.0.0.1",
-                          .master_port = sup->master_port, .worker_addrs = sw_buf_text(&workers),
-                          .world_size_ranks =
-                              sw_json_bool(sup->launch, "world_size_ranks", false) },
-                      env);
-    set_all(env);
+    sw_job_env_add(&(struct sw_job_env){
+                       .job_id = sup->job_id, .attempt = sup->attempt, .nodes = sup->nodes,
+                       .node_rank = rank < 0 ? 0 : rank, .gpus_per_node = sup->gpus,
+                       .master_addr = "127.0.0.1", .master_port = sup->master_port,
+                       .worker_addrs = sw_buf_text(&workers),
+                       .world_size_ranks = sw_json_bool(sup->launch, "world_size_ranks", false) },
+                   env);
+    set_all(env, 1);
+    sw_job_env_defaults(false, NULL, defaults);
+    set_all(defaults, 0);
     setenv("CUDA_VISIBLE_DEVICES", gpus ? gpus : "", 1);
-    setenv("SLIPWAY_JOB_ID", sup->job_id, 1);
     setenv("SLIPWAY_JOB_DIR", sup->folder, 1);
-    setenv("SLIPWAY_ATTEMPT", attempt, 1);
-    setenv("PYTHONUNBUFFERED", "1", 0);
     if (first) {
         sw_autofree char *longer = sw_format("%s:%s", first, path ? path : "/usr/bin:/bin");
 
@@ -124,6 +122,8 @@ static void become_runner(const struct sup *sup, const struct call *call)
         sw_autofree char *code = sw_format("%d", sup->end.exit_code);
 
         setenv("SLIPWAY_EXIT_CODE", code, 1);       /* for the manifest of the results */
+        if (json_object_get(sup->launch, "command_exit"))
+            setenv("SLIPWAY_COLLECT_ONLY", code, 1);
     }
     if (rank >= 0) {
         sup_limits_join(&sup->limits);

@@ -337,6 +337,7 @@ static void describe(const struct sw_link *link, const struct view *view,
     snprintf(seen->message, sizeof seen->message, "%s", scene.message);
     seen->exit_code = scene.exit_code;
     seen->signal = scene.signal;
+    seen->until_ms = by_its_clock(&faults, scene.until_ms);
     seen->started_ms = by_its_clock(&faults, scene.started_ms);
     seen->ended_ms = by_its_clock(&faults, scene.ended_ms);
     seen->failed_replica = scene.failed_rank;
@@ -499,34 +500,30 @@ static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *
     return replicas;
 }
 
-static int rehearsal_evidence(struct sw_link *link, const struct sw_jobref *job,
-                              struct sw_evidence *out, struct sw_error *err)
+static void evidence_of(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    struct sw_sighting seen = { .job = *job };
     char tail[TAIL_BYTES];
     int64_t size;
 
-    if (view_ask(link, job, &view, err) < 0)
-        return -1;
-    describe(link, &view, &seen);
-    out->state = seen.state;
-    memcpy(out->reason, seen.reason, sizeof out->reason);
-    memcpy(out->message, seen.message, sizeof out->message);
-    out->exit_code = seen.exit_code;
-    out->signal = seen.signal;
-    out->failed_replica = seen.failed_replica;
+    if (view_ask(link, job, &view, NULL) < 0)
+        return;
     out->facts = sw_json_object(SW_BOOL("pretended", true));
     size = rehearsal_log_size(&view.script, &view.run);
     out->log_tail = sw_text_utf8(tail, rehearsal_log_read(&view.script, &view.run,
                                  size > TAIL_BYTES ? size - TAIL_BYTES : 0, tail, sizeof tail));
-    return 0;
+}
+
+static void rehearsal_evidence(struct sw_link *link, const struct sw_sighting *const *seen,
+                               struct sw_evidence *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        evidence_of(link, &seen[i]->job, &out[i]);
 }
 
 /* ---- act -------------------------------------------------------------------------------------- */
 
-static int rehearsal_cancel(struct sw_link *link, const struct sw_jobref *job,
-                            struct sw_error *err)
+static int cancel_one(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     struct sw_error why = { 0 };
@@ -537,6 +534,12 @@ static int rehearsal_cancel(struct sw_link *link, const struct sw_jobref *job,
         return -1;
     /* Also without a job: one that is still on its way finds the cancel when it arrives. */
     return rehearsal_job_cancel(link->server, job->id, attempt_of(job), sw_now_ms(), err);
+}
+
+static void rehearsal_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        jobs[i].result = cancel_one(link, jobs[i].job, &jobs[i].err);
 }
 
 static int remove_all_but_results(const char *folder, struct sw_error *err)
@@ -558,12 +561,15 @@ static int remove_all_but_results(const char *folder, struct sw_error *err)
     return result;
 }
 
-static int rehearsal_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                             struct sw_error *err)
+static void rehearsal_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count,
+                              bool keep_results)
 {
-    sw_autofree char *folder = rehearsal_job_folder(link->server, job->id);
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *folder = rehearsal_job_folder(link->server, jobs[i].job->id);
 
-    return keep_results ? remove_all_but_results(folder, err) : sw_remove_tree(folder, err);
+        jobs[i].result = keep_results ? remove_all_but_results(folder, &jobs[i].err)
+                                      : sw_remove_tree(folder, &jobs[i].err);
+    }
 }
 
 static int rehearsal_adopt(struct sw_link *link, const char *id, json_t **plan,
@@ -600,6 +606,13 @@ static json_t *rehearsal_list_path(struct sw_link *link, const char *path, struc
     return sw_folder_names(path, err);
 }
 
+static bool rehearsal_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+{
+    (void)link;
+    (void)plan;
+    return true;
+}
+
 const struct sw_platform sw_platform_rehearsal = {
     .name       = "rehearsal",
     .summary    = "only pretends, on a script such as 'pending 1s, running 2s, exit 3'; "
@@ -607,6 +620,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .options    = rehearsal_options,
     .open       = rehearsal_open,       .close      = rehearsal_close,
     .place      = rehearsal_place,      .identify   = rehearsal_identify,
+    .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,

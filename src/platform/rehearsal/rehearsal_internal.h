@@ -87,6 +87,7 @@ struct rehearsal_scene {
     char message[160];
     int exit_code;           /* SW_NO_EXIT_CODE: none */
     int signal;
+    int64_t until_ms;        /* the end of a wait; 0: none */
     int64_t started_ms, ended_ms;
     int failed_rank;         /* -1: none */
 };

@@ -178,8 +178,10 @@ static void middle_scene(struct rehearsal_scene *out, const struct rehearsal_scr
             continue;
         say(out, step->kind, 0);
         at = later(at, step_ms(step));
-        if (run->now_ms < at)
+        if (run->now_ms < at) {
+            out->until_ms = out->state == SW_PENDING && at < INT64_MAX ? at : 0;
             return;
+        }
     }
 }
 

@@ -141,6 +141,7 @@ static void slurm_close(struct sw_link *link)
     free(link->safe_base);
     free(link->allowed_in);
     free(link->met);
+    slurm_times_free(link->times);
     free(link);
 }
 
@@ -290,6 +291,7 @@ const struct sw_platform sw_platform_slurm = {
     .options = slurm_options,
     .credentials = slurm_credentials,
     .variables = slurm_variables,
+    .collects = true,
     .retries = true,
     .open = slurm_open,
     .close = slurm_close,
@@ -304,11 +306,14 @@ const struct sw_platform sw_platform_slurm = {
     .read_log = slurm_read_log,
     .log_size = slurm_log_size,
     .log_since = slurm_log_since,
+    .log_time = slurm_log_time,
+    .log_time_asks = true,
     .cancel = slurm_cancel,
     .cleanup = slurm_cleanup,
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
     .results_dir = slurm_results_dir,
+    .rewrites_paths = slurm_rewrites_paths,
     .bring = slurm_bring,
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,

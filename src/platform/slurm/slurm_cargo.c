@@ -35,7 +35,7 @@ static int read_certificates(struct slurm_cargo *cargo, char name[SLURM_CA_ROOM]
     char hash[SW_DIGEST_HEX];
 
     sw_buf_clear(&cargo->certificates);
-    if (sw_payload_read_ca(&cargo->certificates, err) < 0)
+    if (sw_payload_read_ca(cargo->ca_file, &cargo->certificates, err) < 0)
         return -1;
     cargo->stock[SLURM_STOCK_CA].bytes = sw_buf_text(&cargo->certificates);
     cargo->stock[SLURM_STOCK_CA].size = cargo->certificates.length;
@@ -54,13 +54,12 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static int load_certificates(struct slurm_cargo *cargo, struct sw_link *link, const char *base,
                              struct sw_error *err)
 {
-    const char *file = sw_trusted_named(NULL);
     char name[SLURM_CA_ROOM] = "";
     struct stat info = { 0 };
 
-    if (!file)
+    if (!cargo->ca_file)
         return 0;
-    if (stat(file, &info) == 0) {
+    if (stat(cargo->ca_file, &info) == 0) {
         pthread_mutex_lock(&link->lock);
         if (same_file(&info, &link->ca_file))
             memcpy(name, link->ca_name, sizeof name);
@@ -106,6 +105,7 @@ int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_link *link, const stru
                      const char *base, int attempt, const struct sw_secrets *secrets,
                      struct sw_error *err)
 {
+    cargo->ca_file = sw_plan_ca(plan);
     if (slurm_runners_load(cargo->stock, link, plan, base, err) < 0 ||
         load_certificates(cargo, link, base, err) < 0 || load_secrets(cargo, secrets, err) < 0)
         return -1;

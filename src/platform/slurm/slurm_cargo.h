@@ -16,6 +16,7 @@ enum { SLURM_STOCK_CA = SLURM_MACHINES, SLURM_STOCK };        /* the runners by 
 
 struct slurm_cargo {               /* slurm_cargo_done() */
     struct slurm_stock stock[SLURM_STOCK];
+    const char *ca_file;           /* where the certificates are here, borrowed from the plan; NULL: none */
     struct sw_buf certificates;    /* what the stock's bytes may point to */
     int secrets;                   /* memory file; -1: none */
     size_t secrets_size;

@@ -4,7 +4,8 @@
  * itself, partition, account, container, folder.
  *
  * A small file in the base folder is what the hosts and one compute node must all see; it is
- * removed at the end. Nothing else is changed.
+ * removed at the end. Nothing else is changed. What a submit would refuse (slurm_needs.c) and what Slurm says
+ * about the batch script come with the same round trip.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -129,6 +130,34 @@ static void add_registry(struct sw_buf *script, const struct sw_plan *plan, stru
     sw_buf_add(script, "} | sed 's/^/credential /'\n");
 }
 
+/* Slurm itself looks at the very script that a submit would hand over, and queues nothing. Which account is
+ * charged is looked at elsewhere: a submit tries the user's own. */
+static const char rehearse_text[] =
+    "if [ -n \"$sw_slurm\" ] && ! said=$(printf '%s' \"$batch\" | sbatch --test-only 2>&1); then\n"
+    "    case $said in *nvalid\\ account* | *ccount*required*) ;; "
+    "*) fail \"refused|$said$(gpus_here \"$said\")\" ;; esac\n"
+    "fi\n";
+
+/* What a submit would look at, and refuse. */
+static void add_needs(struct sw_buf *script, struct sw_link *link, const struct sw_plan *plan,
+                      const char *base, const struct slurm_shape *shape)
+{
+    sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
+    struct slurm_job job = { .plan = plan, .names = &names, .shape = shape, .attempt = 1,
+                             .runner = { "slipway-runner", "slipway-runner" } };
+
+    slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, 1);
+    if (slurm_batch(&batch, &job, NULL) < 0)       /* the plan is wrong: the quick check says how */
+        return;
+    sw_buf_addf(script, "asked=%lld\n", (long long)shape->limit_minutes);
+    sw_buf_add(script, "fail() { printf 'refusal %s\\n' \"$(printf '%s' \"$*\" | tr '\\n' ' ')\"; }\n");
+    slurm_needs(script, plan, true);
+    slurm_gpus_here(script, plan);
+    slurm_set(script, "batch", sw_buf_text(&batch));
+    sw_buf_add(script, rehearse_text);
+}
+
 static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *plan,
                        const char *base, const char *probe, json_t *rows, struct sw_error *err)
 {
@@ -139,8 +168,9 @@ static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *
     struct slurm_shape shape = { 0 };
     struct slurm_wish wish = { 0 };
 
-    if (plan && slurm_shape_of(plan, &shape, NULL) == 0)
-        wish.minutes = shape.limit_minutes;
+    bool shaped = plan && slurm_shape_of(plan, &shape, NULL) == 0;
+
+    wish.minutes = shape.limit_minutes;
     sw_buf_add(&script, SLURM_ENVIRONMENT);
     slurm_set(&script, "base", base);
     slurm_set(&script, "probe", probe);
@@ -150,6 +180,8 @@ static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *
     slurm_set(&script, "bundle", plan && slurm_in_bundle(plan) ? plan->image : NULL);
     slurm_text_add(&script, SLURM_TEXT_CHECKS);
     add_registry(&script, plan, &wish);
+    if (shaped)
+        add_needs(&script, link, plan, base, &shape);
     if (ask_host(link, host, sw_buf_text(&script), &reply, err) < 0)
         return -1;
     slurm_findings(rows, &wish, sw_buf_text(&reply.output));

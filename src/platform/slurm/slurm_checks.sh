@@ -4,7 +4,8 @@
 #
 # Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted), bundle (an
 # OCI bundle, or nothing). One line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
-# shellcheck disable=SC2154
+# Sets sw_slurm when Slurm answers, for what follows.
+# shellcheck disable=SC2154,SC2034
 
 sw_answer() { printf '%s|%s|%s\n' "$1" "$2" "$(printf '%s' "$3" | tr '\n|' ' /')"; }
 
@@ -109,7 +110,9 @@ sw_check_node() {
     esac
 }
 
+sw_slurm=
 if sw_check_slurm; then
+    sw_slurm=1
     sw_check_partition
     sw_check_account
     [ "$image" != 1 ] || sw_check_pyxis

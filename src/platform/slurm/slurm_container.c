@@ -10,17 +10,16 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/job_env.h"
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_image.h"
 #include "platform/slurm/slurm_mounts.h"
 #include "platform/slurm/slurm_retry.h"
 
-/* What every container gets besides the image's own environment. */
-#define OUR_VARIABLES "NNODES,NPROC_PER_NODE,NUM_GPU_PER_NODE,WORLD_SIZE,MASTER_ADDR,MASTER_PORT," \
-                      "WORKER_ADDRS,SLIPWAY_JOB_ID,SLIPWAY_ATTEMPT"
 /* Into an OCI bundle Slurm brings what srun exports, instead of the bundle's own values: no more than
  * these, so that PATH and HOME stay the image's. */
-#define BUNDLE_VARIABLES "slipway_runner,slipway_own,slipway_logs,slipway_task,CUDA_VISIBLE_DEVICES"
+#define BUNDLE_VARIABLES "slipway_runner,slipway_own,slipway_logs,slipway_task,slipway_hosts," \
+                         "CUDA_VISIBLE_DEVICES"
 
 struct wanted {
     struct slurm_image image;
@@ -108,11 +107,13 @@ static enum slurm_said said(const json_t *options, const char *key, bool missing
     return sw_json_bool(options, key, missing) ? SLURM_YES : SLURM_NO;
 }
 
+/* What every container gets besides the image's own environment. */
 char *slurm_container_names(const struct slurm_job *job)
 {
     sw_autofree char *more = slurm_joined(job->plan->options, "container_env");
+    sw_autofree char *ours = sw_job_env_names();
 
-    return sw_format("%s%s%s%s", OUR_VARIABLES,
+    return sw_format("%s%s%s%s", ours,
                      slurm_in_bundle(job->plan) ? "," BUNDLE_VARIABLES : "", more ? "," : "",
                      more ? more : "");
 }
@@ -128,6 +129,7 @@ int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct
         return -1;
     container = (struct slurm_container){
         .image = &wanted.image, .bundle = wanted.bundle, .mounts = mounts, .env = env,
+        .results_from = slurm_mounts_results(job->plan) ? "slipway_results" : NULL,
         .mounts_from = wanted.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL,
         .mount_home = said(options, "mount_home", false),
         .remap_root = said(options, "remap_root", false),

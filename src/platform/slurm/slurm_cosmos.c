@@ -31,7 +31,7 @@ void slurm_cosmos_environment(json_t *env, const struct slurm_job *job)
 static const char roles_text[] =
     "POLICY_NODES= ROLLOUT_NODES= slipway_count=0\n"
     "IFS=,\n"
-    "for slipway_node in $WORKER_ADDRS; do\n"
+    "for slipway_node in $slipway_hosts; do\n"
     "    if [ \"$slipway_count\" -lt \"$NUM_POLICY_NODES\" ]; then\n"
     "        POLICY_NODES=\"${POLICY_NODES:+$POLICY_NODES }$slipway_node\"\n"
     "    else\n"

@@ -2,10 +2,10 @@
 /*
  * slurm_exec.c - a command beside a running rank: a step of its own in the job's allocation.
  *
- * It finds a process of the rank by our mark and takes over its environment and folder, so that it sees
- * what the job sees: the variables pass from /proc into the shell, never through an argument list. Of a
- * job in a container it is a command of the node, so what tells where programs are stays the node's.
- * Input that has an end (a file, a pipe) goes along; there is no terminal.
+ * It finds a process of the rank by our mark and enters the namespaces that it is in: those of its container,
+ * which belong to the user. There the runner takes over its environment and folder (runner/beside.c), so
+ * that the command sees what the job sees; nothing of it passes through an argument list. Input that has an
+ * end (a file, a pipe) is passed on; there is no terminal.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -20,36 +20,42 @@
 
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20, PIECE = 64 * 1024 };
 
-/* bash -c THIS - MARK STAYS COMMAND...: in the step. */
+/* bash -c THIS - MARK COMMAND...: in the step. The runner takes over environment and folder. */
 static const char beside_text[] =
-    "mark=$1 stays=$2\n"
-    "shift 2\n"
-    "for file in $(grep -lszxF \"SLIPWAY_TASK=$mark\" /proc/[0-9]*/environ 2>/dev/null); do\n"
-    "    case $(readlink \"${file%/environ}/exe\") in *slipway-runner*) continue ;; esac\n"
-    "    while IFS= read -r -d \"\" each; do\n"
-    "        name=${each%%=*}\n"
-    "        case $name in\n"
-    "        SLURM* | PWD | SHLVL | _ | \"\" | [0-9]* | *[!A-Za-z0-9_]*) ;;\n"
-    "        *) case $stays in *\" $name \"*) ;; *) export \"$each\" ;; esac ;;\n"
-    "        esac\n"
-    "    done <\"$file\"\n"
-    "    cd \"$(readlink \"${file%/environ}/cwd\")\" 2>/dev/null\n"
-    "    break\n"
+    "mark=SLIPWAY_TASK=$1\n"
+    "shift\n"
+    "ns() { readlink \"/proc/$1/ns/$2\"; }\n"
+    "for try in 1 2 3 4 5 6 7 8 9 10; do\n"
+    "    for file in $(grep -lszxF \"$mark\" /proc/[0-9]*/environ 2>/dev/null); do\n"
+    "        pid=${file#/proc/} pid=${pid%/environ} enter=\n"
+    "        runner=$(tr '\\0' '\\n' <\"$file\" | sed -n 's/^slipway_runner=//p')\n"
+    "        case $(readlink \"/proc/$pid/exe\") in '' | *slipway-runner*) continue ;; esac\n"
+    "        [ \"$(ns $pid user)\" = \"$(ns self user)\" ] || enter='--user --preserve-credentials'\n"
+    "        [ \"$(ns $pid mnt)\" = \"$(ns self mnt)\" ] || enter=\"$enter --mount\"\n"
+    "        [ \"$(ns $pid pid)\" = \"$(ns self pid)\" ] || enter=\"$enter --pid\"\n"
+    "        exec ${enter:+nsenter --target $pid $enter} \"$runner\" beside \"$mark\" \"$@\"\n"
+    "    done\n"
+    "    sleep 0.5\n"
     "done\n"
-    "exec \"$@\"\n";
+    "echo 'slipway: its command has not begun' >&2\n"
+    "exit 75\n";
 
 /* The last line of the runs: restart, Slurm's id of this very run, since when, nodes. */
 static const char step_text[] =
-    "[ -s \"$own/runs\" ] || { echo 'no run of it is known' >&2; exit 1; }\n"
+    "for try in 1 2 3 4 5 6 7 8 9 10; do              # it may begin just now\n"
+    "    [ ! -s \"$own/runs\" ] || break\n"
+    "    sleep 0.5\n"
+    "done\n"
+    "[ -s \"$own/runs\" ] || { echo 'slipway: its batch script has not begun' >&2; exit 75; }\n"
     "while read -r restart number since nodes; do last=$number on=$nodes; done <\"$own/runs\"\n"
     "rows=$(squeue -h -j \"$last\" -o '%j|%k' 2>&1) || rows=\n"
     "case $rows in\n"
     "\"$name|\"* | *\"|$comment\" | *\"|$comment \"*) ;;\n"
-    "*) echo \"Slurm job $last is not this job any more\" >&2; exit 1 ;;\n"
+    "*) echo \"Slurm job $last is not this job any more\" >&2; exit 75 ;;\n"
     "esac\n"
     "node=$(scontrol show hostnames \"$on\" | sed -n \"$((index + 1))p\")\n"
     "exec srun --quiet --overlap --jobid=\"$last\" --nodes=1 --ntasks=1 --nodelist=\"$node\" \\\n"
-    "    bash -c \"$beside\" - \"$last.$rank\" \"$stays\"";
+    "    bash -c \"$beside\" - \"$last.$rank\"";
 
 static int put(void *context, const char *bytes, size_t length)
 {
@@ -114,8 +120,6 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sw
     slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
     slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
                                    : replica / (ranks > nodes ? ranks / nodes : 1));
-    slurm_set(out, "stays", sw_json_str(job->plan, "image") ? " PATH LD_LIBRARY_PATH LD_PRELOAD HOME "
-                                                            : "");
     slurm_set(out, "beside", beside_text);
     sw_buf_add(out, step_text);
     for (; *argv; argv++) {
@@ -127,15 +131,20 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sw
 }
 
 /* What srun adds when a command ends with another code than 0 says nothing new. */
-static void say_errors(struct sw_buf *errors)
+static void say_errors(const struct sw_buf *errors)
 {
-    const char *text = sw_buf_text(errors), *last = text + errors->length;
+    static const char ended[] = ": task 0: Exited with exit code ";
+    const char *line = sw_buf_text(errors), *end = line + errors->length;
 
-    while (last > text && (last == text + errors->length || last[-1] != '\n'))
-        last--;
-    if (sw_text_starts(last, "srun: error: ") && strstr(last, ": task 0: Exited with exit code "))
-        errors->length = (size_t)(last - text);
-    sw_write_all(STDERR_FILENO, text, errors->length);
+    while (line < end) {
+        size_t length = strcspn(line, "\n");
+        const char *found = sw_text_starts(line, "srun: error: ") ? strstr(line, ended) : NULL;
+
+        length += line + length < end;
+        if (!found || found > line + length)
+            sw_write_all(STDERR_FILENO, line, length);
+        line += length;
+    }
 }
 
 int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],

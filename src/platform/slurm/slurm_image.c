@@ -14,6 +14,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "plan/paths.h"
 
 #define HUB "registry-1.docker.io"
 
@@ -320,6 +321,8 @@ static void add_mounts(struct sw_buf *out, const struct slurm_container *c)
     sw_buf_add(out, " --container-mounts=");
     if (c->mounts)
         sw_buf_add_quoted(out, c->mounts);
+    if (c->results_from)
+        sw_buf_addf(out, "%s\"$%s\":" SW_RESULTS, c->mounts ? "," : "", c->results_from);
     if (c->mounts_from)
         sw_buf_addf(out, c->mounts ? "\"${%s:+,$%s}\"" : "\"$%s\"", c->mounts_from, c->mounts_from);
 }

@@ -96,6 +96,7 @@ struct slurm_container {
     const char *bundle;       /* native OCI: `srun --container=BUNDLE` instead of Pyxis; or NULL */
     const char *mounts;       /* "src:dst[:flags],..."; NULL: none */
     const char *mounts_from;  /* a shell variable with more of them; NULL: none */
+    const char *results_from; /* one with the folder that is at /results; NULL: none of ours is */
     const char *env;          /* "A,B": where the job's value beats the image's; or NULL */
     const char *workdir;
     enum slurm_said remap_root, mount_home, entrypoint, writable;

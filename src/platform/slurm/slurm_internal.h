@@ -21,8 +21,8 @@
  *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
  *     slurm_checks.c, slurm_inventory.c                                               ask
- *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_end.c, slurm_look.c,
- *     slurm_bring.c, slurm_exec.c                                                     act
+ *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_cancel.c, slurm_end.c,
+ *     slurm_look.c, slurm_evidence.c, slurm_bring.c, slurm_exec.c                      act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -46,7 +46,6 @@ enum {
     SLURM_RUNNER_ROOM = 64,
     SLURM_CA_ROOM = 32,
     SLURM_NODES_MOST = 4096,
-    SLURM_MASTER_PORT = 29500,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
@@ -80,7 +79,7 @@ struct slurm_names {               /* one attempt of one job; all owned */
     char *state;                   /* folder of our own evidence: claim, job, exit, rank-N.json */
     char *logs;                    /* folder of the log files */
     char *results;
-    char *work;                    /* of a job without container: its inputs and its config */
+    char *work;                    /* inputs, code, config, the runner's notes: what is no result */
 };
 void slurm_names_init(struct slurm_names *names, const char *base, const char *prefix,
                       const char *id, int attempt);
@@ -106,6 +105,8 @@ struct slurm_shape {
     int64_t ahead_s;               /* how long before Slurm's limit that is; 0: nothing is said before it */
     int64_t time_grace_ms;         /* between TERM and KILL when its time is up */
 };
+/* Are there outputs to bring? */
+bool slurm_brings(const struct sw_plan *plan);
 int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err);
 /* How many logs the job has: of its nodes, of an array's tasks, of the processes of `launcher: mpi`. */
 int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape);
@@ -115,6 +116,19 @@ char *slurm_log_name(const struct sw_jobref *job, int replica);
 void slurm_time_text(int64_t minutes, char out[32]);                    /* "04:00:00" */
 /* Minutes of "4:00:00", "2-00:00:00", "30:00", "infinite" (-1); false: no time. */
 bool slurm_time_parse(const char *text, int64_t *minutes);
+
+/* ---- slurm_places.c: folders as the job's own processes see them ------------------------------- */
+
+struct slurm_job;
+bool slurm_has_tasks(const struct sw_plan *plan);        /* is it an array? */
+bool slurm_has_own_root(const struct sw_plan *plan);     /* a container whose files are the job's own */
+bool slurm_rewrites_paths(const struct sw_plan *plan);
+bool slurm_mounts_results(const struct sw_plan *plan);   /* is the results folder at /results there? */
+/* Results and work folder of the job, or of an array's task; owned. */
+char *slurm_results_inside(const struct slurm_job *job);
+char *slurm_work_inside(const struct slurm_job *job);
+/* Of an array: the line of the batch script that makes a task's own payload. */
+void slurm_task_letter(struct sw_buf *out, const struct slurm_job *job);
 
 /* ---- slurm_render.c, slurm_task.c ------------------------------------------------------------- */
 
@@ -187,6 +201,18 @@ bool slurm_waits_for_ours(const json_t *options);
 /* For the login node: sets `after`, what sbatch's --dependency gets; empty when the script says it.
  * `base` is set and `fail` is a function. */
 void slurm_depend_script(struct sw_buf *out, const json_t *options);
+
+/* ---- slurm_needs.c: lines for a login host, with `fail "WORD|TEXT"` of the caller -------------- */
+
+/* Image, inputs, mounts, folders for outputs and (with $partition and $asked minutes) the time. */
+void slurm_needs(struct sw_buf *out, const struct sw_plan *plan, bool with_limit);
+/* `gpus_here TEXT` adds the GPUs of the partition to a refusal that may be about them. */
+void slurm_gpus_here(struct sw_buf *out, const struct sw_plan *plan);
+
+/* ---- slurm_refused.c: what those words mean ----------------------------------------------------- */
+
+int slurm_refused(const struct sw_ssh_reply *reply, struct sw_error *err);     /* always -1 */
+void slurm_refusal_finding(json_t *rows, char *line);                          /* "WORD|TEXT", split */
 
 /* ---- slurm_refusals.c: shell functions of the submit ------------------------------------------- */
 
@@ -286,6 +312,7 @@ struct sw_link {
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     struct slurm_met *met;         /* jobs of the last look; guarded by `lock` */
     size_t met_count;
+    struct slurm_times *times;     /* of logs that were read with their times */
     struct stat ca_file;           /* the one that ca_name is about */
     char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
@@ -351,12 +378,23 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
                    struct sw_error *err);
 int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-int slurm_cancel(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_cleanup(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
-                  struct sw_error *err);
+/* The beginning of a question about one rank's log: sets state, logs, name, file, and the part of the file
+ * that is meant, from and to (empty: its end). */
+int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job, int replica,
+                     struct sw_error *err);
+
+/* ---- slurm_times.c ------------------------------------------------------------------------------ */
+
+#define SLURM_TIMES_S "5"            /* seconds: how often the batch script notes the sizes of its logs */
+struct slurm_times;
+void slurm_times_free(struct slurm_times *times);          /* all of them */
+int slurm_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+                   int64_t *at_ms, int64_t *until, struct sw_error *err);
+void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err);
+void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { GONE = 66 };                /* an exit code of our own question: no folder of logs */
+
 int slurm_replicas_of(const struct sw_jobref *job)
 {
     int64_t count = sw_json_int(job->details, "replicas", 0);
@@ -43,8 +45,8 @@ static const char part_text[] =
     "fi\n"
     "file=$logs/$name\n";
 
-static int begin_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job,
-                        int replica, struct sw_error *err)
+int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job, int replica,
+                     struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_autofree char *name = slurm_log_name(job, replica);
@@ -58,6 +60,8 @@ static int begin_script(struct sw_buf *out, struct sw_link *link, const struct s
     slurm_set(out, "name", name);
     slurm_set_number(out, "part", slurm_is_array(job) ? 0 : job->log_attempt);
     sw_buf_add(out, part_text);
+    if (slurm_is_array(job))
+        sw_buf_addf(out, "state=$state/task-%d\n", replica);
     return 0;
 }
 
@@ -68,16 +72,20 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     size_t got;
 
-    if (begin_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, link, job, replica, err) < 0)
         return -1;
-    sw_buf_addf(&script, "[ -f \"$file\" ] || exit 0\n"
+    sw_buf_addf(&script, "[ -d \"$logs\" ] || exit %d\n"
+                "[ -f \"$file\" ] || exit 0\n"
                 "skip=$((from + %lld)) count=%zu\n"
                 "[ -z \"$to\" ] || [ $((to - skip)) -ge \"$count\" ] || count=$((to - skip))\n"
                 "[ \"$count\" -gt 0 ] || exit 0\n"
                 "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=$skip count=$count "
-                "2>/dev/null\n", (long long)offset, size);
+                "2>/dev/null\n", GONE, (long long)offset, size);
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
+    if (reply.exit_code == GONE && job->over)
+        return sw_fail(err, SW_E_NOT_FOUND, "the log of '%s' is gone: its folder on the cluster was removed",
+                       job->id);
     got = reply.output.length < size ? reply.output.length : size;
     if (got)
         memcpy(bytes, reply.output.data, got);
@@ -90,7 +98,7 @@ int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replic
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (begin_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, link, job, replica, err) < 0)
         return -1;
     sw_buf_add(&script, "[ -f \"$file\" ] || { echo 0; exit 0; }\n"
                         "echo $((${to:-$(wc -c <\"$file\")} - from))\n");
@@ -107,10 +115,8 @@ int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (begin_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, link, job, replica, err) < 0)
         return -1;
-    if (slurm_is_array(job))
-        sw_buf_addf(&script, "state=$state/task-%d\n", replica);
     sw_buf_addf(&script, "since=%lld best=$from\n"
                 "[ ! -f \"$state/times\" ] || while read -r file size at; do\n"
                 "    [ \"$file\" != \"$name\" ] || [ \"$at\" -ge \"$since\" ] || best=$size\n"

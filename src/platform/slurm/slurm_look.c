@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_look.c - reading a job: its ranks, the evidence of its failure, its results, and the job
- * itself by nothing but its id.
+ * slurm_look.c - reading a job: its ranks, its results, and the job itself by nothing but its id.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -10,10 +9,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "core/report.h"
 #include "core/state.h"
 
-enum { TAIL_BYTES = 16384, NODE_ROOM = 128, REPLICAS_MOST = 100000 };
+enum { NODE_ROOM = 128, REPLICAS_MOST = 100000 };
 
 /* ---- ranks -------------------------------------------------------------------------------------- */
 
@@ -107,77 +105,6 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
     free(ranks.codes);
     free(ranks.nodes);
     return all;
-}
-
-/* ---- evidence ------------------------------------------------------------------------------------ */
-
-static json_t *facts_of(const struct sw_jobref *job, const struct sw_sighting *seen)
-{
-    json_t *facts = json_object();
-
-    if (!strcmp(seen->reason, "node-lost"))
-        json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
-    if (!strcmp(seen->reason, "preempted"))
-        json_object_set_new(facts, "preempt_notice", json_true());
-    if (slurm_is_array(job))
-        json_object_set_new(facts, "array", json_true());
-    json_object_set_new(facts, "gpus_requested", json_integer(sw_json_int(job->plan, "gpus", 0)));
-    return facts;
-}
-
-/* The end of the log of the failed rank or task, what Slurm itself said, and its report as the last line. */
-static char *tails(struct sw_link *link, const struct sw_jobref *job, int replica)
-{
-    bool array = slurm_is_array(job);
-    int rank = replica > 0 ? replica : 0;
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    sw_autofree char *name = slurm_log_name(job, rank);
-    sw_autofree char *slurm = array ? sw_format("main.%d.err", rank) : sw_strdup("main.err");
-    sw_autofree char *report = array ? sw_format("task-%d/rank-0.json", rank)
-                                     : sw_format("rank-%d.json", rank);
-
-    if (slurm_names_of(link, job, &names, NULL) < 0)
-        return NULL;
-    slurm_set(&script, "logs", names.logs);
-    slurm_set(&script, "state", names.state);
-    sw_buf_addf(&script, "tail -c %d \"$logs/%s\" 2>/dev/null\n", TAIL_BYTES, name);
-    if (!array && rank > 0)
-        sw_buf_add(&script, "tail -c 2048 \"$logs/main.out\" 2>/dev/null\n");
-    sw_buf_addf(&script, "tail -c 2048 \"$logs/%s\" 2>/dev/null\n"
-                "[ ! -s \"$state/%s\" ] || {\n"
-                "printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/%s\"\necho\n}\n", slurm, report,
-                report);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
-        return NULL;
-    return sw_buf_steal(&reply.output);
-}
-
-int slurm_evidence(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out,
-                   struct sw_error *err)
-{
-    struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
-    sw_auto(json) json_t *report = NULL;
-
-    if (slurm_poll(link, &seen, 1, err) < 0)
-        return -1;
-    json_decref(seen.before);
-    json_decref(seen.runner);
-    if (seen.presence != SW_PRESENT)
-        return sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on the cluster", job->id);
-    out->state = seen.state;
-    memcpy(out->reason, seen.reason, sizeof out->reason);
-    memcpy(out->message, seen.message, sizeof out->message);
-    out->exit_code = seen.exit_code;
-    out->signal = seen.signal;
-    out->failed_replica = seen.failed_replica;
-    out->facts = facts_of(job, &seen);
-    out->log_tail = tails(link, job, seen.failed_replica);
-    report = out->log_tail ? sw_report_in_log(out->log_tail, strlen(out->log_tail), job->id,
-                                              slurm_is_array(job) ? 0 : seen.failed_replica) : NULL;
-    sw_report_facts(report, out->facts);
-    return 0;
 }
 
 /* ---- results, adopt -------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/job_env.h"
 
 /* ---- directives -------------------------------------------------------------------------------- */
 
@@ -186,6 +187,26 @@ static int add_life(struct sw_buf *out, const struct slurm_job *job, struct sw_e
 
 /* ---- the values of this job -------------------------------------------------------------------- */
 
+/* What is known before the nodes are. */
+static void add_environment(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_auto(json) json_t *env = json_object();
+    const char *name;
+    json_t *value;
+
+    sw_job_env_add(&(struct sw_job_env){
+        .job_id = job->plan->job_id, .attempt = job->attempt, .nodes = job->shape->nodes,
+        .node_rank = -1, .gpus_per_node = job->shape->gpus,
+        .world_size_ranks = job->plan->world_size_ranks,
+    }, env);
+    sw_buf_add(out, "export");
+    json_object_foreach(env, name, value) {
+        sw_buf_addf(out, " %s=", name);
+        sw_buf_add_quoted(out, json_string_value(value));
+    }
+    sw_buf_add_char(out, '\n');
+}
+
 static void add_values(struct sw_buf *out, const struct slurm_job *job)
 {
     const struct slurm_names *names = job->names;
@@ -198,18 +219,7 @@ static void add_values(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_entrypoint", names->entrypoint);
     slurm_set(out, "slipway_umask", slurm_umask(job->plan->options));
     slurm_set_number(out, "slipway_limit", job->shape->soft_s);
-    sw_buf_addf(out, "export SLIPWAY_JOB_ID=%s SLIPWAY_ATTEMPT=%d\n", job->plan->job_id,
-                job->attempt);
-}
-
-static void add_rendezvous(struct sw_buf *out, const struct slurm_job *job)
-{
-    int per_node = job->shape->gpus > 0 ? job->shape->gpus : 1;
-
-    sw_buf_addf(out, "export NNODES=%d NPROC_PER_NODE=%d NUM_GPU_PER_NODE=%d WORLD_SIZE=%d "
-                "MASTER_PORT=%d\n", job->shape->nodes, per_node, job->shape->gpus,
-                job->plan->world_size_ranks ? job->shape->nodes * per_node : job->shape->nodes,
-                SLURM_MASTER_PORT);
+    add_environment(out, job);
 }
 
 /* ---- srun -------------------------------------------------------------------------------------- */
@@ -220,7 +230,7 @@ static const char tasks_text[] =
     "echo \"* /bin/sh $slipway_entrypoint %t\" >\"$slipway_own/tasks\" || exit 74\n";
 
 /* How long the others may go on when a task has ended; a stop leaves each its grace. */
-enum { WAIT_S = 60 };
+enum { WAIT_S = 60, WAIT_OUTPUTS_S = 3600 };     /* the second when each has outputs to bring */
 
 static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
@@ -235,7 +245,8 @@ static int add_srun(struct sw_buf *out, const struct slurm_job *job, struct sw_e
         sw_buf_add(out, tasks_text);
     sw_buf_add(out, "slipway_run() {\n    umask 022                # what makes a container makes folders\n");
     sw_buf_addf(out, "    srun --kill-on-bad-exit=1 --wait=%lld --export=",
-                (long long)(WAIT_S + job->shape->time_grace_ms / 1000));
+                (long long)((slurm_brings(job->plan) ? WAIT_OUTPUTS_S : WAIT_S) +
+                            job->shape->time_grace_ms / 1000));
     sw_buf_add_quoted(out, names);
     if (job->shape->cpus > 0)
         sw_buf_addf(out, " --cpus-per-task=%d", job->shape->cpus);
@@ -264,6 +275,7 @@ static const char claim_text[] =
     "slipway_task=${SLURM_ARRAY_TASK_ID-}\n"
     "slipway_number=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "slipway_own=$slipway_state${slipway_task:+/task-$slipway_task}\n"
+    "slipway_results=$slipway_results${slipway_task:+/task-$slipway_task}\n"
     "export slipway_own slipway_logs slipway_task\n"
     "mkdir -p \"$slipway_own\" \"$slipway_results\" || exit 74\n"
     "\n# Two jobs of one attempt: the first that starts owns it.\n"
@@ -286,8 +298,10 @@ static const char claim_text[] =
     "echo \"slipway: run $((SLURM_RESTART_COUNT + 1)) on $SLURM_JOB_NODELIST\"\n"
     "\nslipway_nodes=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
     "MASTER_ADDR=${slipway_nodes%%$'\\n'*}\n"
-    "WORKER_ADDRS=${slipway_nodes//$'\\n'/,}\n"
-    "export MASTER_ADDR WORKER_ADDRS\n";
+    "slipway_hosts=${slipway_nodes//$'\\n'/,}\n"
+    "WORKER_ADDRS=${slipway_hosts#\"$MASTER_ADDR\"}\n"
+    "WORKER_ADDRS=${WORKER_ADDRS#,}\n"
+    "export MASTER_ADDR WORKER_ADDRS slipway_hosts\n";
 
 /* In case of no accounting, and for what accounting does not know. */
 static const char last_word_text[] =
@@ -352,11 +366,11 @@ static const char life_text[] =
     "        wait \"$slipway_sleep\" && kill -USR1 $$; } >/dev/null 2>&1 &\n"
     "    slipway_timer=$!\n"
     "fi\n"
-    "\n# How long each log was when it last grew, for those who ask what was said since.\n"
+    "\n# How long each log was when it last grew, for those who ask what was said when.\n"
     "[ -e \"$slipway_own/times\" ] || : >\"$slipway_own/times\"\n"
     "{ trap 'kill \"$slipway_nap\"; exit' TERM; trap - USR1\n"
     "    while :; do\n"
-    "        sleep 5 & slipway_nap=$!\n"
+    "        sleep " SLURM_TIMES_S " & slipway_nap=$!\n"
     "        wait \"$slipway_nap\"\n"
     "        find \"$slipway_logs\" -name '*.out' -newer \"$slipway_own/times\" -printf '%f %s %Ts\\n' "
     ">>\"$slipway_own/times\"\n"
@@ -395,6 +409,7 @@ static const char end_text[] =
     "    [ \"$slipway_signal\" = 0 ] || slipway_reason=signal\n"
     "    case $slipway_code$(slipway_field failed \"$slipway_report\") in\n"
     "    '74\"prepare\"') slipway_reason=prepare ;;\n"
+    "    '74\"probe\"') slipway_reason=destination ;;\n"
     "    '74\"collect\"') slipway_reason=outputs ;;\n"
     "    esac\n"
     "    SW_REPORT=$slipway_report\n"
@@ -417,6 +432,15 @@ static const char end_text[] =
 
 /* Where the first rank that failed was, and what it said: only rank 0 writes to the script's own log. */
 static const char next_text[] =
+    "\n# All commands ended well, and what they left did not arrive: the next run only brings that.\n"
+    "slipway_only_outputs() {\n"
+    "    for slipway_file in \"$slipway_own\"/rank-*.json; do\n"
+    "        case $(slipway_field exit_code \"$slipway_file\")$(slipway_field failed \"$slipway_file\") in\n"
+    "        0 | '74\"collect\"') ;;\n"
+    "        *) return 1 ;;\n"
+    "        esac\n"
+    "    done\n"
+    "}\n"
     "\nslipway_node= slipway_file=$slipway_failed${slipway_task:+.$slipway_task}.out\n"
     "if [ \"$slipway_failed\" -gt 0 ]; then\n"
     "    slipway_value=$(sed -n \"s/^$SLIPWAY_ATTEMPT $slipway_file //p\" "
@@ -426,6 +450,7 @@ static const char next_text[] =
     "[ \"$slipway_failed\" = -1 ] || read -r slipway_value slipway_node "
     "<\"$slipway_own/rank-$slipway_failed\"\n"
     "case $slipway_why in term | cancel) slipway_reason=term ;; esac\n"
+    "[ \"$slipway_reason\" != outputs ] || ! slipway_only_outputs || : >\"$slipway_own/collect\"\n"
     "! sw_retry \"$slipway_code\" \"$slipway_reason\" \"$slipway_node\" || exit \"$slipway_code\"\n"
     "case $slipway_why in term | cancel) slipway_reason=$SW_REASON ;; esac\n"
     "slipway_last_word\n"
@@ -460,7 +485,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
     sw_buf_add(out, last_word_text);
     sw_buf_add(out, handed_text);
     slurm_runner_choose(out, job);
-    add_rendezvous(out, job);
+    slurm_task_letter(out, job);
     add_setup(out, job->plan->options);
     if (slurm_container_prepare(out, job, err) < 0 || add_srun(out, job, err) < 0)
         return -1;

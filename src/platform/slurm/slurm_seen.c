@@ -254,7 +254,7 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 
 /* ---- what is said about it --------------------------------------------------------------------- */
 
-/* "the nodes it needs are busy (Resources); expected to start in 5m" */
+/* "the nodes it needs are busy (Resources)" */
 static void say_waiting(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
 {
     const char *said = tally->why ? tally->why : "None";
@@ -267,12 +267,7 @@ static void say_waiting(struct sw_sighting *out, const struct tally *tally, int6
     sw_buf_add(&text, sentence ? sentence : "it is in the queue");
     if (strcmp(said, "None") != 0)
         sw_buf_addf(&text, " (%.60s)", said);
-    if (tally->expected_ms > now_ms) {
-        char until[24];
-
-        sw_age_format(tally->expected_ms - now_ms, until);
-        sw_buf_addf(&text, "; expected to start in %s", until);
-    }
+    out->until_ms = tally->expected_ms > now_ms ? tally->expected_ms : 0;
     copy(out->reason, sizeof out->reason, reason);
     copy(out->message, sizeof out->message, sw_buf_text(&text));
 }

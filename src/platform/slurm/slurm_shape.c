@@ -5,7 +5,8 @@
  * As many GPUs as a node has, or more, means whole nodes: 16 GPUs where a node has 8 are two nodes.
  * Slurm counts time in minutes and kills without asking; so the exact limit is kept by the job's own
  * script, which ends the command early enough for it to save its work, and Slurm's limit lies behind. All
- * of the time between is the command's, but for the moment that the end itself takes.
+ * of the time between is for the command's save and, where there are outputs, for bringing them: a command
+ * that is done early leaves them the rest.
  *
  * Pure.
  */
@@ -17,8 +18,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/stop.h"
 
-enum { CPUS_PER_GPU = 16, SPARE_MINUTES = 2, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
+enum { CPUS_PER_GPU = 16, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
 
 static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
 {
@@ -59,43 +61,69 @@ static int64_t minutes_above(int64_t seconds)
     return (seconds + 59) / 60;
 }
 
-/* `signal_ahead`, and never less than the grace needs. */
+bool slurm_brings(const struct sw_plan *plan)
+{
+    return json_array_size(plan->outputs) > 0 || json_array_size(plan->config_outputs) > 0;
+}
+
+/* What is kept of the time before Slurm's end for the outputs, and for the end itself. */
+static int64_t kept_s(const struct sw_plan *plan)
+{
+    return END_S + (slurm_brings(plan) ? sw_collect_ms(plan->grace_ms) / 1000 : 0);
+}
+
+/* `signal_ahead`, and never less than the grace and the outputs need. */
 static int64_t ahead_of(const struct sw_plan *plan)
 {
     int64_t said_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
-    int64_t least_s = (plan->grace_ms + 999) / 1000 + END_S;
+    int64_t least_s = (plan->grace_ms + 999) / 1000 + kept_s(plan);
 
     if (said_s > 0 && said_s < least_s)
         said_s = least_s;
     return said_s < AHEAD_MOST_S ? said_s : AHEAD_MOST_S;
 }
 
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* `time:`. A short one is all the command's, and Slurm's limit lies as far behind as the end needs; a long
+ * one is what Slurm is asked for, and the command ends before it. Both limits grow with `asked_s`. */
+static void shape_asked_time(int64_t asked_s, int64_t end_s, struct slurm_shape *shape)
+{
+    int64_t whole_s = asked_s < 2 * end_s ? asked_s : 2 * end_s;
+    int64_t latest_s;
+
+    shape->limit_minutes = greater(minutes_above(asked_s), minutes_above(whole_s + end_s));
+    latest_s = 60 * shape->limit_minutes - end_s;
+    shape->soft_s = asked_s < latest_s ? asked_s : latest_s;
+}
+
 static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
 {
-    const json_t *hours = json_object_get(plan->options, "time_hours");
     const json_t *sooner = json_object_get(plan->options, "timeout_hours");
-    int64_t ahead_s = ahead_of(plan);
-    int64_t asked_s = plan->time_ms > 0 ? (plan->time_ms + 999) / 1000
-                                        : (int64_t)(json_number_value(hours) * 3600);
+    double hours = json_number_value(json_object_get(plan->options, "time_hours"));
     bool ours = sw_json_bool(plan->options, "use_timeout", true);
+    int64_t ahead_s = ahead_of(plan), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
 
+    if (plan->time_ms > 0) {
+        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan), shape);
+    } else {
+        asked_s = (int64_t)(hours * 3600);
+        shape->limit_minutes = minutes_above(asked_s);
+        shape->soft_s = greater(asked_s - ahead_s, asked_s / 2);
+    }
     if (asked_s <= 0)
         return sw_fail(err, SW_E_SPEC, "slurm.time_hours must be above 0");
-    shape->limit_minutes = minutes_above(asked_s);
     shape->ahead_s = ahead_s;
     shape->time_grace_ms = plan->grace_ms;
-    /* A limit that is no whole number of minutes, or leaves no time to save anything, is ours
-     * alone; Slurm's own comes behind it. */
-    if (plan->time_ms > 0 && (asked_s % 60 || asked_s <= 2 * ahead_s)) {
-        shape->soft_s = asked_s;
-        shape->limit_minutes = minutes_above(asked_s + ahead_s) + SPARE_MINUTES;
-    } else if (ours) {
-        shape->soft_s = asked_s > 2 * ahead_s ? asked_s - ahead_s : asked_s / 2;
-        if (1000 * (asked_s - shape->soft_s - END_S) > shape->time_grace_ms)
-            shape->time_grace_ms = 1000 * (asked_s - shape->soft_s - END_S);
-    } else if (ahead_s > 0) {                     /* Slurm's own signal says it */
-        shape->time_grace_ms = 1000 * (ahead_s - END_S);
+    slack_ms = 1000 * (asked_s - shape->soft_s - kept_s(plan));
+    if (!ours && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
+        shape->soft_s = 0;
+        slack_ms = ahead_s > 0 ? 1000 * (ahead_s - kept_s(plan)) : 0;
     }
+    shape->time_grace_ms = greater(shape->time_grace_ms, slack_ms);
     if (json_is_number(sooner) && json_number_value(sooner) > 0) {
         int64_t soft_s = (int64_t)(json_number_value(sooner) * 3600);
 

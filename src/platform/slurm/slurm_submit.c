@@ -125,7 +125,7 @@ static const char account_text[] =
 
 /* Any other failure than a refusal is in doubt: the queue is asked for the job before anything is said,
  * and nothing is removed. A script that ends in another way than by fail() has refused nothing either:
- * explain(). */
+ * slurm_refused(). */
 static const char put_text[] =
     "put() { umask \"$own_umask\"; exec env -i HOME=\"${HOME-/}\" USER=\"${USER-}\" "
     "LOGNAME=\"${LOGNAME-}\" PATH=\"$PATH\" "
@@ -150,7 +150,7 @@ static const char put_text[] =
     "    0:*) return 0 ;;\n"
     "    1:*nvalid\\ account* | 1:*ccount*required*) return 1 ;;\n"
     "    126:* | 127:*) refuse \"$refusal|$said\" ;;\n"
-    "    1:*) ! refused_by \"$said\" || refuse \"$refusal|$said\" ;;\n"
+    "    1:*) ! refused_by \"$said\" || refuse \"$refusal|$said$(gpus_here \"$said\")\" ;;\n"
     "    esac\n"
     "    doubt\n"
     "}\n"
@@ -170,62 +170,6 @@ static const char send_text[] =
     "[ -n \"$job\" ] || { doubt; job=$said; }\n"
     "echo \"$job\" >\"$state/job\"\n"
     "echo \"job|$job|new\"\n";
-
-/* Does any of the partitions allow so many minutes? */
-static const char limit_text[] =
-    "minutes() {\n"
-    "    case $1 in *-*) rest=${1#*-}; echo $((${1%%-*} * 1440 + ${rest%%:*} * 60)); return ;; esac\n"
-    "    case $1 in infinite | unlimited) echo 999999999 ;;\n"
-    "    *:*:*) rest=${1#*:}; hours=${1%%:*}; rest=${rest%%:*}\n"
-    "        echo $((${hours#0} * 60 + ${rest#0})) ;;\n"
-    "    *:*) rest=${1%%:*}; echo $((${rest#0})) ;; *) echo 999999999 ;; esac\n"
-    "}\n"
-    "rows=$(sinfo -h ${partition:+-p \"$partition\"} -o '%P|%l' | sort -u) || exit 75\n"
-    "over= fits=\n"
-    "while IFS='|' read -r part limit; do\n"
-    "    [ -n \"$part\" ] || continue\n"
-    "    case $partition$part in *\\*) part=${part%\\*} ;; \"$part\") continue ;; esac\n"
-    "    if [ \"$(minutes \"$limit\")\" -ge \"$asked\" ]; then fits=1; else over=\"$part|$limit\"; fi\n"
-    "done <<ROWS\n$rows\nROWS\n"
-    "[ -n \"$fits\" ] || [ -z \"$over\" ] || fail \"limit|$over\"\n";
-
-/* Slurm cannot mount anything into an OCI bundle: it has to bring our folder itself. */
-static const char bundle_text[] =
-    "[ -r \"$bundle/config.json\" ] || fail \"missing|$bundle/config.json\"\n"
-    "grep -o '\"destination\"[[:space:]]*:[[:space:]]*\"[^\"]*\"' \"$bundle/config.json\" |\n"
-    "    { while IFS='\"' read -r _ _ _ where _; do\n"
-    "        case $base/ in \"${where%/}\"/*) exit 0 ;; esac\n"
-    "    done; exit 1; } || fail \"bundle|$bundle/config.json has no mount for $base\"\n";
-
-static void add_checks(struct sw_buf *out, const struct sw_plan *plan, bool with_limit)
-{
-    size_t i;
-    json_t *entry;
-
-    if (!sw_json_bool(plan->options, "check", true))
-        return;
-    if (slurm_in_bundle(plan)) {
-        slurm_set(out, "bundle", plan->image);
-        sw_buf_add(out, bundle_text);
-    }
-    sw_buf_add(out, "missing=\n");
-    json_array_foreach(plan->inputs, i, entry) {
-        const char *from = sw_json_str(entry, "from");
-
-        if (from && sw_text_starts(from, "lustre://"))
-            from += strlen("lustre://");
-        if (!from || from[0] != '/')
-            continue;
-        sw_buf_add(out, "[ -e ");
-        sw_buf_add_quoted(out, from);
-        sw_buf_add(out, " ] || missing=\"$missing \"");
-        sw_buf_add_quoted(out, from);
-        sw_buf_add_char(out, '\n');
-    }
-    sw_buf_add(out, "[ -z \"$missing\" ] || fail \"missing|${missing# }\"\n");
-    if (with_limit)
-        sw_buf_add(out, limit_text);
-}
 
 /* Written by the shell itself: printf is no process. */
 static void add_file(struct sw_buf *out, const char *path, const char *text)
@@ -369,13 +313,14 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
         sw_buf_add(out, safe_text);
     slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
-    add_checks(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
+    slurm_needs(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     slurm_cargo_own(out, job, cargo);
     if (add_files(out, job, err) < 0)
         return -1;
     add_meta(out, job);
     slurm_refusals_script(out);
+    slurm_gpus_here(out, job->plan);
     sw_buf_add(out, account_text);
     sw_buf_add(out, put_text);
     if (slurm_converts_elsewhere(job->plan) && slurm_convert_submit(out, job, err) < 0)
@@ -385,68 +330,6 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
 }
 
 /* ---- the answer -------------------------------------------------------------------------------- */
-
-enum { FAILED = 1 };               /* what fail() of the script ends with */
-
-static const struct refusal {
-    const char *word;
-    enum sw_code code;
-    const char *message, *hint;
-} refusals[] = {
-    { "missing", SW_E_SPEC, "the cluster does not have: ",
-      "paths of inputs are the cluster's own; --no-check submits without looking" },
-    { "limit", SW_E_SPEC, "the job's time is above the limit of its partition: ",
-      "ask for less `time:` and go on from a checkpoint, or name another partition" },
-    { "machines", SW_E_UNSUPPORTED, "there is no runner for the machines of this partition: ",
-      "runners exist for x86_64 and aarch64; slurm.arch says which kind to take, whatever Slurm calls it" },
-    { "convert", SW_E_REFUSED, "Slurm refused the job that converts the image: ",
-      "see the message; slurm.conversion_partition names its partition" },
-    { "bundle", SW_E_SPEC, "the job's OCI bundle: ",
-      "add a mount of type bind with that folder as source and destination; without it the job cannot "
-      "see its own files" },
-    { "depend", SW_E_SPEC, "what the job waits for: ",
-      "slurm.dependency takes ids of jobs in the same base folder, or Slurm's numbers" },
-    { "base", SW_E_REFUSED, "the job's folder: ",
-      "choose a folder of the shared file system that you may write to (slurm.base_dir)" },
-    { "theirs", SW_E_REFUSED, "the job's folder is not yours alone: ",
-      "another user could exchange what runs as you: name a folder of your own (slurm.base_dir), or "
-      "take their right "
-      "to write (chmod go-w)" },
-    { "canceled", SW_E_CONFLICT, "", "submit it again under another id, or `slipway retry`" },
-    { "account", SW_E_REFUSED, "Slurm refused the job: ",
-      "say which account is charged: slurm.account, or SLURM_ACCOUNT" },
-    { "refused", SW_E_REFUSED, "Slurm refused the job: ",
-      "see the message; `slipway doctor` shows partitions and limits" },
-    { "cut", SW_E_UNREACHABLE, "", "" },
-};
-
-/* The last line "word|text" of what the script said on its standard error. A script that refuses says so
- * and ends with 1; one that ended otherwise (killed with its shell, out of memory) may have sent the job
- * before. */
-static int explain(const struct sw_ssh_reply *reply, struct sw_error *err)
-{
-    const char *said = sw_buf_text(&reply->errors);
-
-    for (size_t i = 0; reply->exit_code == FAILED && i < SW_COUNT(refusals); i++) {
-        const char *at = strstr(said, refusals[i].word);
-        sw_autofree char *text = NULL;
-
-        while (at && (at[strlen(refusals[i].word)] != '|' || (at > said && at[-1] != '\n')))
-            at = strstr(at + 1, refusals[i].word);
-        if (!at)
-            continue;
-        text = sw_strdup(at + strlen(refusals[i].word) + 1);
-        for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--)
-            text[end - 1] = '\0';
-        for (char *bar = text; (bar = strchr(bar, '|'));)
-            *bar = ' ';
-        sw_fail(err, refusals[i].code, "%s%.1000s", refusals[i].message, text);
-        return sw_hint(err, "%s", refusals[i].hint);
-    }
-    sw_fail(err, SW_E_UNREACHABLE, "the commands on the login node ended (exit code %d) before they "
-            "told how it went%s%.500s", reply->exit_code, *said ? ": " : "", said);
-    return sw_hint(err, "the job may have been queued: the next look finds out");
-}
 
 static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
                          const struct slurm_job *job, const char *number)
@@ -489,7 +372,7 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
         remember_safe(link, job->names->base);
         return 0;
     }
-    return explain(&reply, err);
+    return slurm_refused(&reply, err);
 }
 
 /* A round trip of its own, and only for jobs with mounts: a clone may take minutes. */

@@ -16,32 +16,18 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/command.h"
+#include "core/job_env.h"
 #include "plan/entrypoint.h"
 #include "plan/paths.h"
 
-static const struct {
-    const char *name, *value;
-} defaults[] = {
-    { "NCCL_DEBUG", "INFO" },
-    { "LOGLEVEL", "INFO" },
-    { "PYTHONNOUSERSITE", "1" },
-    { "PYTHONDONTWRITEBYTECODE", "1" },
-};
-
+/* What is known before a task runs; its defaults are the entrypoint's, which sees what is set already. */
 json_t *slurm_environment(const struct slurm_job *job)
 {
-    json_t *env = job->plan->env ? json_deep_copy(job->plan->env) : json_object();
+    json_t *env = sw_job_env_own(job->plan->env);
     sw_autofree char *results = sw_format("%s/results", job->names->base);
 
-    for (size_t i = 0; i < SW_COUNT(defaults); i++)
-        if (!json_object_get(env, defaults[i].name))
-            json_object_set_new(env, defaults[i].name, json_string(defaults[i].value));
-    if (!json_object_get(env, "HF_HOME"))
-        json_object_set_new(env, "HF_HOME",
-                            json_sprintf("%s/.cache/huggingface", job->names->base));
     slurm_cosmos_environment(env, job);
-    json_object_set_new(env, "TAO_JOB_ID", sw_json_text(job->plan->job_id));
-    json_object_set_new(env, "TAO_API_RESULTS_DIR", sw_json_text(results));
+    sw_job_env_add(&(struct sw_job_env){ .job_id = job->plan->job_id, .results_above = results }, env);
     return env;
 }
 
@@ -63,31 +49,23 @@ static json_t *paths_of(const json_t *entries, const char *key)
     return all;
 }
 
-/* The files of an OCI bundle are no job's own: all that use it see the same. */
-static bool has_own_root(const struct sw_plan *plan)
-{
-    return plan->image && !slurm_in_bundle(plan) &&
-           !sw_text_same(sw_json_str(plan->options, "container"), "none");
-}
-
-static json_t *mapped_paths(const struct sw_paths *paths, json_t *entries)
-{
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(entries, i, entry) {
-        const char *path = sw_json_str(entry, "path");
-
-        if (path && sw_paths_of(paths, path))
-            json_object_set_new(entry, "path", sw_json_text(sw_paths_of(paths, path)));
-    }
-    return entries;
-}
-
 static void replace(json_t **place, json_t *value)
 {
     json_decref(*place);
     *place = value;
+}
+
+static json_t *mapped_words(const struct sw_paths *paths, const json_t *words)
+{
+    json_t *out = json_array(), *word;
+    size_t i;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *mapped = sw_paths_word(paths, json_string_value(word));
+
+        json_array_append_new(out, sw_json_text(mapped));
+    }
+    return out;
 }
 
 /* Without a container `/data` and `/results` are not ours to make on a node: they become folders
@@ -95,17 +73,19 @@ static void replace(json_t **place, json_t *value)
 static void use_own_folders(struct sw_payload *letter, const struct slurm_job *job)
 {
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_new(job->plan->inputs, job->plan->outputs, job->names->work, job->names->results);
+        sw_paths_of_plan(job->plan, letter->work_dir, letter->results_dir);
     const char *dir = sw_json_str(letter->checkpoint, "dir");
 
-    letter->work_dir = sw_strdup(job->names->work);
-    mapped_paths(paths, letter->inputs);
-    replace(&letter->outputs, mapped_paths(paths, json_deep_copy(letter->outputs)));
+    replace(&letter->inputs, sw_paths_entries(paths, letter->inputs, "path"));
+    replace(&letter->outputs, sw_paths_entries(paths, letter->outputs, "path"));
+    replace(&letter->config_inputs, sw_paths_entries(paths, letter->config_inputs, "container_path"));
     replace(&letter->env, sw_paths_document(paths, letter->env));
     if (letter->config)
         replace(&letter->config, sw_paths_document(paths, letter->config));
+    if (letter->args)
+        replace(&letter->args, sw_paths_document(paths, letter->args));
     if (letter->argv)
-        replace(&letter->argv, sw_paths_document(paths, letter->argv));
+        replace(&letter->argv, mapped_words(paths, letter->argv));
     if (letter->command) {
         char *command = sw_paths_command(paths, letter->command);
 
@@ -120,6 +100,16 @@ static void use_own_folders(struct sw_payload *letter, const struct slurm_job *j
     }
 }
 
+/* In a container of its own each rank has what is neither the job's results nor mounted. */
+static void mark_own(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+
+    replace(&letter->outputs, json_deep_copy(letter->outputs));
+    if (sw_mounts_parse(job->plan->mounts, &mounts, NULL) == 0)
+        sw_entrypoint_mark_own(letter->outputs, job->names->results, &mounts);
+}
+
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *letter = sw_entrypoint_payload(job->plan, err);
@@ -132,16 +122,20 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     letter->time_grace_ms = job->shape->time_grace_ms;
     if (job->ca) {
         free(letter->ca);
-        letter->ca = sw_strdup(strrchr(job->ca, '/') + 1);
+        letter->ca = sw_strdup(job->ca);         /* a task's own copy of the payload lies elsewhere */
     }
+    letter->work_dir = slurm_work_inside(job);
+    letter->results_dir = slurm_results_inside(job);
     json_decref(letter->inputs);
     letter->inputs = paths_of(job->plan->inputs, "from");
     if (job->plan->code) {
         json_decref(letter->code);
         letter->code = sw_json_object(SW_STR("archive", job->names->code));
     }
-    if (!has_own_root(job->plan))
+    if (!slurm_has_own_root(job->plan))
         use_own_folders(letter, job);
+    else if (job->shape->nodes > 1)
+        mark_own(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(letter, job->shape->nodes, job->shape->gpus);
     return sw_take(letter);
@@ -162,7 +156,7 @@ static const char rank_text[] =
 static const char bundle_text[] =
     "SLURM_NODEID=$1 SLURM_PROCID=$1 slipway_rank=$1\n"
     "IFS=,\n"
-    "set -- $WORKER_ADDRS\n"
+    "set -- $slipway_hosts\n"
     "unset IFS\n"
     "shift \"$slipway_rank\"\n"
     "SLURMD_NODENAME=$1\n"
@@ -194,6 +188,10 @@ static void add_cuda(struct sw_buf *out, const struct slurm_job *job)
     slurm_set(out, "slipway_cuda", folder);
     sw_buf_add(out, cuda_text);
 }
+
+/* The run before this one could only not bring its outputs (slurm_render.c): the command is not run again. */
+static const char collect_text[] =
+    "[ ! -e \"$slipway_own/collect\" ] || export SLIPWAY_COLLECT_ONLY=0\n";
 
 /* Slurm signals every process of a step by itself, the runner among them: nothing is passed on to it from
  * here but a stop of ours, once. What ran away from the command has our mark in its environment; where
@@ -230,34 +228,62 @@ static const char run_text[] =
     "    kill -0 \"$slipway_child\" 2>&- || break\n"
     "done\n"
     "slipway_sweep\n"
-    "[ \"$slipway_code\" = 0 ] || ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
+    "! grep -qs '\"failed_peer\"' \"$slipway_report\" || slipway_told=peer\n"
+    "[ \"$slipway_code\" = 0 ] || [ \"$slipway_told\" = peer ] || "
+    "ln -s \"$slipway_rank\" \"$slipway_own/first\" 2>&-\n"
     "echo \"$slipway_code ${SLURMD_NODENAME:-$(hostname 2>&-)}\" >\"$slipway_own/rank-$slipway_rank\"\n"
     "[ -z \"$slipway_told\" ] || exit 0                # or srun would end the others, who still have "
     "their grace\n"
     "exit \"$slipway_code\"\n";
 
-void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
+static void add_defaults(struct sw_buf *out, const struct slurm_job *job)
+{
+    bool inside = job->plan->image && !sw_text_same(sw_json_str(job->plan->options, "container"), "none");
+    sw_autofree char *hf_home = sw_format("%s/.cache/huggingface", job->names->base);
+    sw_autofree char *text = sw_job_env_defaults_shell(inside, hf_home);
+
+    sw_buf_add(out, text);
+}
+
+/* TAO_RESULTS_ROOT is the contract's: the folder that the job's own is in; of a task, its own. */
+static void add_results(struct sw_buf *out, const struct slurm_job *job)
 {
     sw_autofree char *root = sw_format("%s/results", job->names->base);
 
+    sw_buf_add(out, "TAO_RESULTS_ROOT=");
+    sw_buf_add_quoted(out, root);
+    if (slurm_has_tasks(job->plan))
+        sw_buf_addf(out, "/%s/task-$slipway_task", job->plan->job_id);
+    sw_buf_add(out, "\nSLIPWAY_RESULTS_DIR=");
+    if (slurm_mounts_results(job->plan))
+        sw_buf_add(out, SW_RESULTS);
+    else
+        sw_buf_addf(out, "$TAO_RESULTS_ROOT%s%s", slurm_has_tasks(job->plan) ? "" : "/",
+                    slurm_has_tasks(job->plan) ? "" : job->plan->job_id);
+    sw_buf_add(out, "\nexport TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n");
+}
+
+void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job)
+{
     sw_buf_addf(out, "#!/bin/sh\n# Job %s: what each task runs. Made by slipway.\n",
                 job->plan->job_id);
     sw_buf_addf(out, "umask %s\n", slurm_umask(job->plan->options));
-    slurm_set(out, "slipway_letter", job->names->letter);
+    if (slurm_has_tasks(job->plan))
+        sw_buf_add(out, "slipway_letter=$slipway_own/letter.json\n");
+    else
+        slurm_set(out, "slipway_letter", job->names->letter);
     slurm_set(out, "slipway_secrets", job->names->secrets);
     sw_buf_add(out, slurm_in_bundle(job->plan)              ? bundle_text
                     : job->plan->launcher == SW_LAUNCHER_MPI ? "slipway_rank=$SLURM_PROCID\n"
                                                              : "slipway_rank=$SLURM_NODEID\n");
     sw_buf_add(out, rank_text);
-    sw_buf_add(out, "TAO_RESULTS_ROOT=");
-    sw_buf_add_quoted(out, root);
-    if (sw_json_str(job->plan->options, "array"))
-        sw_buf_addf(out, "/%s/task-$slipway_task\nmkdir -p \"$TAO_RESULTS_ROOT/%s\"",
-                    job->plan->job_id, job->plan->job_id);
-    sw_buf_addf(out, "\nSLIPWAY_RESULTS_DIR=$TAO_RESULTS_ROOT/%s\n"
-                     "export TAO_RESULTS_ROOT SLIPWAY_RESULTS_DIR\n", job->plan->job_id);
+    add_defaults(out, job);
+    add_results(out, job);
     if (!json_object_get(job->plan->options, "cosmos") && job->plan->launcher != SW_LAUNCHER_MPI)
         sw_buf_add(out, alone_text);
+    if (job->plan->only_collect)
+        sw_buf_addf(out, "export SLIPWAY_COLLECT_ONLY=%d\n", job->plan->command_exit);
+    sw_buf_add(out, collect_text);
     slurm_cosmos_roles(out, job);
     add_cuda(out, job);
     sw_buf_add(out, run_text);

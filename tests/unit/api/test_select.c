@@ -56,7 +56,7 @@ static size_t selected(struct sw_session *session, const char *const *words, siz
                        const char *label)
 {
     struct sw_error err = { 0 };
-    char *text = sw_select(session, words, count, label, &err);
+    char *text = sw_select(session, words, count, &label, label ? 1 : 0, &err);
     sw_auto(json) json_t *ids = NULL, *once = json_object();
     json_t *id;
     size_t i;

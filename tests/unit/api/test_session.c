@@ -126,7 +126,7 @@ static void a_session_serves_many_threads_at_once(void **state)
 
 static json_t *pick(struct fixture *here, const char *word, struct sw_error *err)
 {
-    char *text = sw_select(here->session, &word, 1, NULL, err);
+    char *text = sw_select(here->session, &word, 1, NULL, 0, err);
     json_t *ids = text ? json_loads(text, 0, NULL) : NULL;
 
     sw_text_free(text);
@@ -231,9 +231,85 @@ static void a_users_own_rule_explains_a_failure_and_a_bad_one_is_named(void **st
     assert_non_null(strstr(err.message, "[[rules]]"));
 }
 
+static int count_by_rank(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
+{
+    size_t *ranks = context;
+
+    (void)at_ms, (void)bytes;
+    ranks[replica] += length;
+    return 0;
+}
+
+static void options_that_are_zero_read_the_whole_log_of_every_rank(void **state)
+{
+    struct fixture *here = *state;
+    const struct sw_log_options all = { .size = sizeof all };
+    const struct sw_log_options new = { .size = sizeof new, .tail_lines = SW_LOG_NEW };
+    struct sw_request *request = sw_request_new();
+    size_t ranks[2] = { 0 };
+    char id[SW_ID_SIZE];
+    int status = -1;
+
+    assert_int_equal(sw_request_set(request, "platform", "rehearsal", NULL), 0);
+    assert_int_equal(sw_request_set(request, "nodes", "2", NULL), 0);
+    assert_int_equal(sw_request_set(request, "rehearsal.script", "log 5 lines, exit 0", NULL), 0);
+    assert_int_equal(sw_request_set(request, "command", "x", NULL), 0);
+    assert_int_equal(sw_submit(here->session, request, id, NULL), 0);
+    assert_int_equal(sw_wait(here->session, id, 20000, NULL, NULL, &status, NULL), 0);
+    assert_int_equal(sw_logs(here->session, id, &new, count_by_rank, ranks, NULL), 0);
+    assert_int_equal(ranks[0], 0);
+    assert_int_equal(sw_logs(here->session, id, &all, count_by_rank, ranks, NULL), 0);
+    assert_int_equal(ranks[0], 5 * 64);
+    assert_int_equal(ranks[1], 5 * 64);
+    sw_request_free(request);
+}
+
+static void without_a_session_there_is_an_error_and_no_crash(void **state)
+{
+    struct sw_request *request = sw_request_new();
+    const struct sw_log_options all = { .size = sizeof all };
+    const char *const ids[] = { "x" };
+    char id[SW_ID_SIZE];
+
+    (void)state;
+    assert_int_equal(sw_request_set(request, "command", "x", NULL), 0);
+    for (enum sw_look look = SW_LOOK_REFRESH; look <= SW_LOOK_STORED; look++) {
+        struct sw_list_options list = { .size = sizeof list, .look = look };
+        struct sw_error err = { 0 };
+
+        assert_null(sw_status(NULL, "x", look, &err));
+        assert_int_equal(err.code, SW_E_USAGE);
+        assert_null(sw_status_many(NULL, ids, 1, look, NULL));
+        assert_null(sw_list(NULL, &list, NULL));
+    }
+    assert_null(sw_events(NULL, "x", 0, NULL));
+    assert_null(sw_why(NULL, "x", NULL));
+    assert_null(sw_plan_job(NULL, request, NULL));
+    assert_null(sw_preflight(NULL, request, NULL));
+    assert_int_equal(sw_submit(NULL, request, id, NULL), -1);
+    assert_int_equal(sw_logs(NULL, "x", &all, count_by_rank, NULL, NULL), -1);
+    sw_request_free(request);
+}
+
+/* Also what meson.build says, since the library's is from there. */
+static void the_header_and_the_library_are_of_one_version(void **state)
+{
+    char numbers[32];
+
+    (void)state;
+    snprintf(numbers, sizeof numbers, "%d.%d.%d", SLIPWAY_VERSION_MAJOR, SLIPWAY_VERSION_MINOR,
+             SLIPWAY_VERSION_PATCH);
+    assert_string_equal(numbers, SLIPWAY_VERSION);
+    assert_string_equal(sw_version(), SLIPWAY_VERSION);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(options_that_are_zero_read_the_whole_log_of_every_rank, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test(without_a_session_there_is_an_error_and_no_crash),
+        cmocka_unit_test(the_header_and_the_library_are_of_one_version),
         cmocka_unit_test_setup_teardown(a_session_serves_many_threads_at_once, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(jobs_are_found_by_the_words_people_use, open_fixture,

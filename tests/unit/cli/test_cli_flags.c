@@ -25,7 +25,7 @@ static const struct cli_flag flags[] = {
       offsetof(struct options, timeout_ms) },
     { "format", 'o', "table|json|yaml", "help", cli_apply_choice,
       offsetof(struct options, format), .also = "output" },
-    { "env", 0, "K=V", "help" },
+    { "env", 0, "K=V", "help", .many = true },
     { 0 }
 };
 
@@ -137,6 +137,7 @@ static void what_is_wrong_is_said_and_mended(void **state)
         { { "--file" },          "--file needs a value: --file FILE", "" },
         { { "-f" },              "--file needs a value: --file FILE", "" },
         { { "--detach=yes" },    "--detach takes no value", "" },
+        { { "-n1", "--tail=2" }, "--tail is given twice: '1' and '2'", "" },
         { { "--tail", "x" },     "--tail: 'x' is not a whole number from 0 up", "" },
         { { "--tail", "-1" },    "--tail: '-1' is not a whole number from 0 up", "" },
         { { "--tail=" },         "--tail: '' is not a whole number from 0 up", "" },

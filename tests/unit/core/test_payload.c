@@ -86,20 +86,20 @@ static void certificates_that_the_user_named_travel_and_nothing_beside_them(void
     unsetenv("CURL_CA_BUNDLE");
     unsetenv("AWS_CA_BUNDLE");
     unsetenv("REQUESTS_CA_BUNDLE");
-    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), 0);
+    assert_int_equal(sw_payload_take_ca(payload, NULL, &pem, &err), 0);
     assert_null(payload->ca);                     /* nothing named, nothing sent */
     setenv("REQUESTS_CA_BUNDLE", path, 1);
     write_text(path, "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n");
-    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), -1);
+    assert_int_equal(sw_payload_take_ca(payload, NULL, &pem, &err), -1);
     assert_non_null(strstr(err.message, "REQUESTS_CA_BUNDLE"));
     assert_null(payload->ca);
     write_text(path, "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n"
                      "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
-    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), 0);
+    assert_int_equal(sw_payload_take_ca(payload, NULL, &pem, &err), 0);
     assert_string_equal(payload->ca, SW_PAYLOAD_CA);
     assert_string_equal(sw_buf_text(&pem), certificate);
     unlink(path);
-    assert_int_equal(sw_payload_take_ca(payload, &pem, &err), -1);
+    assert_int_equal(sw_payload_take_ca(payload, NULL, &pem, &err), -1);
     assert_non_null(strstr(err.message, path));
     unsetenv("REQUESTS_CA_BUNDLE");
 }

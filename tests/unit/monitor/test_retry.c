@@ -102,12 +102,26 @@ static void the_bad_node_is_avoided_when_asked(void **state)
     assert_false(decide(NULL, "x", 1, "ERR_INFRA", "node", 0).avoid_node);
 }
 
+static void the_reason_of_a_failure_is_told_to_its_end(void **state)
+{
+    struct sw_sighting failed = { .job = { .attempt = 1 }, .state = SW_ERROR };
+    sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"), SW_STR("cause", "node"));
+    struct sw_retry out;
+
+    (void)state;
+    memset(failed.message, 'x', sizeof failed.message - 1);
+    memcpy(failed.message + sizeof failed.message - 9, "the host", 9);
+    sw_retry_decide(NULL, "local", &failed, verdict, 0, &out);
+    assert_non_null(strstr(out.why, "the host; retry 1 of 3"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_failure_is_retried_or_not_as_the_table_says),
         cmocka_unit_test(jitter_adds_a_quarter_at_most_and_never_passes_the_high_end),
         cmocka_unit_test(the_bad_node_is_avoided_when_asked),
+        cmocka_unit_test(the_reason_of_a_failure_is_told_to_its_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

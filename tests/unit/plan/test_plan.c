@@ -66,6 +66,29 @@ static void inputs_and_outputs_have_one_shape(void **state)
     assert_string_equal(sw_json_str(json_array_get(other->outputs, 0), "every"), "10m");
 }
 
+/* In a container an output outside /results is brought to its last name in the results. */
+static void outputs_that_would_be_one_folder_of_the_results_are_refused(void **state)
+{
+    static const struct {
+        const char *job;
+        bool good;
+    } rows[] = {
+        { "{\"command\":\"x\",\"outputs\":[\"/a/model\",\"/b/model\"]}", false },
+        { "{\"command\":\"x\",\"outputs\":[\"/results/model\",\"/b/model/\"]}", false },
+        { "{\"command\":\"x\",\"outputs\":[\"/results\",\"/a/model\",\"/a/log\"]}", true },
+        { "{\"command\":\"x\",\"outputs\":{\"/a/model\":\"s3://b/1\",\"/b/model\":\"s3://b/2\"}}", true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sw_error err = { 0 };
+        sw_auto(sw_plan) struct sw_plan *plan = plan_of(rows[i].job, &err);
+
+        assert_int_equal(plan != NULL, rows[i].good);
+        assert_int_equal(err.code, rows[i].good ? SW_OK : SW_E_SPEC);
+    }
+}
+
 static void places_of_the_config_have_the_same_shape(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of(
@@ -81,7 +104,7 @@ static void places_of_the_config_have_the_same_shape(void **state)
     (void)state;
     assert_string_equal(in, "[{\"key\":\"data\",\"container_path\":\"/d\"}]");
     assert_string_equal(out, "[{\"key\":\"out\",\"type\":\"file\"}]");
-    assert_string_equal(keys, "[\"HF_TOKEN\"]");
+    assert_string_equal(keys, "[\"HF_TOKEN\",\"HUGGING_FACE_HUB_TOKEN\"]");
     assert_string_equal(plan->cache, "/mnt");
     assert_true(json_is_object(bare->args));          /* flags alone make it args mode, too */
 }
@@ -118,33 +141,16 @@ static void a_plan_survives_being_stored(void **state)
     assert_int_equal(again->config_format, SW_TOML);
 }
 
-static void ranks_learn_where_they_are(void **state)
-{
-    sw_auto(json) json_t *env = json_object();
-    struct sw_rendezvous r = { .nodes = 2, .node_rank = 1, .gpus_per_node = 4,
-                               .master_addr = "127.0.0.1", .master_port = 29500,
-                               .worker_addrs = "127.0.0.1,127.0.0.1" };
-
-    (void)state;
-    sw_rendezvous_env(&r, env);
-    assert_string_equal(sw_json_str(env, "NODE_RANK"), "1");
-    assert_string_equal(sw_json_str(env, "WORLD_SIZE"), "2");       /* TAO: nodes */
-    assert_string_equal(sw_json_str(env, "NPROC_PER_NODE"), "4");
-    r.world_size_ranks = true;
-    sw_rendezvous_env(&r, env);
-    assert_string_equal(sw_json_str(env, "WORLD_SIZE"), "8");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_numbers),
         cmocka_unit_test(a_job_without_a_name_is_called_after_what_it_runs),
         cmocka_unit_test(inputs_and_outputs_have_one_shape),
+        cmocka_unit_test(outputs_that_would_be_one_folder_of_the_results_are_refused),
         cmocka_unit_test(places_of_the_config_have_the_same_shape),
         cmocka_unit_test(what_no_table_can_express_is_refused_here),
         cmocka_unit_test(a_plan_survives_being_stored),
-        cmocka_unit_test(ranks_learn_where_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

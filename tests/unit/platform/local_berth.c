@@ -55,7 +55,7 @@ static int end_job(struct berth *here, const char *id)
         sw_autofree char *folder = local_attempt_folder(here->link, id, attempt);
         struct sw_jobref job = { .id = id, .attempt = attempt };
 
-        sw_platform_local.cancel(here->link, &job, NULL);
+        sw_platform_cancel(&sw_platform_local, here->link, &job, NULL);
         left += !local_tree_sweep(folder, 0);
     }
     return left;
@@ -111,6 +111,16 @@ const char *berth_launch(struct berth *here, const char *command)
 struct sw_jobref berth_ref(const char *id)
 {
     return (struct sw_jobref){ .id = id, .attempt = 1 };
+}
+
+void berth_evidence(struct berth *here, const struct sw_jobref *job, struct sw_evidence *out)
+{
+    struct sw_sighting seen = here->seen;
+    const struct sw_sighting *const known = &seen;
+
+    seen.job = *job;
+    *out = sw_evidence_of(&seen);
+    sw_platform_local.evidence(here->link, &known, out, 1);
 }
 
 struct sw_sighting *berth_look(struct berth *here, const char *id)

@@ -41,6 +41,8 @@ char *berth_log(struct berth *here, const char *id, int rank);       /* owned */
 char *berth_file(struct berth *here, const char *id, const char *name); /* owned path */
 int berth_marked(struct berth *here, const char *id);                /* processes alive */
 struct sw_jobref berth_ref(const char *id);
+/* What the platform adds to the last sighting of that job. */
+void berth_evidence(struct berth *here, const struct sw_jobref *job, struct sw_evidence *out);
 void berth_option(struct berth *here, const char *key, json_t *value);
 
 #endif

@@ -75,8 +75,8 @@ static void its_exit_status_is_told(void **state)
 
     assert_int_equal(run_beside(here, id, "exit 7", NULL), 7);
     assert_int_equal(run_beside(here, id, "kill -9 $$", NULL), 137);
-    assert_int_equal(sw_platform_local.exec(here->link, &job, 0, nothing, &status, &err), -1);
-    assert_non_null(strstr(err.message, "no-such-program"));
+    assert_int_equal(sw_platform_local.exec(here->link, &job, 0, nothing, &status, &err), 0);
+    assert_int_equal(status, 127);
 }
 
 static void a_job_that_does_not_run_refuses_clearly(void **state)
@@ -118,7 +118,7 @@ static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
     int status = 0;
 
     berth_wait_file(there);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_marked(here, id), 0);
     while (waitpid(caller, &status, WNOHANG) == 0) {
         if (sw_monotonic_ms() > deadline)

@@ -107,13 +107,13 @@ static void jobs_wait_in_line_and_never_share(void **state)
     wait_pending_because(here, third, "waiting for 1 GPU: 1 of 4 free, 1 job ahead");
 
     job = berth_ref(first);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     berth_wait_state(here, second, SW_RUNNING);
     berth_wait_state(here, third, SW_RUNNING);
     job = berth_ref(second);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     job = berth_ref(third);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     expect_gpus_apart(here, second, 2, third, 1);
 }
 
@@ -128,7 +128,7 @@ static void a_waiting_job_can_be_canceled(void **state)
     launch(here, 1, "touch proof");
     wait_pending_because(here, here->id, "waiting for 1 GPU: 0 of 4 free, 0 jobs ahead");
     job = berth_ref(here->id);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, here->id)->state, SW_CANCELED);
     assert_string_equal(here->seen.message, "canceled before it started");
 }
@@ -161,7 +161,7 @@ static void a_killed_waiter_does_not_hold_up_the_line(void **state)
     memcpy(third, launch(here, 1, "true"), SW_ID_SIZE);
     wait_pending_because(here, third, "waiting for 1 GPU: 0 of 4 free, 0 jobs ahead");
     job = berth_ref(first);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     berth_wait_over(here, third);
     assert_int_equal(here->seen.state, SW_COMPLETE);
 }

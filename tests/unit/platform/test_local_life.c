@@ -114,11 +114,11 @@ static void a_running_job_is_running_and_canceled_when_asked_even_twice(void **s
     struct sw_jobref job = berth_ref(id);
 
     berth_wait_state(here, id, SW_RUNNING);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_marked(here, id), 0);
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
     assert_int_equal(here->seen.exit_code, 130);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
 }
 
@@ -129,7 +129,7 @@ static void canceling_a_finished_job_leaves_it_as_it_is(void **state)
     struct sw_jobref job = berth_ref(id);
 
     berth_wait_over(here, id);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, id)->state, SW_ERROR);
 }
 
@@ -142,7 +142,7 @@ static void a_job_canceled_before_it_was_submitted_never_starts(void **state)
 
     berth_command(here, command);
     job = berth_ref(here->plan->job_id);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, here->plan->job_id)->state, SW_CANCELED);
     berth_submit(here);
     berth_wait_over(here, here->plan->job_id);
@@ -174,7 +174,7 @@ static void cancel_ends_a_stubborn_tree_to_the_last_process(void **state)
     berth_wait_file(ready);
     assert_true(berth_marked(here, id) >= 5);
     begun = sw_monotonic_ms();
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_true(sw_monotonic_ms() - begun >= 300);        /* the grace was given */
     assert_int_equal(berth_marked(here, id), 0);
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
@@ -191,7 +191,7 @@ static void a_job_told_to_end_may_tidy_up_within_its_grace(void **state)
 
     job = berth_ref(id);
     berth_wait_file(ready);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_true(sw_file_exists(tidied));
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
 }
@@ -343,15 +343,15 @@ static void cleanup_refuses_a_running_job_and_removes_a_finished_one(void **stat
     struct sw_error err = { 0 };
 
     berth_wait_file(model);
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, &err), -1);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, false, &err), -1);
     assert_int_equal(err.code, SW_E_CONFLICT);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, true, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, true, NULL), 0);
     assert_false(sw_file_exists(folder));
     assert_true(sw_file_exists(model));
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, false, NULL), 0);
     assert_false(sw_file_exists(model));
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, false, NULL), 0);
 }
 
 /* As a home folder that two machines share looks from the other one, without locks over the network. */
@@ -387,11 +387,11 @@ static void a_job_of_another_machine_is_neither_lost_nor_removed(void **state)
     berth_wait_over(here, id);
     move_elsewhere(folder);
     assert_int_equal(berth_look(here, id)->presence, SW_UNSEEN);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, &cancel), -1);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, &cancel), -1);
     assert_non_null(strstr(here->seen.message, "it runs on 'far-away'"));
     assert_int_equal(cancel.code, SW_E_UNREACHABLE);
     assert_non_null(strstr(cancel.message, "'far-away'"));
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, &cleanup), -1);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, false, &cleanup), -1);
     assert_int_equal(cleanup.code, SW_E_UNREACHABLE);
     assert_int_equal(sw_platform_local.submit(here->link, here->plan, 2, here->secrets, &receipt,
                                               &again), -1);

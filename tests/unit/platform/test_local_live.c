@@ -157,7 +157,7 @@ static void outputs_arrive_after_cancel_too(void **state)
                             "while :; do sleep 0.05; done");
     job = berth_ref(id);
     berth_wait_file(ready);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
     file = sw_path_join(to, "model");
     text = sw_file_read(file, 100, NULL, NULL);
@@ -177,10 +177,10 @@ static void outputs_that_do_not_arrive_after_cancel_are_named(void **state)
     id = berth_launch(here, "echo x > /results/model; touch ready; exec sleep 1000");
     job = berth_ref(id);
     berth_wait_file(ready);
-    assert_int_equal(sw_platform_local.cancel(here->link, &job, NULL), 0);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
     assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
     assert_non_null(strstr(here->seen.message, "outputs are not complete"));
-    assert_int_equal(sw_platform_local.evidence(here->link, &job, &evidence, NULL), 0);
+    berth_evidence(here, &job, &evidence);
     assert_true(sw_json_bool(evidence.facts, "outputs_incomplete", false));
     sw_evidence_done(&evidence);
 }

@@ -120,7 +120,7 @@ static void a_log_that_cannot_be_written_is_said_and_counted(void **state)
     berth_wait_over(here, here->id);
     assert_int_equal(here->seen.state, SW_ERROR);
     assert_string_equal(here->seen.reason, "disk");
-    assert_int_equal(sw_platform_local.evidence(here->link, &job, &evidence, NULL), 0);
+    berth_evidence(here, &job, &evidence);
     assert_true(sw_json_int(evidence.facts, "log_bytes_lost", 0) > 0);
     sw_evidence_done(&evidence);
 }

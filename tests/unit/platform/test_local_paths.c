@@ -18,9 +18,10 @@ static struct sw_paths *some_paths(const char *results)
     sw_auto(json) json_t *inputs = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "path",
                                              "/data/train.json", "path", "/data", "path",
                                              "lists/a.txt", "path", "../../up.txt");
-    sw_auto(json) json_t *outputs = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "path", "/results/",
-                                              "path", "/results/ckpt", "path", "/out/model",
-                                              "path", "train");
+    sw_auto(json) json_t *outputs = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]", "path",
+                                              "/results/", "path", "/results/ckpt", "path",
+                                              "/out/model", "path", "/other/model", "path",
+                                              "train");
 
     return sw_paths_new(inputs, outputs, "/j/work", results);
 }
@@ -37,7 +38,8 @@ static const struct row {
     { "/results/run/1", "/j/res/run/1" },
     { "/results/ckpt/last", "/j/res/ckpt/last" },
     { "/results2", "/results2" },
-    { "/out/model", "/j/res/out_model" },
+    { "/out/model", "/j/res/model" },
+    { "/other/model/x", "/j/res/other_model/x" },
     { "/out", "/out" },
     { "lists/a.txt", "/j/work/lists/a.txt" },
     { "../../up.txt", "/j/work/up.txt" },
@@ -67,7 +69,7 @@ static const struct row commands[] = {
     { "x >/results/log 2>&1", "x >/j/res/log 2>&1" },
     { "(cd /results;ls)|wc", "(cd /j/res;ls)|wc" },
     { "echo '/results' \"/results/x\"", "echo '/j/res' \"/j/res/x\"" },
-    { "--out=/out/model&", "--out=/j/res/out_model&" },
+    { "--out=/out/model&", "--out=/j/res/model&" },
     { "dino train -e x", "dino train -e x" },
     { "dino train --out train", "dino train --out /j/res/train" },
     { "x --out=train -d train/a ./train", "x --out=/j/res/train -d /j/res/train/a /j/res/train" },
@@ -188,11 +190,61 @@ static void file_uris_are_paths_and_others_are_named(void **state)
     assert_non_null(strstr(err.message, "hf_model://"));
 }
 
+/* What of a job file counts as naming /results, and what the command then means by it. */
+static const struct named_row {
+    const char *keys, *command, *means;
+    bool missed;                  /* the command alone names it */
+} named[] = {
+    { "{}", "ls /results", "ls /results", true },
+    { "{}", "ls /results2 x/results", "ls /results2 x/results", false },
+    { "{}", "ls {results_dir}", "ls {results_dir}", false },
+    { "{\"outputs\": [{\"path\": \"/results/a\"}]}", "ls /results/b", "ls /j/res/b", false },
+    { "{\"inputs\": [{\"path\": \"/results/a\", \"from\": \"x\"}]}", "ls /results/a", "ls /j/res/a",
+      false },
+    { "{\"checkpoint\": {\"dir\": \"/results/c\"}}", "ls /results", "ls /j/res", false },
+    { "{\"config\": {\"a\": [{\"b\": \"/results\"}]}}", "ls /results", "ls /j/res", false },
+    { "{\"env\": {\"OUT\": \"/results/x\"}}", "ls /results", "ls /j/res", false },
+    { "{\"env\": {\"OUT\": \"see /results\"}}", "ls /results", "ls /results", true },
+    { "{\"config_inputs\": [{\"key\": \"k\", \"container_path\": \"/results/i\"}]}", "ls /results",
+      "ls /j/res", false },
+};
+
+static void results_are_mapped_when_the_job_file_names_them_and_missed_when_only_the_command_does(
+    void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(named); i++) {
+        sw_auto(json) json_t *keys = json_loads(named[i].keys, 0, NULL);
+        const struct sw_plan plan = {
+            .command = (char *)named[i].command, .inputs = json_object_get(keys, "inputs"),
+            .outputs = json_object_get(keys, "outputs"), .config = json_object_get(keys, "config"),
+            .env = json_object_get(keys, "env"), .checkpoint = json_object_get(keys, "checkpoint"),
+            .config_inputs = json_object_get(keys, "config_inputs") };
+        sw_auto(sw_paths) struct sw_paths *paths = sw_paths_of_plan(&plan, "/j/work", "/j/res");
+        sw_autofree char *means = sw_paths_command(paths, plan.command);
+
+        assert_string_equal(means, named[i].means);
+        assert_int_equal(sw_paths_misses_results(&plan), named[i].missed);
+    }
+}
+
+static void results_in_a_word_of_the_command_are_missed_too(void **state)
+{
+    sw_auto(json) json_t *argv = json_pack("[s, s, s]", "sh", "-c", "echo x >/results/foo");
+    const struct sw_plan plan = { .argv = argv };
+
+    (void)state;
+    assert_true(sw_paths_misses_results(&plan));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_is_rewritten_when_it_is_a_declared_path),
         cmocka_unit_test(a_command_is_rewritten_at_word_boundaries),
+        cmocka_unit_test(
+            results_are_mapped_when_the_job_file_names_them_and_missed_when_only_the_command_does),
+        cmocka_unit_test(results_in_a_word_of_the_command_are_missed_too),
         cmocka_unit_test(a_place_with_odd_characters_is_quoted_as_its_surroundings_need),
         cmocka_unit_test(a_config_is_rewritten_to_its_depths_and_numbers_stay),
         cmocka_unit_test(torchrun_stands_before_python_commands_only),

@@ -155,7 +155,7 @@ static void a_job_over_its_memory_limit_ends_with_reason_memory(void **state)
     assert_int_equal(here->seen.state, SW_ERROR);
     assert_string_equal(here->seen.reason, "memory");
     assert_int_equal(here->seen.exit_code, 137);
-    assert_int_equal(sw_platform_local.evidence(here->link, &job, &evidence, NULL), 0);
+    berth_evidence(here, &job, &evidence);
     assert_non_null(sw_json_str(evidence.facts, "memory_limit"));
     sw_evidence_done(&evidence);
 }
@@ -246,7 +246,7 @@ static void results_may_go_to_a_folder_of_the_users_choice(void **state)
     berth_wait_over(here, here->id);
     made = sw_format("%s/mine/%s/model", here->folder, here->id);
     assert_true(sw_file_exists(made));
-    assert_int_equal(sw_platform_local.cleanup(here->link, &job, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(&sw_platform_local, here->link, &job, false, NULL), 0);
     assert_false(sw_file_exists(made));
 }
 

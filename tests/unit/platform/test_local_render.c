@@ -72,6 +72,7 @@ static void outputs_that_would_be_one_folder_are_refused(void **state)
     struct sw_error err = { 0 };
 
     berth_command(here, "true");
+    json_array_append_new(here->plan->outputs, json_pack("{s:s}", "path", "/q/b"));
     json_array_append_new(here->plan->outputs, json_pack("{s:s}", "path", "/a/b"));
     json_array_append_new(here->plan->outputs, json_pack("{s:s}", "path", "/a_b"));
     assert_int_equal(sw_platform_local.preflight(here->link, here->plan, &err), -1);

@@ -98,7 +98,7 @@ static void patterns_and_parsers_agree(void **state)
         { "time", "90s", true },     { "time", "1h30m", true },  { "time", "2d", true },
         { "time", "1.5h", true },    { "time", "90", true },     { "time", "1500ms", true },
         { "time", "soon", false },   { "time", "", false },      { "time", "5 cows", false },
-        { "memory", "512GiB", true }, { "memory", "8GB", true }, { "memory", "1024", true },
+        { "memory", "512GiB", true }, { "memory", "8GB", true }, { "memory", "1048576", true },
         { "memory", "1.5Gi", true }, { "memory", "big", false }, { "memory", "1 2", false },
         { "gpus", "8", true },       { "gpus", "H100:8", true }, { "gpus", "H100", false },
         { "gpus", "", false },

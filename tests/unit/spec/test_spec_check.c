@@ -17,6 +17,18 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "inputs:\n  /a: {form: b}\n",
       "job.yaml:2:8: unknown key 'inputs./a.form' (did you mean 'from'?)\n"
       "job.yaml:2:3: inputs./a: 'from' is required" },
+    { "model: dino\n", "job.yaml:1:1: unknown key 'model' (a model is not known by its name here: give "
+                       "its 'image' and 'command')" },
+    { "action: train\n", "job.yaml:1:1: unknown key 'action' (an action is not known by its name here: "
+                         "write it into 'command')" },
+    /* variables that would be overridden */
+    { "env: {WORLD_SIZE: 4}\n",
+      "job.yaml:1:7: env.WORLD_SIZE: Slipway sets it, so a value here would be overridden" },
+    { "env: {SLIPWAY_JOB_ID: x}\n",
+      "job.yaml:1:7: env.SLIPWAY_JOB_ID: Slipway sets it, so a value here would be overridden" },
+    { "env: {CUDA_VISIBLE_DEVICES: 3}\n",
+      "job.yaml:1:7: env.CUDA_VISIBLE_DEVICES: the GPUs that a job sees follow from 'gpus' (and "
+      "local.gpu_ids), so a value here would be overridden" },
     /* wrong types */
     { "- a\n", "job.yaml:1:1: a job is a map of keys such as 'command: ...'" },
     { "name: 3\n", "job.yaml:1:1: name: expected text, found a whole number (put it in quotes)" },
@@ -29,7 +41,9 @@ static const struct { const char *job, *message; } mistakes[] = {
     { "retry: 3\n", "job.yaml:1:1: retry: expected a map, found a whole number" },
     { "env: [A]\n", "job.yaml:1:1: env: expected a map of texts, found a list" },
     { "env:\n  A: [1]\n", "job.yaml:2:3: env.A: expected text, found a list" },
-    { "env:\n  A:\n", "job.yaml:2:3: env.A: has no value (write \"\" for an empty text)" },
+    { "secrets: [~]\n", "job.yaml:1:11: secrets[0]: has no value (write \"\" for an empty text)" },
+    { "memory: 64\n", "job.yaml:1:1: memory: 64 is 64 bytes, expected 1 MiB or more; did you mean 64GiB?" },
+    { "shm: 4KiB\n", "job.yaml:1:1: shm: 4KiB is 4096 bytes, expected 1 MiB or more" },
     { "secrets: {A: 1}\n", "job.yaml:1:1: secrets: expected a list of texts, found a map" },
     { "inputs: [/a]\n", "job.yaml:1:1: inputs: expected a map, found a list" },
     { "outputs: {/a: 3}\n",
@@ -175,7 +189,7 @@ static void everything_of_the_design_is_accepted(void **state)
         "avoid_bad_nodes: true}\n"
         "guard: {no_output: 45m, idle_gpu: 30m}\nlabels: {team: vision}\n"
         "platform: [slurm, lepton]\nslurm: {partition: batch, account: edgeai}\n"
-        "lepton: {node_group: train}\nmodel: dino\naction: train\nkeep: 7d\nworkdir: /w\n" });
+        "lepton: {node_group: train}\nkeep: 7d\nworkdir: /w\n" });
 
     (void)state;
     expect_json(spec->options, "{\"partition\":\"batch\",\"account\":\"edgeai\","
@@ -185,6 +199,17 @@ static void everything_of_the_design_is_accepted(void **state)
     assert_null(json_object_get(spec->job, "lepton"));
     expect_json(json_object_get(json_object_get(spec->job, "outputs"), "/results"),
                 "{\"to\":\"s3://bucket/runs/{id}/\",\"every\":\"10m\",\"exclude\":[\"*.tmp\"]}");
+}
+
+static void a_bare_number_is_seconds_wherever_a_duration_is_and_no_value_is_none_given(void **state)
+{
+    sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
+        .job = "command: x\nretry: {wait: 5}\nenv: {A: , B: b}\nlabels: {team: }\n" });
+
+    (void)state;
+    assert_string_equal(sw_json_str(json_object_get(spec->job, "retry"), "wait"), "5");
+    expect_json(json_object_get(spec->job, "env"), "{\"B\":\"b\"}");
+    assert_int_equal(json_object_size(json_object_get(spec->job, "labels")), 0);
 }
 
 int main(void)
@@ -197,6 +222,7 @@ int main(void)
         cmocka_unit_test(an_error_points_to_the_schema),
         cmocka_unit_test(odd_words_are_shown_harmlessly),
         cmocka_unit_test(everything_of_the_design_is_accepted),
+        cmocka_unit_test(a_bare_number_is_seconds_wherever_a_duration_is_and_no_value_is_none_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void secrets_add_up_and_other_lists_are_replaced(void **state)
 static void values_reach_their_normal_form(void **state)
 {
     sw_auto(sw_spec) struct sw_spec *spec = must_resolve(&(struct given){
-        .job = "gpus: 8\ntime: 90\nmemory: 1024\nsecrets: ONE\n"
+        .job = "gpus: 8\ntime: 90\nmemory: 1048576\nsecrets: ONE\n"
                "inputs:\n  /a: s3://b/a\n  /c.json: {from: s3://b/c}\n"
                "outputs: [/results]\nplatform: [slurm, lepton]\nargv: [python, -c, 3]\n",
     });
@@ -123,7 +123,7 @@ static void values_reach_their_normal_form(void **state)
     (void)state;
     assert_string_equal(sw_json_str(spec->job, "gpus"), "8");
     assert_string_equal(sw_json_str(spec->job, "time"), "90");
-    assert_string_equal(sw_json_str(spec->job, "memory"), "1024");
+    assert_string_equal(sw_json_str(spec->job, "memory"), "1048576");
     expect_json(json_object_get(spec->job, "secrets"), "[\"ONE\"]");
     expect_json(json_object_get(spec->job, "inputs"),
                 "{\"/a\":{\"from\":\"s3://b/a\"},\"/c.json\":{\"from\":\"s3://b/c\"}}");

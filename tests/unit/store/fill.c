@@ -43,7 +43,7 @@ static int add(struct sw_store *store, size_t i, size_t count, json_t *plan, jso
 int fill_store(struct sw_store *store, size_t count, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"));
+    sw_auto(json) json_t *labels = sw_json_object(SW_STR("team", "vision"), SW_STR("tier", "gold"));
     sw_auto(json) json_t *plan = sw_json_object(
         SW_STR("image", "nvcr.io/nvidia/tao/tao-toolkit:6.26.3-pyt"),
         SW_STR("command", "dino train -e /config/spec.yaml"), SW_INT("gpus", 8),

@@ -25,6 +25,13 @@ static int fill_once(void **state)
 static const enum sw_state only_failed[] = { SW_ERROR };
 static const enum sw_state all_ended[] = { SW_COMPLETE, SW_ERROR, SW_CANCELED };
 
+static const char *const team[] = { "team" }, *const vision[] = { "team=vision" },
+    *const speech[] = { "team=speech" }, *const both[] = { "tier", "team=vision" },
+    *const one_fails[] = { "team=vision", "tier=silver" },
+    *const two_values[] = { "team=vision", "team=speech" },
+    *const repeated[] = { "team", "team=vision", "team", "team=vision" },
+    *const in_one[] = { "team=vision\x1ftier=gold", "tier=gold" };
+
 static const struct {
     const char *claim;
     struct sw_job_filter filter;
@@ -37,10 +44,12 @@ static const struct {
     { "by name prefix", { .name_prefix = "tr" },
       "USING COVERING INDEX jobs_by_name (name>? AND name<?)" },
     { "by id prefix", { .id_prefix = "train-00" }, "(id>? AND id<?)" },
-    { "by label", { .label_key = "team", .label_value = "vision" },
+    { "by label", { .labels = vision, .label_count = 1 },
       "USING COVERING INDEX labels_by_value (key=? AND value=? AND job<?)" },
-    { "by label key", { .label_key = "team" },
+    { "by label key", { .labels = team, .label_count = 1 },
       "USING COVERING INDEX labels_by_key (key=? AND job<?)" },
+    { "by several labels", { .labels = both, .label_count = 2 },
+      "USING COVERING INDEX labels_by_value (key=? AND value=? AND job<?)" },
     { "by platform", { .platform = "slurm" }, "USING INDEX jobs_by_platform" },
     { "name and state", { .name = "train", .states = only_failed, .state_count = 1 },
       "USING INDEX jobs_by_name" },
@@ -123,10 +132,15 @@ static const struct {
     { "a name prefix", { .name_prefix = "ex" }, MANY / 4 },
     { "an id prefix", { .id_prefix = "train-00000" }, 25 },
     { "one id", { .id_prefix = "train-0000004-aaaaaaaa" }, 1 },
-    { "a label", { .label_key = "team", .label_value = "vision" }, MANY / 5 },
-    { "a label key", { .label_key = "team" }, MANY / 5 },
-    { "another label", { .label_key = "team", .label_value = "speech" }, 0 },
-    { "a label and a name", { .label_key = "team", .name = "train" }, MANY / 20 },
+    { "a label", { .labels = vision, .label_count = 1 }, MANY / 5 },
+    { "a label key", { .labels = team, .label_count = 1 }, MANY / 5 },
+    { "another label", { .labels = speech, .label_count = 1 }, 0 },
+    { "a label and a name", { .labels = team, .label_count = 1, .name = "train" }, MANY / 20 },
+    { "two labels", { .labels = both, .label_count = 2 }, MANY / 5 },
+    { "two labels, one of them not there", { .labels = one_fails, .label_count = 2 }, 0 },
+    { "two values of one label", { .labels = two_values, .label_count = 2 }, 0 },
+    { "a label said again and again", { .labels = repeated, .label_count = 4 }, MANY / 5 },
+    { "a value that looks like two labels", { .labels = in_one, .label_count = 2 }, 0 },
     { "a platform", { .platform = "local" }, (MANY + 2) / 3 - (MANY + 20) / 60 },
     { "a platform and a name", { .platform = "local", .name = "train" }, (MANY + 11) / 12 },
     { "ended long ago", { .ended_before_ms = 1 }, 0 },

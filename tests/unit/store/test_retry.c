@@ -27,7 +27,7 @@ static bool retry(struct harbour *here, int attempt, const json_t *avoid)
                                                    SW_STR("cause", "node"));
     bool won = false;
 
-    assert_ok(sw_store_retry(here->store, &seen, verdict, 9000, avoid, "the node died", 6000, &won,
+    assert_ok(sw_store_retry(here->store, &seen, verdict, 9000, false, avoid, "the node died", 6000, &won,
                              &here->err));
     return won;
 }

@@ -2,7 +2,7 @@
 # Job golden-aaaaaaaa, everything it needs inside. Made by `slipway entrypoint --script`.
 #     docker run --rm -v "$PWD/job.sh:/job.sh" IMAGE sh /job.sh
 #     sbatch job.sh
-#     sh job.sh
+#     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
 umask 077
@@ -40,11 +40,11 @@ for slipway_try in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
 done
 [ -n "$slipway_dir" ] || slipway_fail "no folder here takes and runs a program; set SLIPWAY_TMP to one"
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/payload.json"
-H4sIAAAAAAAC/1WPQW+DMAyF/4vPDLr2llvFOFSVWqmpNE3TFKXBhGxAohCQGOK/z1C2ajnZL8+f
-n0fo0bfGNsC2EXzamzA5MNC2yrF5kuuDCKTXPbB3cEMoyR1BiN0AHxFgQ/o4RdCi8hhaMpFKJQGC
-kdUswD5NM87FMXujSZ6ll+y6NvtXLh6/4vCyaqvp3+Bd5/xwPonr+Zid5v3K5kgBKKAqTU/losRB
-+lh/A+Uyjet+Y9kuPJoCgypF5w31wXe4HNnOrFwGSaB2x5LkluQJ7a48sE38TLyikno5StbuHqAp
-jBZ/a0b4woGmF8g0G2aWkrHDmkDaS4WiJudm+gE4HzJmfgEAAA==
+H4sIAAAAAAAC/1WPwU7DMBBE/2XPISnl5lsVcqgqtRKuhBBClutsHEMSW44TKUT5d9ahUPBpZzR+
+OzvDiL43tgO2TeDdXoQpgYG2TYndnbw+SEB6PQJ7BTeFmtIJhNRN8JYAduTPSwI9Ko+hpxC5NBIg
+GNlEA3bPXOzyvOBcHIoXsX8kwE1HQQFe5E/FWfzzr97fEOf701GcT4fiGPcrWyIVoIKqNiONq5MG
+6VP9CdTLdG74qWWHcBMVBlWLwRvSwQ+4HtlHVimDJFD/wLLskpUZ7W48sE16T7yqkXo9Srbuu0BX
+GS1+18zwgRP9XiFLDESWkqnDlkDaS4WipeRm+QIsCDVRfgEAAA==
 SLIPWAY
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/code.tar.gz"
 H4sIAAAAAAAC/5Pv5mAAAab/2ic9Qj3O+XuyMryQOWEFEgUAsDl/OhwAAAA=
@@ -52,5 +52,10 @@ SLIPWAY
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/ca.pem"
 H4sIAAAAAAAC/0tUSE4tKslMy0xOLEnlAgDFqD2sDgAAAA==
 SLIPWAY
+if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /results ]; then
+    TAO_RESULTS_ROOT=${PWD%/}/results
+    export TAO_RESULTS_ROOT
+    echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
+fi
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

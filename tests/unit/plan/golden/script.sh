@@ -2,7 +2,7 @@
 # Job golden-aaaaaaaa, everything it needs inside. Made by `slipway entrypoint --script`.
 #     docker run --rm -v "$PWD/job.sh:/job.sh" IMAGE sh /job.sh
 #     sbatch job.sh
-#     sh job.sh
+#     sh job.sh                                        (results go to ./results)
 # Secrets are read from the environment by their names; none is in this file.
 set -u
 umask 077
@@ -40,11 +40,16 @@ for slipway_try in "${SLIPWAY_TMP:-}" "${TMPDIR:-}" /tmp /var/tmp /dev/shm .; do
 done
 [ -n "$slipway_dir" ] || slipway_fail "no folder here takes and runs a program; set SLIPWAY_TMP to one"
 base64 -d <<'SLIPWAY' | gzip -dc > "$slipway_dir/payload.json"
-H4sIAAAAAAAC/2VQyWrDMBD9FTOXXFwUmpsOheD6EAIJVIFSShGKPU7U2pLRkiYY/3vHriCUzk1v
-3jYa4ILOa2uAP+bwaY9S18DhZNsazYNKAzlUtuuUmXbq+ytbDL3TJoyLjNUqKHbNnjLm0Mc2eHYj
-OpoL8GHMwWPlMHjg7x9k4pBsg1btBMC6KEoh5LZ8I4Uoi5fykB7rVyHvW7l5Tlgi/RH+4kJs9jt5
-2G/LHVCSNn2cUwfoVThT7VSUBI2zHQF+xRk7zgheg1NVAN5QMxxJb2P4Z5DuI36wd72LxrNB1yOb
-jOg3b7Ij3Wo5zWTVYKjOMjpNaHARczhRGM6s5fgDGKtIt4EBAAA=
+H4sIAAAAAAAC/2VQPWvDMBD9K+aWLC4KzaahEFwPIZBAFSilFKHYcqLWlox0ShOM/3tPxpCW3nbv
+3pc0wEX7YJwF/pjDpztKUwOHk2trbR/UPJBD5bpO2XRT31/ZYui9sTguMlYrVOyaPWXM6xBbDOxG
+dG0vwIcxh6ArrzEAf/8gE6/JFo1qEwDrVyHXRVEKIbflm9w8k/C+p4UIoixeyoP8g8/Yb5IQm/1O
+HvbbcgeUZGwfp9QBeoVnqj0XJUHjXUdAWHHGjhOir+hVhcAbaqZH0ruI/wzm9xEf3V3vow1sMPXI
+khH95k12pFst0ySrRmN1ltEbQtFHncOJwvTEWo4/awHP1oEBAAA=
 SLIPWAY
+if [ -z "${TAO_RESULTS_ROOT:-}${S3_BUCKET_NAME:-}" ] && [ $$ != 1 ] && [ ! -d /results ]; then
+    TAO_RESULTS_ROOT=${PWD%/}/results
+    export TAO_RESULTS_ROOT
+    echo "slipway: results go to $TAO_RESULTS_ROOT/golden-aaaaaaaa" >&2
+fi
 umask 022
 exec "$slipway_dir/slipway-runner" all --cleanup "$slipway_dir" "$slipway_dir/payload.json"

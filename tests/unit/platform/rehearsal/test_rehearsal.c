@@ -154,9 +154,9 @@ static void a_canceled_job_stays_canceled_at_its_first_cancel(void **state)
 
     submit(place, "a-1", "running");
     now += 10;
-    assert_int_equal(stage->cancel(place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
     now += 10;
-    assert_int_equal(stage->cancel(place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
     assert_int_equal(look(place, "a-1").ended_ms, 1000010);
 }
@@ -166,7 +166,7 @@ static void a_job_canceled_on_its_way_arrives_canceled(void **state)
     struct place *place = *state;
     const struct sw_jobref ref = { .id = "a-1", .attempt = 1 };
 
-    assert_int_equal(stage->cancel(place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
     now += 10;
     submit(place, "a-1", "running");
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
@@ -267,10 +267,10 @@ static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
     sw_autofree char *results = sw_format("%s/results/rehearsal.txt", folder);
 
     submit(place, "a-1", "exit 0");
-    assert_int_equal(stage->cleanup(place->link, &ref, true, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, true, NULL), 0);
     assert_true(sw_file_exists(results));
-    assert_int_equal(stage->cleanup(place->link, &ref, false, NULL), 0);
-    assert_int_equal(stage->cleanup(place->link, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, false, NULL), 0);
     assert_false(sw_file_exists(folder));
     assert_int_equal(look(place, "a-1").presence, SW_ABSENT);
 }

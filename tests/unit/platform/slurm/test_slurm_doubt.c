@@ -263,7 +263,7 @@ static void a_cancel_touches_only_what_is_ours(void **state)
         write_line(stage, "queue", rows[i].queue);
         job = ref_of(stage, details);
         link = open_link(stage);
-        if (slurm->cancel(link, &job, &err) != 0)
+        if (sw_platform_cancel(slurm, link, &job, &err) != 0)
             fail_msg("%s: %s", rows[i].queue, err.message);
         if (stage_lines(stage, "asked") != rows[i].asked)
             fail_msg("%s: scancel was asked %zu times", rows[i].queue, stage_lines(stage, "asked"));

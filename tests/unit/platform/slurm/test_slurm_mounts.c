@@ -117,7 +117,7 @@ static void what_cannot_be_had_stops_the_submit(void **state)
     static const struct { const char *entry, *says; } rows[] = {
         { "git+file://%s/code.git@nosuch:/opt", "no branch or tag 'nosuch'" },
         { "git+file://%s/code.git@0123abc:/opt", "written whole" },
-        { "git+file://%s/other.git@main:/opt", "cannot read the repository" },
+        { "git+file://%s/other.git@main:/opt", "does not appear to be a git repository" },
         { "git+file://%s/code.git@0123456789012345678901234567890123456789:/opt", "could not be made" },
         { "%s/nosuch:/opt", "no such path" },
     };

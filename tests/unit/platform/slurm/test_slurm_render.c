@@ -216,8 +216,8 @@ static void a_time_limit_leaves_the_command_its_time(void **state)
         { "{}", "{" DEFAULTS "}", 240, 14400 - 120, 115000 },
         { "{\"time_ms\":600000}", "{" DEFAULTS "}", 10, 480, 115000 },
         { "{\"time_ms\":3600000,\"grace_ms\":600000}", "{" DEFAULTS "}", 60, 3600 - 605, 600000 },
-        { "{\"time_ms\":5000}", "{" DEFAULTS "}", 5, 5, 10000 },
-        { "{\"time_ms\":5000,\"grace_ms\":600000}", "{" DEFAULTS "}", 13, 5, 600000 },
+        { "{\"time_ms\":5000}", "{" DEFAULTS "}", 3, 5, 10000 },
+        { "{\"time_ms\":5000,\"grace_ms\":600000}", "{" DEFAULTS "}", 11, 5, 600000 },
         { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"5m\"}", 240, 0, 295000 },
         { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"0s\"}", 240, 0, 10000 },
     };
@@ -232,6 +232,34 @@ static void a_time_limit_leaves_the_command_its_time(void **state)
             shape.time_grace_ms != rows[i].grace_ms)
             fail_msg("%s: %lld min, %lld s, %lld ms", rows[i].more, (long long)shape.limit_minutes,
                      (long long)shape.soft_s, (long long)shape.time_grace_ms);
+    }
+}
+
+/* In steps of 7 s up to 20 minutes, with little and with much grace. */
+static void more_time_never_gives_less(void **state)
+{
+    static const int64_t graces_ms[] = { 0, 10000, 90000, 300000 };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(graces_ms); i++) {
+        int64_t soft_s = 0, minutes = 0;
+
+        for (int64_t asked_s = 1; asked_s < 1200; asked_s += asked_s < 60 ? 1 : 7) {
+            sw_autofree char *more = sw_format("{\"time_ms\":%lld,\"grace_ms\":%lld}",
+                                               (long long)asked_s * 1000, (long long)graces_ms[i]);
+            sw_auto(sw_plan) struct sw_plan *plan = plan_of(more, "{" DEFAULTS "}");
+            struct slurm_shape shape;
+
+            assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
+            assert_true(shape.soft_s >= soft_s && shape.soft_s <= asked_s);
+            assert_true(shape.limit_minutes >= minutes);
+            /* no more than the command's time and its end, in whole minutes */
+            assert_true(60 * (shape.limit_minutes - 1) < (asked_s > shape.soft_s + shape.ahead_s
+                                                              ? asked_s : shape.soft_s + shape.ahead_s));
+            assert_true(60 * shape.limit_minutes >= shape.soft_s + graces_ms[i] / 1000 + 5);
+            soft_s = shape.soft_s;
+            minutes = shape.limit_minutes;
+        }
     }
 }
 
@@ -331,6 +359,7 @@ int main(void)
         cmocka_unit_test(names_cannot_carry_commands),
         cmocka_unit_test(a_cache_of_images_cannot_carry_lines),
         cmocka_unit_test(a_time_limit_leaves_the_command_its_time),
+        cmocka_unit_test(more_time_never_gives_less),
         cmocka_unit_test(a_job_says_whose_it_is),
         cmocka_unit_test(base_folders_are_checked),
         cmocka_unit_test_setup_teardown(scripts_are_accepted_by_the_shells_that_read_them, stage_set,

@@ -240,8 +240,8 @@ static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
     (void)state;
     assert_true(look(&(struct told){
         .squeue = { "PENDING|7|800|Resources|1300|N/A||tao-job-a|slipway:a:1" } }, &seen));
-    assert_string_equal(seen.message,
-                        "the nodes it needs are busy (Resources); expected to start in 5m");
+    assert_string_equal(seen.message, "the nodes it needs are busy (Resources)");
+    assert_int_equal(seen.until_ms, 1300 * 1000);
 }
 
 static void a_broken_line_is_no_row(void **state)

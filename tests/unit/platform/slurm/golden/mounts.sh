@@ -18,9 +18,12 @@ sw_mount() {
     [ -e "$1" ] || { sw_say "mount $1: no such path on $(uname -n)"; exit 66; }
     sw_mount_unseen "$@"
 }
+sw_git_why() {
+    sed -e '/^$/d' -e '/^@/d' -e '/^[Ww]arning/d' -e '/^Cloning into/d' "$sw_told" | head -n 1
+}
 sw_git_resolve() {
     sw_refs=$(sw_git ls-remote -- "$1" 2>"$sw_told") || {
-        sw_say "mount git+$1: git cannot read the repository: $(tail -n 1 "$sw_told")"
+        sw_say "mount git+$1: git cannot read the repository: $(sw_git_why)"
         return 1
     }
     printf '%s\n' "$sw_refs" | awk -v ref="$2" '

@@ -144,7 +144,7 @@ sw_again() {
     sw_delay=$(sw_pause) sw_way=requeue
     case $SW_CAUSE in
     node | gpu | network)
-        [ "$SW_AVOID" != 1 ] || [ -z "$SW_NODE" ] || { sw_way=successor; sw_avoid; } ;;
+        [ "$SW_AVOID" != 1 ] || [ -z "$SW_NODE" ] || [ "$SW_REASON" = outputs ] || { sw_way=successor; sw_avoid; } ;;
     esac
     [ "$SW_ENDED" = 0 ] && [ "$sw_delay" -le 180 ] || sw_way=successor
     [ -z "${SLURM_ARRAY_TASK_ID:-}" ] || sw_way=requeue

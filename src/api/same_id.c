@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * same_id.c - an id that the caller gave, and that a job has already.
+ *
+ * Repeating a submit must find the first job; using its id for another one must not look like success. So
+ * the plans are compared, and where they ask for different jobs that is a conflict which names the key.
+ */
+#include <stdlib.h>
+
+#include "api/api_internal.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+/* Its submit came to nothing: interrupted before anything was made, or refused. */
+static bool never_began(const struct sw_job *row)
+{
+    return row->phase == SW_PHASE_OVER && row->attempt == 1 &&
+           (sw_text_same(row->reason, "not-started") || sw_text_same(row->reason, "refused"));
+}
+
+/* With `platform: [a, b]` the first submit may have gone to another of them than this one would. */
+static bool is_another_choice(const struct sw_job *row, const struct api_plan *made)
+{
+    const json_t *name;
+    size_t i;
+
+    if (sw_text_same(row->platform, made->platform->name))
+        return false;
+    json_array_foreach(made->spec->platforms, i, name)
+        if (sw_text_same(json_string_value(name), row->platform))
+            return true;
+    return false;
+}
+
+static char *difference(const struct sw_job *row, const struct api_plan *made)
+{
+    sw_auto(json) json_t *plan = sw_plan_to_json(made->plan);
+    sw_autofree char *address = api_address(made->platform, made->link);
+
+    if (!json_is_object(row->plan) || is_another_choice(row, made))
+        return NULL;                          /* adopted without a plan, or not to be compared */
+    if (sw_text_same(row->platform, made->platform->name) && row->address && address &&
+        !sw_text_same(row->address, address))
+        return sw_strdup("where it runs");
+    return sw_plan_difference(row->plan, plan);
+}
+
+static int compare(const struct sw_job *row, const struct api_plan *made, struct sw_error *err)
+{
+    sw_autofree char *differs = difference(row, made);
+
+    if (!differs)
+        return 0;
+    sw_fail(err, SW_E_CONFLICT, "there is a job '%s' already, and it is another one (%s differs): nothing "
+            "was submitted", row->id, differs);
+    return sw_hint(err, "give this job another --id; 'slipway status %s' shows the first one", row->id);
+}
+
+int api_other_id(struct sw_session *session, const struct api_plan *made, struct sw_error *err)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+
+    if (sw_store_get(session->store, made->plan->job_id, SW_COLUMNS_ALL, &row, NULL) < 0 ||
+        row.phase == SW_PHASE_SUBMITTING || never_began(&row))
+        return 0;
+    return compare(&row, made, err);
+}
+
+int api_same_id(struct sw_session *session, const struct api_plan *made, bool *again,
+                struct sw_error *err)
+{
+    const char *id = made->plan->job_id;
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
+
+    *again = false;
+    if (api_refresh(session, &id, 1, NULL, err) < 0)
+        return -1;
+    if (sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, &why) == 0) {
+        if (!never_began(&row))
+            return compare(&row, made, err);
+        sw_store_remove(session->store, id, &why);
+    }
+    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
+    sw_sleep_ms(1);
+    *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
+    if (!*again && err)
+        *err = why;
+    return *again ? 0 : -1;
+}

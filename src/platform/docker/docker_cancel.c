@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_cancel.c - stop the containers of jobs, some at a time, and see them end.
+ *
+ * One list of containers serves all jobs of a pass. Passes follow until nothing is left: a container that
+ * waited for GPUs may have got them just now.
+ */
+#include "platform/docker/docker_watch.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "core/stop.h"
+
+enum { LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
+
+/* ---- one container ---------------------------------------------------------------------------- */
+
+/* It is killed, so its runner cannot say so itself: it was meant to end. */
+static void leave_mark(struct docker_api *api, const char *container)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+
+    docker_tar_add(&tar, "canceled", 0644, (struct docker_owner){ 0, 0 }, "\n", 1);
+    docker_tar_end(&tar);
+    docker_put(api, container, DOCKER_HOME, tar.data, tar.length, NULL);
+}
+
+/* Wait until it is over, a few seconds at most. 1: it is, 0: not yet, -1 + err. */
+static int wait_over(struct docker_api *api, const char *container, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path("/containers/", container, "/wait?condition=not-running");
+    struct sw_error why = { 0 };
+
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
+                                               .stall_ms = LOOK_AGAIN_MS,
+                                               .silence_counts = true }, NULL, &why) == 0 ||
+        why.code == SW_E_NOT_FOUND)
+        return 1;
+    if (why.code == SW_E_TIMEOUT)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* 0, also when it is over already; -1 + err. */
+static int send_signal(struct docker_api *api, const char *container, const char *signal,
+                       struct sw_error *err)
+{
+    sw_autofree char *verb = sw_format("/kill?signal=%s", signal);
+    struct sw_error why = { 0 };
+
+    if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND ||
+        why.code == SW_E_CONFLICT)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+/* QUIT is said again and again (`told`: once already): a container that begins just now may have missed it.
+ * What does not end by the deadline is killed. */
+static int stop(struct docker_api *api, const char *container, int64_t deadline, bool told,
+                struct sw_error *err)
+{
+    int over = 0;
+
+    for (; over == 0 && sw_monotonic_ms() < deadline; told = false) {
+        if (!told && send_signal(api, container, "QUIT", err) < 0)
+            return -1;
+        over = wait_over(api, container, err);
+    }
+    if (over == 0) {
+        leave_mark(api, container);
+        if (send_signal(api, container, "KILL", err) < 0)
+            return -1;
+        over = wait_over(api, container, err);
+    }
+    if (over == 0)
+        sw_fail(err, SW_E_UNREACHABLE, "the engine does not end a container");
+    return over > 0 ? 0 : -1;
+}
+
+/* It will not be there to tell: another look finds this in its place. */
+static void leave_record(struct docker_api *api, const json_t *container)
+{
+    const char *folder = docker_api_is_local(api) ? docker_bound_ends(container) : NULL;
+    int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
+    int rank = docker_label_number(container, LABEL_RANK, 0);
+    sw_autofree char *path = folder ? sw_format("%s/" DOCKER_END_NAME, folder, attempt, rank) : NULL;
+    sw_auto(json) json_t *report = sw_json_object(
+        SW_INT("version", 1), SW_STR("job_id", docker_label(container, LABEL_ID)),
+        SW_INT("rank", rank), SW_STR("phase", "over"), SW_INT("exit_code", 130),
+        SW_BOOL("canceled", true));
+    sw_autofree char *text = sw_json_dump(report);
+
+    if (path)
+        sw_file_write(path, text, strlen(text), 0644, NULL);
+}
+
+/* One that was never started is taken away: then it cannot be started any more. 1: it was; 0: it is over;
+ * -1 + err. */
+static int end_one(struct docker_api *api, const json_t *container, int64_t deadline, bool told,
+                   struct sw_error *err)
+{
+    const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
+    struct sw_error why = { 0 };
+
+    if (!id || docker_is_over(state))
+        return 0;
+    if (sw_text_same(state, "created")) {
+        if (docker_delete(api, id, false, &why) == 0) {
+            leave_record(api, container);
+            return 1;
+        }
+        if (why.code != SW_E_CONFLICT) {
+            if (err)
+                *err = why;
+            return -1;
+        }
+    }
+    if (sw_text_same(state, "paused"))
+        docker_tell(api, id, "/unpause", NULL);
+    return stop(api, id, deadline, told, err);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+struct canceling {                   /* one job */
+    int before;                      /* containers that there were to end, of all passes */
+    int alive, begun;                /* of this pass: those to end, and those that ever were started */
+    bool waits;
+};
+
+struct ending {                      /* one container of a pass */
+    const json_t *container;         /* lives in the list */
+    size_t job;
+    int64_t deadline;                /* the time that its command and its outputs have, from the first word */
+    bool told;                       /* QUIT was sent */
+    int taken;                       /* as end_one() says */
+    struct sw_error err;
+};
+
+struct pass {
+    struct sw_link *link;
+    struct ending *endings;
+    size_t count;
+};
+
+static void end_container(void *context, size_t index)
+{
+    struct pass *pass = context;
+    struct ending *ending = &pass->endings[index];
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+
+    ending->taken = docker_borrow(pass->link, &lent, &ending->err) < 0
+                        ? -1 : end_one(lent.api, ending->container, ending->deadline, ending->told,
+                                       &ending->err);
+}
+
+/* All hear it at once; then each is waited for. */
+static void tell_container(void *context, size_t index)
+{
+    struct pass *pass = context;
+    const json_t *container = pass->endings[index].container;
+    const char *state = sw_json_str(container, "State");
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+
+    if (!sw_text_same(state, "created") && !docker_is_over(state) && sw_json_str(container, "Id") &&
+        docker_borrow(pass->link, &lent, NULL) == 0)
+        pass->endings[index].told = send_signal(lent.api, sw_json_str(container, "Id"), "QUIT", NULL) == 0;
+}
+
+/* The numbers of the jobs by their ids. */
+static json_t *index_of(const struct sw_batch_job *jobs, size_t count)
+{
+    json_t *index = json_object();
+
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(index, jobs[i].job->id, json_integer((json_int_t)i));
+    return index;
+}
+
+static void gather(struct pass *pass, const json_t *list, const json_t *index,
+                   const struct sw_batch_job *jobs, const struct canceling *all)
+{
+    json_t *container;
+    size_t i;
+
+    pass->endings = sw_alloc((json_array_size(list) + 1) * sizeof *pass->endings);
+    json_array_foreach((json_t *)list, i, container) {
+        const char *id = docker_label(container, LABEL_ID);
+        const json_t *known = id ? json_object_get(index, id) : NULL;
+        size_t job = (size_t)json_integer_value(known);
+
+        if (!known || !all[job].waits ||
+            docker_label_number(container, LABEL_ATTEMPT, 1) != jobs[job].job->attempt)
+            continue;
+        pass->endings[pass->count++] = (struct ending){
+            .container = container, .job = job,
+            .deadline = sw_monotonic_ms() +
+                        sw_stop_budget_ms(sw_json_int(jobs[job].job->plan, "grace_ms", 10000)) };
+    }
+}
+
+/* What became of each job in this pass. */
+static void take_stock(const struct pass *pass, struct sw_batch_job *jobs, struct canceling *all,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        all[i].alive = 0;
+    for (size_t i = 0; i < pass->count; i++) {
+        const struct ending *ending = &pass->endings[i];
+        struct canceling *job = &all[ending->job];
+
+        job->alive += !docker_is_over(sw_json_str(ending->container, "State"));
+        job->begun += ending->taken == 0;
+        if (ending->taken < 0)
+            sw_batch_fail(&jobs[ending->job], 1, &ending->err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].waits)
+            continue;
+        all[i].before += all[i].alive;
+        all[i].waits = all[i].alive > 0 && jobs[i].result == 0;
+        if (!all[i].waits && jobs[i].result == 0)
+            jobs[i].result = all[i].before > 0 && all[i].begun == 0;
+    }
+}
+
+static int end_all(struct sw_link *link, struct sw_batch_job *jobs, struct canceling *all, size_t count,
+                   struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *index = index_of(jobs, count);
+    struct pass pass = { .link = link };
+
+    if (docker_borrow(link, &lent, err) < 0 ||
+        !(list = docker_list(lent.api, count == 1 ? jobs[0].job->id : NULL, err)))
+        return -1;
+    gather(&pass, list, index, jobs, all);
+    if (pass.count > 1)
+        sw_parallel(pass.count, DOCKER_AT_ONCE, tell_container, &pass);
+    sw_parallel(pass.count, DOCKER_AT_ONCE, end_container, &pass);
+    take_stock(&pass, jobs, all, count);
+    free(pass.endings);
+    return 0;
+}
+
+static bool any_waits(const struct canceling *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].waits)
+            return true;
+    return false;
+}
+
+void docker_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+{
+    sw_autofree struct canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
+    struct sw_error why = { 0 };
+
+    for (size_t i = 0; i < count; i++)
+        all[i].waits = true;
+    for (int passes = 0; passes < PASSES_MOST && !why.code && any_waits(all, count); passes++)
+        end_all(link, jobs, all, count, &why);
+    if (!why.code)
+        sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].waits)
+            sw_batch_fail(&jobs[i], 1, &why);
+        if (jobs[i].result < 0)
+            sw_wrap(&jobs[i].err, "cannot cancel '%s'", jobs[i].job->id);
+    }
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slurm_evidence.c - why jobs failed: what Slurm said of them, and the ends of their logs, read by one script
+ * for all of them. How they ended is known already: the caller has just seen it.
+ *
+ * Each line of the answer begins with the number of its job, put there by sed: whatever a log holds, it
+ * cannot pass for another job's.
+ */
+#include "platform/slurm/slurm_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/report.h"
+
+enum { TAIL_BYTES = 16384, SCRIPT_JOBS = 256 };
+
+static json_t *facts_of(const struct sw_sighting *seen)
+{
+    json_t *facts = json_object();
+
+    if (!strcmp(seen->reason, "node-lost"))
+        json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
+    if (!strcmp(seen->reason, "preempted"))
+        json_object_set_new(facts, "preempt_notice", json_true());
+    if (slurm_is_array(&seen->job))
+        json_object_set_new(facts, "array", json_true());
+    json_object_set_new(facts, "gpus_requested",
+                        json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
+    return facts;
+}
+
+/* The end of the log of the failed rank or task, what Slurm itself said, and its report as the last line. */
+static const char tails_text[] =
+    "tails() {\n"
+    "    logs=$2 state=$3 file=$4 slurm=$5 report=$6\n"
+    "    {\n"
+    "    tail -c \"$most\" \"$logs/$file\" 2>/dev/null\n"
+    "    [ -z \"$7\" ] || tail -c 2048 \"$logs/$7\" 2>/dev/null\n"
+    "    tail -c 2048 \"$logs/$slurm\" 2>/dev/null\n"
+    "    [ ! -s \"$state/$report\" ] || {\n"
+    "    printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/$report\"\necho\n}\n"
+    "    echo\n"
+    "    } | sed \"s/^/$1 /\"\n"
+    "}\n";
+
+static void add_job(struct sw_buf *script, size_t index, const struct sw_sighting *seen,
+                    const struct slurm_names *names)
+{
+    bool array = slurm_is_array(&seen->job);
+    int rank = seen->failed_replica > 0 ? seen->failed_replica : 0;
+    sw_autofree char *name = slurm_log_name(&seen->job, rank);
+    sw_autofree char *slurm = array ? sw_format("main.%d.err", rank) : sw_strdup("main.err");
+    sw_autofree char *report = array ? sw_format("task-%d/rank-0.json", rank)
+                                     : sw_format("rank-%d.json", rank);
+
+    sw_buf_addf(script, "tails %zu ", index);
+    sw_buf_add_quoted(script, names->logs);
+    sw_buf_add_char(script, ' ');
+    sw_buf_add_quoted(script, names->state);
+    sw_buf_addf(script, " %s %s %s %s\n", name, slurm, report, !array && rank > 0 ? "main.out" : "''");
+}
+
+/* The lines of each job, without their numbers. */
+static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, size_t count)
+{
+    const char *end = answer->data + answer->length;
+
+    for (const char *at = answer->data, *next; at && at < end; at = next) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        char *text;
+        size_t index = strtoul(at, &text, 10);
+
+        next = newline ? newline + 1 : end;
+        if (index < count && *text == ' ' && text < next)
+            sw_buf_add_bytes(&tails[index], text + 1, (size_t)(next - text) - 1);
+    }
+}
+
+static void take_tail(const struct sw_sighting *seen, struct sw_buf *tail, struct sw_evidence *out)
+{
+    sw_auto(json) json_t *report = NULL;
+
+    if (tail->length == 0)
+        return;
+    tail->data[tail->length - 1] = '\0';                 /* the newline that the script added */
+    out->log_tail = sw_buf_steal(tail);
+    report = sw_report_in_log(out->log_tail, strlen(out->log_tail), seen->job.id,
+                              slurm_is_array(&seen->job) ? 0 : seen->failed_replica);
+    sw_report_facts(report, out->facts);
+}
+
+static int read_tails(struct sw_link *link, const struct sw_sighting *const *seen,
+                      struct sw_evidence *out, size_t count)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    sw_autofree struct sw_buf *tails = NULL;
+
+    sw_buf_addf(&script, "export LC_ALL=C\nmost=%d\n%s", TAIL_BYTES, tails_text);
+    for (size_t i = 0; i < count; i++) {
+        sw_auto(slurm_names) struct slurm_names names = { 0 };
+
+        if (slurm_names_of(link, &seen[i]->job, &names, NULL) == 0)
+            add_job(&script, i, seen[i], &names);
+    }
+    sw_buf_add(&script, "exit 0\n");
+    if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
+        return -1;
+    tails = sw_alloc(count * sizeof *tails);
+    sort_out(&reply.output, tails, count);
+    for (size_t i = 0; i < count; i++) {
+        take_tail(seen[i], &tails[i], &out[i]);
+        sw_buf_done(&tails[i]);
+    }
+    return 0;
+}
+
+void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
+                    size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i].facts = facts_of(seen[i]);
+    for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
+        size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
+
+        if (read_tails(link, seen + from, out + from, some) < 0)
+            return;                                      /* the rest would not be read, either */
+    }
+}

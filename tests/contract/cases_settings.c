@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases_settings.c - the settings of this machine reach the job's data wherever it runs; and what a server
+ * of data answers has one cause everywhere.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "bucket.h"
+#include "cases.h"
+
+static const char *const names[] = {
+    "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", "AWS_REGION",
+    "AWS_PROFILE", "ACCESS_KEY", "SECRET_KEY",
+};
+
+static void forget_settings(void)
+{
+    for (size_t i = 0; i < SW_COUNT(names); i++)
+        unsetenv(names[i]);
+}
+
+/* Where a container has a network of its own it is given this machine's. */
+static struct sw_request *job_with(struct stay *here, const char *text)
+{
+    struct sw_request *made = sw_request_new();
+    struct sw_error err = { 0 };
+
+    expect_ok(sw_request_text(made, text, strlen(text), "yaml", "contract.yaml", &err), &err, "job file");
+    set_common(here, made);
+    set(made, "retry.max", "0");
+    if (strcmp(here->berth->name, "docker") == 0)
+        set(made, "docker.network", "host");
+    return made;
+}
+
+static const char both_ways[] =
+    "name: settings\n"
+    "command: tr a-z A-Z </data/in.txt >/results/made.txt; env | grep -c -e SECRET_ACCESS -e SESSION_TOKEN "
+    ">/results/seen.txt || true\n"
+    "inputs: {/data/in.txt: 's3://here/in.txt'}\n"
+    "outputs: {/results: {to: 's3://here/out/'}}\n";
+
+static void expect_object(struct bucket *bucket, const char *name, const char *content)
+{
+    sw_autofree char *found = bucket_object(bucket, name);
+
+    if (!found)
+        fail_msg("'%s' did not arrive", name);
+    assert_string_equal(found, content);
+}
+
+static void expect_both_ways(struct stay *here, struct bucket *bucket, const char *job)
+{
+    if (wait_until_over(here, job) != 0) {
+        struct log log = read_log(here, job, -1, false);
+
+        fail_msg("the job failed: %s", log.bytes ? log.bytes : "");
+    }
+    expect_object(bucket, "out/made.txt", "HELLO\n");
+    expect_object(bucket, "out/seen.txt", "0\n");
+    assert_int_equal(bucket_refused(bucket), 0);
+}
+
+/* The session token is the canary: it may be nowhere but on the wire. */
+static void variables_reach_the_data_of_every_attempt(void **state)
+{
+    struct stay *here = *state;
+    struct bucket *bucket = bucket_open("AKIAHERE", "eu-test-7", canary_value(here->canary));
+    struct sw_error err = { 0 };
+    int attempt = 0;
+    const char *job;
+
+    setenv("AWS_ACCESS_KEY_ID", "AKIAHERE", 1);
+    setenv("AWS_SECRET_ACCESS_KEY", "signs-requests", 1);
+    setenv("AWS_SESSION_TOKEN", canary_value(here->canary), 1);
+    setenv("AWS_ENDPOINT_URL", bucket_address(bucket), 1);
+    setenv("AWS_REGION", "eu-test-7", 1);
+    job = send_request(here, job_with(here, both_ways));
+    expect_both_ways(here, bucket, job);
+    /* The next attempt goes to the same server, whatever the environment says by then. */
+    setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9", 1);
+    unsetenv("AWS_REGION");
+    expect_ok(sw_retry(here->session, job, false, &attempt, &err), &err, "retry");
+    expect_both_ways(here, bucket, job);
+    forget_settings();
+    bucket_close(bucket);
+}
+
+static void a_profile_reaches_the_data(void **state)
+{
+    struct stay *here = *state;
+    struct bucket *bucket = bucket_open("AKIAPROFILE", "ap-test-1", "of-the-profile");
+    sw_autofree char *folder = sw_format("%s/.aws", getenv("HOME"));
+    sw_autofree char *keys = sw_format("%s/credentials", folder), *file = sw_format("%s/config", folder);
+    sw_autofree char *config = sw_format("[profile team]\nregion = ap-test-1\nendpoint_url = %s\n",
+                                         bucket_address(bucket));
+
+    mkdir(folder, 0700);
+    write_text(keys, "[team]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = x\n"
+                     "aws_session_token = of-the-profile\n");
+    write_text(file, config);
+    setenv("AWS_PROFILE", "team", 1);
+    expect_both_ways(here, bucket, send_request(here, job_with(here, both_ways)));
+    forget_settings();
+    bucket_close(bucket);
+}
+
+/* ---- what a server answers ----------------------------------------------------------------------- */
+
+static void expect_cause(struct stay *here, const char *job, const char *cause, const char *says,
+                         const char *advises)
+{
+    sw_autofree char *wanted = sw_format("\"cause\":\"%s\"", cause);
+    sw_auto(json) json_t *seen = NULL;
+    char *why;
+
+    assert_int_equal(wait_until_over(here, job), 74);
+    seen = status(here, job);
+    if (!strstr(text_of(seen, "message"), says))
+        fail_msg("%s: %s", says, text_of(seen, "message"));
+    why = sw_failure_analysis(here->session, job, NULL);
+    assert_non_null(why);
+    if (!strstr(why, wanted) || !strstr(why, advises) || !strstr(why, "ERR_PROGRAM"))
+        fail_msg("%s, %s: %s", cause, advises, why);
+    sw_text_free(why);
+}
+
+static void what_a_data_server_refuses_has_one_cause(void **state)
+{
+    static const struct { const char *job, *key, *cause, *says, *advises; } rows[] = {
+        { "inputs: {/x: 's3://here/none'}", "AKIAHERE", "user", "there is nothing at", "does not exist" },
+        { "inputs: {/x: 's3://elsewhere/none'}", "AKIAHERE", "user", "NoSuchBucket", "does not exist" },
+        { "inputs: {/x: 's3://here/in.txt'}", "AKIAOTHER", "user", "denied", "may read" },
+        { "outputs: {/results: {to: 's3://elsewhere/x/'}}", "AKIAHERE", "storage", "NoSuchBucket",
+          "'outputs:'" },
+        { "outputs: {/results: {to: 's3://here/x/'}}", "AKIAOTHER", "storage", "AccessDenied",
+          "may write there" },
+    };
+    struct stay *here = *state;
+    struct bucket *bucket = bucket_open("AKIAHERE", "us-east-1", NULL);
+
+    setenv("AWS_SECRET_ACCESS_KEY", "signs-requests", 1);
+    setenv("AWS_ENDPOINT_URL", bucket_address(bucket), 1);
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *text = sw_format("name: settings\ncommand: echo x >/results/x\n%s\n",
+                                           rows[i].job);
+
+        setenv("AWS_ACCESS_KEY_ID", rows[i].key, 1);
+        expect_cause(here, send_request(here, job_with(here, text)), rows[i].cause, rows[i].says,
+                     rows[i].advises);
+    }
+    forget_settings();
+    bucket_close(bucket);
+}
+
+const struct contract_case cases_settings[] = {
+    CLAIM(variables_reach_the_data_of_every_attempt, COMMANDS),
+    CLAIM(a_profile_reaches_the_data, COMMANDS),
+    CLAIM(what_a_data_server_refuses_has_one_cause, COMMANDS),
+    { 0 }
+};

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""true_words.py - what the command line says and does at its edges: signals, selectors that match
+nothing or too much, flags given twice.
+
+usage: true_words.py COMMAND_LINE SLIPWAY [TEST...]
+
+COMMAND_LINE is the neighbour whose fixture and terminal are used here.
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from importlib.machinery import SourceFileLoader
+
+loader = SourceFileLoader("command_line", sys.argv.pop(1))
+base = importlib.util.module_from_spec(importlib.util.spec_from_loader("command_line", loader))
+loader.exec_module(base)
+
+
+class Fixture(base.CommandLine):
+    """The neighbour's helpers, without its tests."""
+
+    def ids(self, *args):
+        return sorted(self.ends(0, "ps", "-a", "-o", "name", *args).stdout.decode().split())
+
+    def say(self, status, *args, **more):
+        return self.ends(status, *args, **more).stderr.decode()
+
+
+for name in [name for name in dir(base.CommandLine) if name.startswith("test_")]:
+    setattr(Fixture, name, None)
+
+
+class Signals(Fixture):
+    VERBS = (["logs", "-f", "last"], ["watch", "last"], ["events", "-f", "last"], ["wait", "last"])
+
+    def begun(self, *args, stream="stdout", **more):
+        """A verb that is under way: its first output has come."""
+        process = self.start(*args, **more)
+        if stream:
+            self.assertTrue(getattr(process, stream).readline())
+        return process
+
+    def until_caught(self, process, number):
+        """Its handler is set: /proc tells."""
+        end = time.monotonic() + base.DEADLINE
+        while True:
+            for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                if line.startswith("SigCgt:") and int(line.split()[1], 16) >> (number - 1) & 1:
+                    return
+            self.assertLess(time.monotonic(), end, "the signal is never caught")
+            time.sleep(0.02)
+
+    def test_every_verb_that_stays_ends_by_the_signal_after_its_words(self):
+        job = self.detach("echo up; sleep 60")
+        self.until_state(job, "Running")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for verb in self.VERBS:
+                with self.subTest(verb=verb, signal=number):
+                    process = self.start(*verb)
+                    self.until_caught(process, number)
+                    process.send_signal(number)
+                    said = process.communicate(timeout=base.DEADLINE)[1].decode()
+                    self.assertEqual(process.returncode, -number, said)
+                    self.assertRegex(said, r"detached: the jobs? continues?\n$")
+        self.assertEqual(self.state_of(job), "Running")
+
+    def test_a_loop_of_a_shell_stops_at_ctrl_c(self):
+        verbs = ('run -- sh -c "echo up; sleep 60"', "logs -f last", "watch", "wait last", "events -f last", "top")
+        for verb in verbs:
+            with self.subTest(verb=verb):
+                screen = base.Terminal(["/bin/bash", "-c",
+                                        f'for i in 1 2 3; do {base.SLIPWAY} {verb}; done; echo LOOP DONE'],
+                                       self.env, self.work)
+                if verb == "wait last":
+                    time.sleep(1)              # it shows nothing
+                else:
+                    screen.until("STATE" if verb == "top" else "submitted" if "events" in verb else
+                                 "Running" if verb == "watch" else "up")
+                screen.type("\x03")
+                self.assertEqual(screen.end(), -signal.SIGINT, screen.shown)
+                self.assertNotIn(b"LOOP DONE", screen.shown)
+        self.assertEqual(len(self.ids()), 1)
+
+    def test_a_signal_ignored_at_the_start_stays_ignored(self):
+        process = subprocess.Popen(["bash", "-c", 'trap "" INT HUP; exec "$0" run -- sh -c "echo up; sleep 3; exit 7"',
+                                    base.SLIPWAY], env=self.env, cwd=self.work, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.assertEqual(process.stdout.readline(), b"up\n")
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=base.DEADLINE)
+        self.assertEqual(process.returncode, 7)
+
+    def test_watch_leaves_its_table_once_at_ctrl_c(self):
+        self.rehearse('log "' + "long words " * 20 + '", running')
+        screen = self.terminal("watch", NO_COLOR="1")
+        screen.until("long words")
+        screen.type("\x03")
+        self.assertEqual(screen.end(), -signal.SIGINT)
+        after = screen.shown[screen.shown.rindex(b"^C"):]
+        self.assertNotIn(b"LAST LINE", after)
+
+    def test_the_exit_code_page_knows_both_meanings_of_130(self):
+        page = self.ends(0, "help", "exit-codes").stdout.decode()
+        self.assertRegex(page, r"(?s)130 when it was canceled.*Ctrl-C, TERM and HUP.*130, 143 and 129")
+
+
+class Selectors(Fixture):
+    def sweep(self):
+        for number in "123":
+            self.ends(0, "run", "-q", "--label", "sweep=a", "--label", f"i={number}", "--", "true")
+
+    def test_several_labels_mean_jobs_that_have_all(self):
+        self.sweep()
+        self.assertEqual(len(self.ids("-l", "sweep=a")), 3)
+        for flags in (["-l", "sweep=a", "-l", "i=2"], ["-l", "i=2", "-l", "sweep=a"], ["-l", "i", "-l", "i=2"]):
+            self.assertEqual(len(self.ids(*flags)), 1, flags)
+            self.assertEqual(json.loads(self.ends(0, "ps", "-o", "json", *flags).stdout)["total"], 1)
+            self.assertEqual(len(self.ends(0, "status", "-o", "name", *flags).stdout.split()), 1)
+        self.ends(0, "rm", "-y", "-l", "i=2", "-l", "sweep=a")
+        self.assertEqual(len(self.ids()), 2)
+
+    def test_a_flag_with_one_value_is_refused_when_given_twice(self):
+        for args in (["ps", "--state", "error", "--state", "complete"], ["ps", "-n1", "--limit=2"],
+                     ["run", "--name", "a", "--name", "b", "--", "true"], ["logs", "-n", "1", "--tail", "2", "last"]):
+            self.assertIn("given twice", self.say(64, *args))
+        self.ends(0, "run", "-q", "-q", "--env", "A=1", "--env", "B=2", "--set", "gpus=0", "--set", "nodes=1", "--", "true")
+
+    def test_an_empty_text_is_no_job_for_any_verb(self):
+        self.ends(0, "run", "-q", "--", "true")
+        for verb in ("status", "why", "logs", "events", "wait", "watch", "cancel", "retry", "results", "get", "rm",
+                     "ps", "replicas", "report"):
+            self.assertIn("empty text", self.say(64, verb, ""), verb)
+        self.ends(64, "exec", "", "--", "true")
+        for label in ("", "=x"):
+            self.ends(64, "ps", "-l", label)
+            self.ends(64, "rm", "-y", "-l", label)
+        self.assertEqual(len(self.ids()), 1)
+
+    def test_a_state_asks_the_platforms_first(self):
+        job = self.detach("sleep 60")
+        end = time.monotonic() + base.DEADLINE
+        while job not in (said := self.say(0, "cancel", "-y", "running")):
+            self.assertLess(time.monotonic(), end, said)
+        self.assertEqual(self.state_of(job), "Canceled")
+        job = self.detach("exit 3")
+        while job not in self.ends(0, "status", "failed", "-o", "name").stdout.decode():
+            self.assertLess(time.monotonic(), end)
+
+    def test_words_for_many_that_match_none_say_so_and_end_well(self):
+        self.sweep()
+        for verb in (["wait", "active"], ["cancel", "-y", "active"], ["why", "failed"], ["retry", "failed"],
+                     ["status", "failed"], ["rm", "failed"], ["ps", "failed"], ["ps", "-l", "nope=1"],
+                     ["ps", "--state", "error"], ["ps", "-p", "docker"], ["watch", "running"], ["wait", "-l", "nope"]):
+            self.assertRegex(self.say(0, *verb), r"^no job matches .*; 3 in all\n$", verb)
+        self.assertEqual(json.loads(self.ends(0, "why", "failed", "-o", "json").stdout), {"version": 1, "jobs": []})
+        for verb in ("wait", "cancel", "why", "ps", "status", "retry", "rm", "watch"):
+            self.ends(66, verb, "nobody")
+        self.ends(66, "ps", "-p", "bogus")
+        self.ends(66, "get", "failed")
+
+    def test_ps_takes_selectors_and_a_limit_of_none(self):
+        self.assertIn("starts one", self.say(0, "ps"))
+        for name in ("one", "two", "two"):
+            self.ends(0, "run", "-q", "--name", name, "--", "true")
+        self.assertEqual(len(self.ids("two")), 2)
+        self.assertEqual(len(self.ids("tw")), 2)
+        self.assertEqual(len(self.ids("last")), 1)
+        self.assertEqual(len(self.ids("complete", "--state", "complete", "-n", "2", "one", "two")), 3)
+        none = json.loads(self.ends(0, "ps", "-n", "0", "-o", "json").stdout)
+        self.assertEqual((none["jobs"], none["total"]), ([], 3))
+        self.assertEqual(self.ends(0, "ps", "-n", "0").stdout, b"")
+
+    def test_words_of_selectors_are_no_names(self):
+        for name in ("last", "last-3", "all", "failed", "running"):
+            self.assertIn("names jobs", self.say(65, "run", "--name", name, "--", "true"), name)
+        (self.work / "job.yaml").write_text("command: 'true'\nname: active\n")
+        self.assertIn("job.yaml:2", self.say(65, "run"))
+        self.ends(0, "run", "-q", "--name", "last-one", "--", "true")
+
+
+class Many(Fixture):
+    def test_retry_asks_before_it_runs_many_or_a_complete_one_again(self):
+        done = self.rehearse("exit 0")
+        failed = [self.rehearse("exit 3") for _ in range(2)]
+        self.ends(3, "wait", "all")
+        for args, question in (([done], "is Complete; run it again, over its results? [y/N]"),
+                               (["failed"], "retry 2 jobs? [y/N]")):
+            screen = self.terminal("retry", *args)
+            screen.until(question)
+            screen.type("n\n")
+            self.assertEqual(screen.end(), 0)
+            self.assertIn(b"nothing was retried", screen.shown)
+        self.assertEqual(json.loads(self.ends(0, "status", done, "-o", "json").stdout)["attempt"], 1)
+        screen = self.terminal("retry", failed[0])
+        self.assertEqual(screen.end(), 0)
+        self.assertIn(b"attempt 2", screen.shown)
+        screen = self.terminal("retry", "-y", done)
+        self.assertEqual(screen.end(), 0)
+        self.assertIn(b"attempt 2", screen.shown)
+
+    def test_rm_without_a_terminal_needs_a_yes_for_words_that_mean_many(self):
+        for _ in range(3):
+            self.ends(0, "run", "-q", "--label", "a=b", "--", "true")
+        for args in (["all"], ["complete"], ["-l", "a=b"]):
+            self.assertIn("-y", self.say(64, "rm", *args))
+        self.assertEqual(len(self.ids()), 3)
+        self.ends(0, "rm", *self.ids()[:2])
+        self.ends(0, "rm", "-y", "all")
+        self.assertEqual(self.ids(), [])
+        self.assertIn("-y is needed", " ".join(self.ends(0, "help", "rm").stdout.decode().split()))
+
+    def test_cancel_is_quiet_about_jobs_that_were_over(self):
+        over = [self.rehearse("exit 0"), self.rehearse("exit 3")]
+        self.ends(3, "wait", *over)
+        self.assertEqual(self.say(0, "cancel", "all"), "nothing to cancel: all these jobs are over\n")
+        runs = self.rehearse("running")
+        self.assertEqual(self.say(0, "cancel", "all"), f"{runs}  canceled\n")
+        self.assertEqual(self.say(0, "cancel", runs), f"{runs}  is over already: Canceled\n")
+
+    def test_get_tells_nothing_from_nothing_new(self):
+        self.ends(0, "run", "-q", "--", "true")
+        done = self.ends(0, "get", "last")
+        self.assertEqual(done.stdout, b"")
+        self.assertIn(b"no results", done.stderr)
+        self.ends(0, "run", "-q", "--", "sh", "-c", 'echo 42 > "$SLIPWAY_RESULTS_DIR/answer"')
+        self.assertIn("1 file copied", self.say(0, "get", "last", "here"))
+        done = self.ends(0, "get", "last", "here")
+        self.assertIn(b"up to date", done.stderr)
+        self.assertTrue(pathlib.Path(self.work, done.stdout.decode().strip()).is_dir())
+
+
+class Waiting(Fixture):
+    def events(self, job):
+        return self.ends(0, "events", job).stdout.decode().splitlines()
+
+    def test_a_countdown_is_shown_and_is_no_news(self):
+        job = self.rehearse("pending 1h, exit 0")
+        run = self.start("logs", "-f", job)
+        self.assertIn(b"waiting: waiting, as the script says; expected to start in ", run.stderr.readline())
+        before = self.events(job)
+        for _ in range(4):
+            self.assertIn("expected to start in 59m", self.ends(0, "ps").stdout.decode())
+            time.sleep(0.6)
+        one = json.loads(self.ends(0, "status", job, "-o", "json").stdout)
+        self.assertEqual(one["message"], "waiting, as the script says")
+        self.assertGreater(one["starts_in_ms"], 3500000)
+        self.assertIn("expected to start in 59m", self.ends(0, "why", job).stdout.decode())
+        self.assertEqual(self.events(job), before)
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.communicate(timeout=base.DEADLINE)[1].count(b"waiting"), 0)
+
+    def test_a_retry_that_waits_is_sent_now_by_retry(self):
+        job = self.rehearse("exit 3; exit 0", "--set", "retry.max=2", "--set", "retry.wait=1h", "--set", "retry.on=unknown")
+        end = time.monotonic() + base.DEADLINE
+        while "retry 1 of 2 in " not in (said := self.ends(0, "ps").stdout.decode()):
+            self.assertLess(time.monotonic(), end, said)
+            time.sleep(0.1)
+        self.assertIn("attempt 2", self.say(0, "retry", job))
+        self.ends(0, "wait", job, "--timeout", "20s")
+        self.assertIn("attempt-now", "".join(self.events(job)))
+
+    def test_following_a_platform_that_does_not_answer_says_so(self):
+        job = self.rehearse("running")
+        self.until_state(job, "Running")
+        self.env["SLIPWAY_REHEARSAL_API"] = "slow 60s"
+        try:
+            logs = self.start("logs", "-f", job)
+            self.assertIn(b"rehearsal does not answer, the log continues when it does", logs.stderr.readline())
+        finally:
+            logs.kill()
+            logs.communicate()
+            self.env["SLIPWAY_REHEARSAL_API"] = "up"
+
+
+if __name__ == "__main__":
+    base.SLIPWAY = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)

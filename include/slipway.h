@@ -209,8 +209,8 @@ enum sw_look {
 /* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id, backend_details,
  * results_dir, results_place (with the host in front, where that is another machine), outputs[] (those
  * with a destination), replicas, attempt, exit_code, signal, created_at, submitted_at, started_at,
- * ended_at, updated_at, seen_at, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live,
- * attempts[]. */
+ * ended_at, updated_at, seen_at, next_attempt_at, expected_start_at, starts_in_ms, age_ms, seen_age_ms,
+ * duration_ms, labels, progress, last_line, live, attempts[]. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */

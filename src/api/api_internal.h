@@ -200,11 +200,13 @@ int api_choose(struct sw_session *session, const struct sw_request *request, boo
 int api_look(struct api_plan *made, struct sw_error *err);
 /* Says that this platform is skipped and why; false: there is no next, or it would fail there, too. */
 bool api_skip(struct sw_session *session, struct api_plan *made, const struct sw_error *why);
+/* plan_hide.c: the document of a plan without the values in `env` that look like credentials. */
+json_t *api_plan_hide(json_t *document, const json_t *env);
 
 /* Results as the caller's text: compact JSON; steals the document. */
 char *api_text(json_t *document);
 
-/* act.c: the job's own answer as a shell would give it. */
+/* wait.c: the job's own answer as a shell would give it. */
 int api_exit_status(enum sw_state state, const char *reason, int exit_code, int signal);
 
 #endif

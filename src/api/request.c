@@ -16,6 +16,7 @@
 #include "net/http.h"
 #include "plan/bundle.h"
 #include "plan/paths.h"
+#include "storage/settings.h"
 
 struct sw_request *sw_request_new(void)
 {
@@ -273,9 +274,32 @@ static void remember_dotenv(const struct api_folder *folder, struct sw_plan *pla
                                   SW_BOOL("trusted", folder->dotenv.trusted));
 }
 
+static bool has_env(const json_t *job, const char *name)
+{
+    return json_object_get(json_object_get(job, "env"), name) != NULL;
+}
+
+/* A job file that was found and not named may not say which server this user's keys go to. */
+static void note_servers(const struct sw_request *request, const struct api_plan *made)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(made->plan->env, name, value) {
+        const struct sw_setting_row *row = sw_setting_find(name, strlen(name));
+        sw_autofree char *key = sw_format("env.%s", name);
+
+        if (row && row->way == SW_SETTING_PLAIN && has_env(sw_document_value(request->job), name) &&
+            !has_env(request->flags, name) && sw_plan_has_setting(made->plan, row->names[0]))
+            json_array_append_new(made->spec->untrusted, sw_json_object(
+                SW_STR("from", "job"), SW_STR("key", key), SW_STR("where", request->found_path)));
+    }
+}
+
 /* The settings of the job's data, and its secrets; a name that needs trust goes before any complaint, since
  * without its value the settings are not the user's. */
-static int take_settings(struct api_plan *made, struct api_asking *asking, struct sw_error *err)
+static int take_settings(const struct sw_request *request, bool job_untrusted, struct api_plan *made,
+                         struct api_asking *asking, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int result;
@@ -286,6 +310,8 @@ static int take_settings(struct api_plan *made, struct api_asking *asking, struc
     if (asking->used)
         remember_dotenv(made->folder, made->plan);
     ask_for_values(made, asking);
+    if (job_untrusted)
+        note_servers(request, made);
     if (result == 0 || json_array_size(made->spec->untrusted) > 0)
         return 0;
     if (err)
@@ -327,7 +353,7 @@ int api_plan_think(struct sw_session *session, const struct sw_request *request,
     if (json_array_size(out->folder->rules) > 0)
         out->plan->rules = json_deep_copy(out->folder->rules);
     sw_attempt_mark(out->plan, session->store);
-    return take_settings(out, &asking, err);
+    return take_settings(request, input.job_untrusted, out, &asking, err);
 }
 
 /* A server on this machine, and a job that runs on another one or in a network of its own. */

@@ -10,6 +10,7 @@
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/place.h"
 
 /* Its submit came to nothing: interrupted before anything was made, or refused. */
 static bool never_began(const struct sw_job *row)
@@ -32,17 +33,49 @@ static bool is_another_choice(const struct sw_job *row, const struct api_plan *m
     return false;
 }
 
+/* How it is reached makes no other job: where it runs is compared by its address. */
+static json_t *without_connection(const struct sw_platform *platform, const json_t *plan)
+{
+    json_t *asked = json_copy((json_t *)plan), *options = json_copy(json_object_get(plan, "options"));
+    sw_auto(json) json_t *connection = sw_connection_options(platform->options, options);
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(connection, name, value)
+        json_object_del(options, name);
+    json_object_set_new(asked, "options", options);
+    return asked;
+}
+
+/* Without what the platform alone decides. Owned. */
+static char *difference_elsewhere(const json_t *first, const json_t *second)
+{
+    sw_auto(json) json_t *one = json_copy((json_t *)first), *other = json_copy((json_t *)second);
+    json_t *const sides[] = { one, other };
+
+    for (size_t i = 0; i < SW_COUNT(sides); i++) {
+        json_object_del(sides[i], "platform");
+        json_object_del(sides[i], "options");
+    }
+    return sw_plan_difference(one, other);
+}
+
 static char *difference(const struct sw_job *row, const struct api_plan *made)
 {
     sw_auto(json) json_t *plan = sw_plan_to_json(made->plan);
+    sw_auto(json) json_t *first = NULL, *second = NULL;
     sw_autofree char *address = api_address(made->platform, made->link);
 
-    if (!json_is_object(row->plan) || is_another_choice(row, made))
-        return NULL;                          /* adopted without a plan, or not to be compared */
+    if (!json_is_object(row->plan))           /* adopted without one */
+        return NULL;
+    if (is_another_choice(row, made))
+        return difference_elsewhere(row->plan, plan);
     if (sw_text_same(row->platform, made->platform->name) && row->address && address &&
         !sw_text_same(row->address, address))
         return sw_strdup("where it runs");
-    return sw_plan_difference(row->plan, plan);
+    first = without_connection(made->platform, row->plan);
+    second = without_connection(made->platform, plan);
+    return sw_plan_difference(first, second);
 }
 
 static int compare(const struct sw_job *row, const struct api_plan *made, struct sw_error *err)

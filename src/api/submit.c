@@ -67,7 +67,7 @@ static json_t *setting_rows(const struct sw_plan *plan)
 }
 
 /* A plan can be made while the platform is out of reach; it only cannot be sent. */
-static int look_ahead(struct api_plan *made, struct sw_error *err)
+static int look_ahead(struct sw_session *session, struct api_plan *made, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
@@ -75,6 +75,7 @@ static int look_ahead(struct api_plan *made, struct sw_error *err)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         json_array_append_new(made->spec->warnings, sw_json_text(why.message));
+        api_warn(session, why.message);
         return 0;
     }
     if (err)
@@ -91,13 +92,13 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
 
     if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
-    if (look_ahead(&made, err) < 0)
+    if (look_ahead(session, &made, err) < 0)
         return NULL;
     address = api_address(made.platform, made.link);
     sends = made.platform->render(made.link, made.plan, err);
     if (!sends)
         return NULL;
-    return api_text(sw_json_object(
+    return api_text(api_plan_hide(sw_json_object(
         SW_INT("version", 1),
         SW_STR("id", made.plan->job_id),
         SW_STR("platform", made.platform->name),
@@ -108,7 +109,7 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
         SW_SUB("settings", setting_rows(made.plan)),
         SW_SUB("plan", sw_plan_to_json(made.plan)),
         SW_SUB("sends", sends),
-        SW_SUB_COPY("warnings", made.spec->warnings)));
+        SW_SUB_COPY("warnings", made.spec->warnings)), json_object_get(made.spec->job, "env")));
 }
 
 /* The row, with its owner; the lock on its id must be ours before. */

@@ -79,7 +79,7 @@ const struct command command_check = {
     .name = "check",
     .args = "URI...",
     .summary = "see whether data is there and can be read",
-    .description = "Show the kind and size of each URI. All of them are looked at; the exit status is 0 "
+    .description = "You get the kind and size of each URI. All are looked at; the exit status is 0 "
                    "when all are there, else the highest of 66 (one is not there), 69 (a server does "
                    "not answer) and 77 (a credential is missing or refused; the message names the "
                    "variable). Nothing is copied. With -p the words are paths as the jobs of that platform "

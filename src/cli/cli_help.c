@@ -26,9 +26,11 @@ static const struct {
       "  64  usage          the command line is wrong\n"
       "  65  specification  a job file, profile or flag is wrong\n"
       "  66  not found      no such job, file or platform\n"
-      "  68  conflict       the job's state does not allow it\n"
-      "  69  unreachable    the platform did not answer; no job has changed. A cancel\n"
-      "                     is carried out when it does (cancel --undo takes it back)\n"
+      "  68  conflict       the job's state does not allow it, or its id is taken\n"
+      "  69  unreachable    the platform did not answer. What was sent may have\n"
+      "                     arrived: the next look finds out, and a repeat under the\n"
+      "                     same --id makes no second job. A cancel is carried out\n"
+      "                     when it answers (cancel --undo takes it back)\n"
       "  70  internal       a bug in slipway\n"
       "  72  interrupted    a caller of the library stopped it\n"
       "  73  store          the job store cannot be read or written\n"
@@ -62,10 +64,14 @@ static const struct {
       "name that there is not is 66, and an empty text is 64. None of these words can be the name of "
       "a job." },
     { "environment", "variables that slipway reads",
-      "  SLIPWAY_STATE_DIR   where the job store is\n"
-      "  XDG_STATE_HOME      its parent folder (default: ~/.local/state)\n"
-      "  NO_COLOR            any value: no colours\n"
-      "  TERM=dumb           no colours either\n"
+      "  SLIPWAY_STATE_DIR      where the job store is\n"
+      "  XDG_STATE_HOME         its parent folder (default: ~/.local/state)\n"
+      "  SLIPWAY_PLATFORM       the platform of jobs that name none (default: local)\n"
+      "  SLIPWAY_LIBEXEC_DIR    where the helper programs are\n"
+      "  SLIPWAY_RUNNERS        where the runners for containers and clusters are\n"
+      "  SLIPWAY_GPU_LEASE_DIR  where local jobs of all users note the GPUs they use\n"
+      "  NO_COLOR               any value: no colours\n"
+      "  TERM=dumb              no colours either\n"
       "\n"
       "./.env and ~/.config/tao/.env are read for credentials; they never override what is "
       "already set. Platforms name their own variables: 'slipway platforms NAME'." },
@@ -93,9 +99,17 @@ static void add_flag(struct sw_buf *out, const struct cli_flag *flag)
         sw_buf_addf(out, "%*s%s\n%s", FLAG_INDENT, "", sw_buf_text(&left), folded);
 }
 
+static bool any_shown(const struct cli_flag *flags)
+{
+    for (; flags && flags->name; flags++)
+        if (flags->help)
+            return true;
+    return false;
+}
+
 static void add_flags(struct sw_buf *out, const char *title, const struct cli_flag *flags)
 {
-    if (!flags || !flags->name)
+    if (!any_shown(flags))
         return;
     if (title)
         sw_buf_addf(out, "\n%s\n", title);
@@ -115,7 +129,7 @@ static void add_example(struct sw_buf *out, const char *example)
 
 void cli_help_command(const struct command *command, struct sw_buf *out)
 {
-    bool flags = command->flags || command->shared[0];
+    bool flags = any_shown(command->flags) || any_shown(command->shared[0]);
 
     sw_buf_addf(out, "slipway %s: %s\n\n", command->name, command->summary);
     cli_wrap(out, command->description, 0, WIDTH);
@@ -126,7 +140,7 @@ void cli_help_command(const struct command *command, struct sw_buf *out)
     sw_buf_addf(out, "\nExample:\n");
     add_example(out, command->example);
     add_flags(out, "Flags:", command->flags);
-    add_flags(out, command->flags ? NULL : "Flags:", command->shared[0]);
+    add_flags(out, any_shown(command->flags) ? NULL : "Flags:", command->shared[0]);
     add_flags(out, NULL, command->shared[1]);
     add_flags(out, "Everywhere:", cli_global_flags);
 }
@@ -140,7 +154,7 @@ void cli_help_overview(struct sw_buf *out)
                     "  slipway ps                        see how all jobs are doing\n"
                     "\nCommands:\n");
     for (const struct command *const *c = cli_commands; *c; c++)
-        sw_buf_addf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+        sw_buf_addf(out, "  %-11s %s\n", (*c)->name, (*c)->summary);
     sw_buf_add(out, "\nHelp: slipway help COMMAND, or one of:\n");
     for (size_t i = 0; i < SW_COUNT(topics); i++)
         sw_buf_addf(out, "  slipway help %-12s %s\n", topics[i].name, topics[i].summary);

@@ -103,7 +103,14 @@ static bool is_wanted(const char *key)
     return false;
 }
 
-/* The properties of all of them, in the order in which they were first met. */
+static bool is_empty(const json_t *value)
+{
+    return json_is_null(value) || (json_is_string(value) && !json_string_length(value)) ||
+           (json_is_object(value) && !json_object_size(value)) ||
+           (json_is_array(value) && !json_array_size(value));
+}
+
+/* The properties that any of them has, in the order in which they were first met. */
 static size_t properties(const json_t *things, const char *keys[COLUMNS_MOST])
 {
     size_t count = 0, i, at;
@@ -115,7 +122,7 @@ static size_t properties(const json_t *things, const char *keys[COLUMNS_MOST])
         json_object_foreach((json_t *)thing, key, value) {
             for (at = 0; at < count && strcmp(keys[at], key) != 0; at++)
                 ;
-            if (at == count && count < COLUMNS_MOST)
+            if (at == count && count < COLUMNS_MOST && !is_empty(value))
                 keys[count++] = key;
         }
     return count;
@@ -134,7 +141,7 @@ void cli_things_table(struct sw_buf *out, const struct cli *cli, const json_t *t
         titles[c] = cli_things_words(keys[c]);
         for (char *at = titles[c]; *at; at++)
             *at = (char)toupper((unsigned char)*at);
-        columns[c] = (struct sw_column){ titles[c], .least = 8,
+        columns[c] = (struct sw_column){ titles[c], .least = is_wanted(keys[c]) ? strlen(titles[c]) : 8,
                                          .drop = is_wanted(keys[c]) ? 1 : (int)c + (c > 0) };
     }
     table = sw_table_new(columns, count);

@@ -117,6 +117,20 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
     return cli->session;
 }
 
+/* "slipway exec last echo hi" -> "slipway exec last -- echo ..."; of several job files one is too many. */
+static int hint_command(const struct command *command, const struct cli_args *args,
+                        struct sw_error *err)
+{
+    const char *first = args->words[0], *extra = args->words[command->max_args];
+
+    if (command->min_args > 0)
+        return sw_hint(err, "a command goes after '--': slipway %s %s -- %s ...", command->name, first,
+                       extra);
+    if (strpbrk(first, "./"))
+        return sw_hint(err, "one job file at a time; a command goes after '--'");
+    return sw_hint(err, "a command goes after '--': slipway %s -- %s ...", command->name, first);
+}
+
 static int check_args(const struct command *command, const struct cli_args *args,
                       struct sw_error *err)
 {
@@ -132,8 +146,7 @@ static int check_args(const struct command *command, const struct cli_args *args
     sw_fail(err, SW_E_USAGE, "%s does not know what to do with '%s'", command->name,
             args->words[command->max_args]);
     if (command->takes_command)
-        return sw_hint(err, "a command goes after '--': slipway %s -- %s ...", command->name,
-                       args->words[0]);
+        return hint_command(command, args, err);
     return sw_hint(err, "usage: slipway %s %s", command->name, command->args);
 }
 
@@ -148,8 +161,22 @@ static void rest_to_words(struct cli_args *args)
     args->rest_count = 0;
 }
 
-static int run_command(struct cli *cli, const struct command *command, int argc,
-                       const char *const *argv, struct sw_error *err)
+/* A flag before the verb and the same one behind it: of two values only one could count. */
+static int check_lead(const struct cli_args *lead, const struct cli_args *args, struct sw_error *err)
+{
+    for (size_t i = 0; i < lead->given_count; i++) {
+        const struct cli_given *given = &lead->given[i];
+        const char *again = given->value ? cli_given_value(args, given->flag->name) : NULL;
+
+        if (again)
+            return sw_fail(err, SW_E_USAGE, "--%s is given twice: '%s' and '%s'", given->flag->name,
+                           given->value, again);
+    }
+    return 0;
+}
+
+static int run_command(struct cli *cli, const struct command *command, const struct cli_args *lead,
+                       int argc, const char *const *argv, struct sw_error *err)
 {
     sw_autofree void *options = sw_alloc(command->options_size + 1);
     sw_auto(cli_args) struct cli_args args = { 0 };
@@ -161,6 +188,8 @@ static int run_command(struct cli *cli, const struct command *command, int argc,
     };
     int rc = cli_flags_parse(sets, SW_COUNT(sets), argc, argv, false, &args, err);
 
+    if (rc >= 0)
+        rc = check_lead(lead, &args, err);
     cli_screen_look(&cli->screen, cli->no_color);
     if (cli->help) {
         sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
@@ -221,7 +250,7 @@ static int dispatch(struct cli *cli, int argc, const char *const *argv, struct s
         return unknown_command(argv[used], err);
     if (command->raw_words)
         return run_raw(cli, command, argc - used - 1, argv + used + 1, err);
-    return run_command(cli, command, argc - used - 1, argv + used + 1, err);
+    return run_command(cli, command, &lead, argc - used - 1, argv + used + 1, err);
 }
 
 static void notice_nothing(int signal)

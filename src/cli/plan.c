@@ -75,15 +75,6 @@ static void add_sends(struct sw_buf *out, const struct cli *cli, const json_t *s
     }
 }
 
-static void say_warnings(const struct cli *cli, const json_t *plan)
-{
-    const json_t *each;
-    size_t i;
-
-    json_array_foreach(json_object_get(plan, "warnings"), i, each)
-        cli_warn(cli, "%s", json_string_value(each));
-}
-
 /* Of `platform: [a, b]`: which were skipped, which one it is, which would come next. */
 static void add_order(struct sw_buf *out, const json_t *plan)
 {
@@ -112,7 +103,6 @@ int cli_plan_show(struct cli *cli, const struct sw_request *request, struct sw_e
     }
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, plan, err);
-    say_warnings(cli, plan);
     add_values(&out, cli, json_object_get(plan, "values"));
     add_settings(&out, cli, json_object_get(plan, "settings"));
     add_order(&out, plan);

@@ -186,7 +186,7 @@ const struct command command_ps = {
     .args = "[JOB...]",
     .summary = "list jobs, newest first",
     .description =
-        "Lists one job per line, the newest 20 first, or those that are named ('slipway help "
+        "You get one line per job, the newest 20 first, or those that are named ('slipway help "
         "selectors'; a name or the beginning of an id lists every job that has it). All platforms "
         "are asked once, together; SEEN says how old the answer about a running job is. A platform "
         "that does not answer is named on stderr and its jobs stay in the list as they were last "

@@ -19,11 +19,28 @@
 #define BAR_WIDTH 10
 #define KEYS "q quit  \xe2\x86\x91\xe2\x86\x93 select  c cancel  l larger log  f follow  ? help"
 
-static const struct sw_column columns_of[] = {
-    { "ID", .least = 14 },               { "STATE" },
-    { "AGE", .right = true, .drop = 3 }, { "PROGRESS", .least = 12, .drop = 2 },
-    { "GPU", .drop = 4 },                { "MESSAGE", .least = 8, .drop = 5 },
+#define BEFORE_PLATFORM { "ID", .least = 14 }, { "STATE" }
+#define AFTER_PLATFORM                                                                       \
+    { "AGE", .right = true, .drop = 3 }, { "PROGRESS", .least = 12, .drop = 2 },             \
+    { "GPU", .drop = 4 },                { "MESSAGE", .least = 8, .drop = 5 }
+
+static const struct sw_column columns_of[] = { BEFORE_PLATFORM, AFTER_PLATFORM };
+static const struct sw_column columns_with_platform[] = {
+    BEFORE_PLATFORM, { "PLATFORM", .drop = 1 }, AFTER_PLATFORM
 };
+
+/* Jobs of one platform need no column that says so on every line. */
+static bool has_platforms(const json_t *jobs)
+{
+    const char *first = sw_json_str(json_array_get(jobs, 0), "backend_type");
+    const json_t *job;
+    size_t i;
+
+    json_array_foreach(jobs, i, job)
+        if (!sw_text_same(sw_json_str(job, "backend_type"), first))
+            return true;
+    return false;
+}
 
 static const char *const help_lines[] = {
     "up, k / down, j     select a job",
@@ -82,7 +99,7 @@ static void add_title(struct frame *f, const json_t *document)
     add_filled(f, sw_buf_text(&text), f->color ? "1;7" : "7");
 }
 
-static void add_cells(struct sw_table *table, const json_t *job)
+static void add_cells(struct sw_table *table, const json_t *job, bool platform)
 {
     enum sw_state state = cli_job_state(job);
     sw_autofree char *progress = cli_progress_cell(job, BAR_WIDTH), *gpu = cli_gpu_cell(job);
@@ -92,6 +109,8 @@ static void add_cells(struct sw_table *table, const json_t *job)
     cli_job_age(job, "age_ms", age);
     sw_table_cell(table, sw_json_str(job, "id"), NULL);
     sw_table_cell(table, sw_state_name(state), cli_state_style(state));
+    if (platform)
+        sw_table_cell(table, sw_json_str(job, "backend_type"), NULL);
     sw_table_cell(table, age, NULL);
     sw_table_cell(table, progress, NULL);
     sw_table_cell(table, gpu, NULL);
@@ -123,14 +142,17 @@ static char *next_line(const char **text)
 /* The table is laid out twice, plain and coloured: the selected row is one colour throughout. */
 static void add_list(struct frame *f, const json_t *jobs, struct top_view *view, size_t room)
 {
-    sw_auto(sw_table) struct sw_table *table = sw_table_new(columns_of, SW_COUNT(columns_of));
+    bool platforms = has_platforms(jobs);
+    sw_auto(sw_table) struct sw_table *table =
+        platforms ? sw_table_new(columns_with_platform, SW_COUNT(columns_with_platform))
+                  : sw_table_new(columns_of, SW_COUNT(columns_of));
     sw_auto(sw_buf) struct sw_buf plain = SW_BUF_INIT, colored = SW_BUF_INIT;
     const char *a, *b;
     size_t count = json_array_size(jobs);
 
     keep_in_sight(view, count, room);
     for (size_t i = view->first_job; i < count && i < view->first_job + room; i++)
-        add_cells(table, json_array_get(jobs, i));
+        add_cells(table, json_array_get(jobs, i), platforms);
     sw_table_write(table, f->columns, false, &plain);
     sw_table_write(table, f->columns, f->color, &colored);
     a = sw_buf_text(&plain);

@@ -41,7 +41,8 @@ struct sw_option {
     enum sw_scope scope;
     const char *initial;                 /* default, as a user would write it; NULL: none */
     const char *env;                     /* environment variable that gives it; NULL: none */
-    const char *flag;                    /* command line flag without dashes; NULL: same as name */
+    const char *flag;                    /* of the command line, without dashes; "": what
+                                            follows "--"; NULL: --set alone */
     const char *help;                    /* one line, lower case, no full stop */
     const char *const *choices;          /* SW_CHOICE, SW_TEXTS (each): NULL-ended */
     const struct sw_option *fields;      /* SW_GROUP, SW_MAP_OF */

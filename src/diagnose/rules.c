@@ -57,6 +57,10 @@ static const struct reason_rule {
                   "results, then run it again") } },
     { "stopped", { "reason-stopped", DIAG_PROGRAM, "unknown",
       DIAG_ADVICE("it was stopped from outside, by whom is not known: run it again if it was not meant") } },
+    { "dependency-failed", { "reason-dependency-failed", DIAG_PROGRAM, "user",
+      DIAG_ADVICE("the job that it waited for did not end as asked: see why that one failed ('slipway "
+                  "why'), then run "
+                  "both again") } },
     { "guard", { "reason-guard", DIAG_PROGRAM, "user",
       DIAG_ADVICE("'guard:' stopped it because it made no progress: look where the log ends") } },
     { "refused", { "reason-refused", DIAG_PROGRAM, "user",
@@ -209,7 +213,7 @@ const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence)
         if (strcmp(sw_code_name(errors[i].error), error) == 0 && (network || !destination))
             return outputs ? &errors[i].outputs : &errors[i].inputs;
     }
-    return NULL;
+    return destination ? by_reason(vague_reasons, SW_COUNT(vague_reasons), evidence->reason) : NULL;
 }
 
 int diag_signal_of(const struct sw_evidence *evidence)

@@ -432,31 +432,16 @@ static void settle(const struct slice *slice)
         platform->settle(slice->link, over, count);
 }
 
-/* The next attempt. The row is claimed by us, and the platform certainly has nothing of it. */
-static int send_next(const struct slice *slice, const char *id, struct sw_error *err)
+/* Attempts that are due, and of which the platform has nothing. */
+static int send_due(const struct slice *slice, struct sw_error *err)
 {
-    const struct sw_harbour *harbour = slice->harbour;
-    sw_auto(sw_job) struct sw_job job = { 0 };
-    sw_auto(sw_plan) struct sw_plan *plan = NULL;
-    sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
-    struct sw_error why = { 0 };
+    sw_autofree const char **ids = sw_alloc(slice->count * sizeof *ids);
+    size_t count = 0;
 
-    if (sw_store_get(slice->store, id, SW_COLUMNS_ALL, &job, err) < 0)
-        return -1;
-    if (job.canceling) {                            /* meanwhile: the next look ends it */
-        sw_store_let_go(slice->store, id);
-        return 0;
-    }
-    plan = sw_attempt_plan(&job, &why);
-    if (!plan)
-        return sw_attempt_refuse(slice->store, id, job.attempt, "no-plan", &why, err);
-    secrets = sw_attempt_secrets(plan, NULL, NULL, &why);
-    if (!secrets)
-        return sw_attempt_refuse(slice->store, id, job.attempt, "credential", &why, err);
-    return sw_attempt_submit(&(struct sw_attempt){
-        .store = slice->store, .platform = slice->question->platform, .link = slice->link,
-        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = harbour->warn,
-        .warn_context = harbour->context }, &why, err);
+    for (size_t i = 0; i < slice->count; i++)
+        if (slice->views[i].send)
+            ids[count++] = slice->views[i].job.id;
+    return monitor_send(slice->harbour, slice->question->platform, slice->link, ids, count, err);
 }
 
 /* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
@@ -464,12 +449,12 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
 {
     const struct sw_platform *platform = slice->question->platform;
 
+    if (send_due(slice, err) < 0)
+        return -1;
     for (size_t i = 0; i < slice->count; i++) {
         struct view *view = &slice->views[i];
         const struct sw_sighting *seen = &slice->seen[i];
 
-        if (view->send && send_next(slice, view->job.id, err) < 0)
-            return -1;
         if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
         if (!sw_state_is_final(seen->state))

@@ -31,10 +31,15 @@ struct sw_jobref monitor_ref(const struct sw_job *job);
 void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
                  const char *message);
 
-/* together.c: cancels that were asked for and never confirmed are asked for again, unless another process waits
- * for them at this moment. Of each that will never begin the sighting says so afterwards. */
+/* together.c: cancels that were asked for and never confirmed are asked for again, unless another process
+ * waits for them at this moment. Of each that will never begin the sighting says so afterwards. */
 void monitor_cancel_again(struct sw_store *store, const struct sw_platform *platform,
                           struct sw_link *link, struct sw_sighting *const *seen, size_t count);
+
+/* send.c: submit the attempts that these rows are at. They are claimed by the caller, and the platform has
+ * nothing of them. -1: the store fails. */
+int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *platform,
+                 struct sw_link *link, const char *const *ids, size_t count, struct sw_error *err);
 
 /* progress.c: read on in the log of a running job, and remember how far it is. */
 void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,

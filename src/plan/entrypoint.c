@@ -186,18 +186,18 @@ static bool is_at_or_below(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
 }
 
-void sw_entrypoint_mark_own(json_t *outputs, const char *results, const struct sw_mounts *mounts)
+void sw_entrypoint_mark_own(json_t *outputs, const char *shared, const struct sw_mounts *mounts)
 {
     size_t i;
     json_t *entry;
 
     json_array_foreach(outputs, i, entry) {
         const char *path = sw_json_str(entry, "path");
-        bool shared = !path || is_at_or_below(path, results);
+        bool own = path && !is_at_or_below(path, "/results") && !(shared && is_at_or_below(path, shared));
 
-        for (size_t m = 0; !shared && m < mounts->count; m++)
-            shared = is_at_or_below(path, mounts->items[m].target);
-        if (!shared)
+        for (size_t m = 0; own && m < mounts->count; m++)
+            own = !is_at_or_below(path, mounts->items[m].target);
+        if (own)
             json_object_set_new(entry, "own", json_true());
     }
 }

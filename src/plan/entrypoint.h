@@ -23,9 +23,9 @@ void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan
  * stays as it is. */
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus);
 
-/* Several ranks: marks the outputs ("own") that lie neither below `results` nor in a mount, so that each rank
- * has its own in its own container and brings it itself. */
-void sw_entrypoint_mark_own(json_t *outputs, const char *results, const struct sw_mounts *mounts);
+/* Several ranks in containers: marks the outputs ("own") that lie neither in /results, nor below `shared`
+ * (may be NULL), nor in a mount, so that each rank has its own and brings it itself. */
+void sw_entrypoint_mark_own(json_t *outputs, const char *shared, const struct sw_mounts *mounts);
 
 /* What will happen, step by step, for people. */
 void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload);

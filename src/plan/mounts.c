@@ -56,11 +56,23 @@ char *sw_mount_clone_name(const struct sw_mount *mount)
     return sw_format("%.*s-%.8s", (int)(length < 64 ? length : 64), base, hash);
 }
 
-static char *clone_script(const struct sw_mount *mount, const char *cache)
+char *sw_mount_own(const struct sw_mount *mount, const char *folder)
+{
+    sw_autofree char *name = sw_mount_clone_name(mount);
+    char hash[SW_DIGEST_HEX];
+
+    if (!folder || !sw_mount_is_writable(mount))
+        return NULL;
+    sw_sha256_hex(mount->target, strlen(mount->target), hash);
+    return sw_format("%s/%s-%.8s", folder, name, hash);
+}
+
+static char *clone_script(const struct sw_mount *mount, const char *cache, const char *own)
 {
     sw_autofree char *name = sw_mount_clone_name(mount);
     const char *words[] = { mount->source, mount->ref,
-                            sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target, "" };
+                            sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target, "",
+                            own ? own : "" };
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     sw_buf_add(&out, "SW_LEASE=60 SW_BEAT=10 SW_PATIENCE=900 SW_STEP=1 SW_GIT_LIMIT=600 SW_MOUNTS=\n"
@@ -108,9 +120,11 @@ static int run(const char *text, struct sw_buf *said, struct sw_error *err)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-char *sw_mount_clone(const struct sw_mount *mount, const char *cache, struct sw_error *err)
+char *sw_mount_clone(const struct sw_mount *mount, const char *cache, const char *folder,
+                     struct sw_error *err)
 {
-    sw_autofree char *text = clone_script(mount, cache);
+    sw_autofree char *own = sw_mount_own(mount, folder);
+    sw_autofree char *text = clone_script(mount, cache, own);
     sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
     int code = run(text, &said, err);
     const char *line, *path;
@@ -118,7 +132,7 @@ char *sw_mount_clone(const struct sw_mount *mount, const char *cache, struct sw_
     if (code < 0)
         return NULL;
     line = strstr(sw_buf_text(&said), "mount ");
-    path = code == 0 && line ? strstr(line, cache) : NULL;
+    path = code == 0 && line ? strstr(line, own ? own : cache) : NULL;
     if (!path) {
         sw_fail(err, SW_E_SPEC, "a mount cannot be had: %.400s", sw_buf_text(&said));
         sw_hint(err, "check address and ref; `git ls-remote %.150s` shows what git says", mount->source);

@@ -72,7 +72,14 @@ sw_git_make() (
     cd / && mv -T "$part" "$sw_clone"
 )
 
-# sw_mount_git URL REF COMMIT NAME TARGET FLAGS; COMMIT is empty when the ref has to be resolved.
+# A copy that only this job has, kept for its later attempts: what it writes is nobody else's.
+sw_git_own() {
+    [ ! -d "$2" ] || return 0
+    mkdir -p "${2%/*}" && rm -rf "$2.part" && cp -a "$1" "$2.part" && mv -T "$2.part" "$2"
+}
+
+# sw_mount_git URL REF COMMIT NAME TARGET FLAGS OWN; COMMIT is empty when the ref has to be resolved, OWN
+# unless the job writes there: then it is the folder of its own copy.
 sw_mount_git() {
     sw_url=$1 sw_ref=$2 sw_commit=$3
     command -v git > /dev/null || { sw_say "mount git+$1: git is not installed here"; exit 69; }
@@ -85,6 +92,10 @@ sw_mount_git() {
     fi
     sw_clone=$SW_GIT_CACHE/$4-$sw_commit
     sw_once "$sw_clone.lock" "mount git+$1@$2" sw_git_there sw_git_make || exit 66
+    if [ -n "$7" ]; then
+        sw_git_own "$sw_clone" "$7" || { sw_say "mount git+$1: no copy can be made in $7"; exit 73; }
+        sw_clone=$7
+    fi
     sw_mount_unseen "$sw_clone" "$5" "$6"
     echo "mount $5 $sw_commit $sw_clone"
 }

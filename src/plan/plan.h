@@ -103,6 +103,7 @@ json_t *sw_plan_credentials(const struct sw_plan *plan);
 /* The settings of this machine that its data needs, into plan->settings (storage/settings.h). No program is
  * run for it. -1: one is there and cannot be used, or cannot travel. */
 int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, struct sw_error *err);
+bool sw_plan_has_setting(const struct sw_plan *plan, const char *name);     /* one that travels */
 /* For a job that no secret of this machine travels with: it may use the profiles of its place. */
 void sw_plan_open_profiles(struct sw_plan *plan);
 /* The file of certificates that its data needs, as it was named when the settings were taken; without such
@@ -114,5 +115,11 @@ json_t *sw_plan_settings_sent(const struct sw_plan *plan);
  * settings were taken is gone. */
 int sw_plan_send_settings(const struct sw_plan *plan, sw_env_fn *env, void *context,
                           struct sw_secrets *secrets, struct sw_error *err);
+
+/* plan_source.c: where this value was written, to begin a message with: "job.yaml:3:7: ", "--mount: ".
+ * "": not known. Owned. */
+char *sw_plan_where(const struct sw_plan *plan, const char *path);
+/* The same for an input of the job by its path there: from `inputs`, or from `mounts`. */
+char *sw_plan_where_input(const struct sw_plan *plan, const char *path);
 
 #endif

@@ -76,7 +76,22 @@ static void go_deeper(struct sw_buf *path, const json_t *one, const json_t *othe
         }
 }
 
-char *sw_plan_difference(const json_t *first, const json_t *second)
+/* The plan with its settings by name, and only those whose value is written in it: where a setting was
+ * found, and which key signs today, make no other job. Owned. */
+static json_t *as_asked(const json_t *plan)
+{
+    json_t *asked = json_copy((json_t *)plan), *values = json_object();
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(json_object_get(plan, "settings"), i, each)
+        if (json_object_get(each, "value") && sw_json_str(each, "name"))
+            json_object_set(values, sw_json_str(each, "name"), json_object_get(each, "value"));
+    json_object_set_new(asked, "settings", values);
+    return asked;
+}
+
+static char *first_difference(const json_t *first, const json_t *second)
 {
     static const char *const soonest[] = { "platform", "command", "argv", "python", "image" };
     const json_t *const sides[] = { first, second };
@@ -96,4 +111,11 @@ char *sw_plan_difference(const json_t *first, const json_t *second)
     sw_buf_add(&path, name_of(found, platform));
     go_deeper(&path, json_object_get(first, found), json_object_get(second, found));
     return sw_buf_steal(&path);
+}
+
+char *sw_plan_difference(const json_t *first, const json_t *second)
+{
+    sw_auto(json) json_t *one = as_asked(first), *other = as_asked(second);
+
+    return first_difference(one, other);
 }

@@ -154,6 +154,17 @@ static void close_profiles(json_t *rows)
             SW_BOOL("hidden", true), SW_BOOL("travels", true)));
 }
 
+bool sw_plan_has_setting(const struct sw_plan *plan, const char *name)
+{
+    size_t i;
+    json_t *row;
+
+    json_array_foreach(plan->settings, i, row)
+        if (sw_json_bool(row, "travels", false) && sw_text_same(sw_json_str(row, "name"), name))
+            return true;
+    return false;
+}
+
 void sw_plan_open_profiles(struct sw_plan *plan)
 {
     for (size_t i = json_array_size(plan->settings); i-- > 0;)

@@ -5,10 +5,10 @@
  *
  * While it runs only files that have settled are taken: one that was written in the last moments may
  * be half of itself. A manifest is written last and removed first, so a reader who finds one knows
- * that everything it lists is there; among the results themselves there is none. What all ranks share is brought by one of them when the commands of all
- * are over (peers.c); a path with {rank} in it, or one that each rank has for itself, by its own rank. One
- * output that fails does not keep the others from arriving; a server out of reach is tried again for some
- * minutes, since what a training left is worth the wait.
+ * that everything it lists is there; among the results themselves there is none. What all ranks share is
+ * brought by one of them when the commands of all are over (peers.c); a path with {rank} in it, or one that
+ * each rank has for itself, by its own rank. One output that fails does not keep the others from arriving; a
+ * server out of reach is tried again for some minutes, since what a training left is worth the wait.
  */
 #include "runner/runner.h"
 

@@ -40,7 +40,7 @@ static void warn_credential_option(struct spec_check *check, const char *key,
     const char *word = json_string_value(value);
 
     /* A value with a slash is the path of a key file, which is a fine thing to write down. */
-    if (sw_text_empty(word) || strchr(word, '/') || !spec_looks_like_credential(key))
+    if (sw_text_empty(word) || strchr(word, '/') || !sw_spec_looks_like_credential(key))
         return;
     where = spec_where(check);
     text = sw_format("%s: '%s' looks like a credential: export it instead, or put it into "

@@ -112,4 +112,7 @@ json_t *sw_spec_schema(const struct sw_spec_platform *platforms, size_t count);
 /* "H100:8" / "8" / 8 -> type (owned, NULL: any) and count. */
 int sw_gpus_parse(const char *text, char **type, int *count, struct sw_error *err);
 
+/* Does a variable or an option of this name usually hold a credential? */
+bool sw_spec_looks_like_credential(const char *name);
+
 #endif

@@ -216,7 +216,7 @@ json_t *spec_check_document(struct spec_check *check, const json_t *document)
     return values;
 }
 
-bool spec_looks_like_credential(const char *name)
+bool sw_spec_looks_like_credential(const char *name)
 {
     static const char *const endings[] = { "_TOKEN", "_KEY", "_PASSWD", "_PASSPHRASE" };
     static const char *const parts[] = { "SECRET", "PASSWORD" };
@@ -242,7 +242,7 @@ void spec_warn_credentials(struct spec_check *check, const json_t *values)
     json_object_foreach(json_object_get(values, "env"), name, value) {
         struct spec_mark inner = spec_enter(check, name);
 
-        if (spec_looks_like_credential(name) && json_string_length(value) > 0) {
+        if (sw_spec_looks_like_credential(name) && json_string_length(value) > 0) {
             sw_autofree char *where = spec_where(check);
             sw_autofree char *text = sw_format(
                 "%s: env.%s looks like a credential: name it in 'secrets: [%s]' and export its "

@@ -36,8 +36,8 @@ static int put_entry(json_t *object, const struct sw_option *row, const char *re
     bool bare = !rest && !equals;
 
     if ((bare && !row->list_shorthand) || !*name)
-        return sw_fail(err, SW_E_SPEC, "--%s: expected NAME=VALUE",
-                       row->flag ? row->flag : row->name);
+        return sw_fail(err, SW_E_SPEC, "%s%s: expected NAME=VALUE",
+                       row->flag ? "--" : "--set ", row->flag ? row->flag : row->name);
     json_object_set_new(child_of(object, row->name), name,
                         bare ? json_object() : sw_json_text(rest ? text : equals + 1));
     return 0;
@@ -49,13 +49,13 @@ static int put_free(json_t *object, const struct sw_option *row, const char *res
     json_t *at;
 
     if (sw_text_empty(rest))
-        return sw_fail(err, SW_E_SPEC, "--%s: write %s.KEY=VALUE", row->name, row->name);
+        return sw_fail(err, SW_E_SPEC, "--set %s: write %s.KEY=VALUE", row->name, row->name);
     at = child_of(object, row->name);
     for (int depth = 1; rest; depth++) {
         sw_autofree char *step = spec_path_step(&rest);
 
         if (!*step || depth >= SW_DOCUMENT_DEPTH)
-            return sw_fail(err, SW_E_SPEC, "--%s: the path of the value %s", row->name,
+            return sw_fail(err, SW_E_SPEC, "--set %s: the path of the value %s", row->name,
                            *step ? "is too deep" : "has an empty part");
         if (rest)
             at = child_of(at, step);
@@ -87,12 +87,12 @@ static int put_field(json_t *object, const struct sw_option *row, const char *re
     sw_autofree char *key = NULL;
 
     if (!rest)
-        return sw_fail(err, SW_E_SPEC, "--%s: has several parts: set them as %s.NAME", row->name,
+        return sw_fail(err, SW_E_SPEC, "--set %s: has several parts: set them as %s.NAME", row->name,
                        row->name);
     key = spec_path_step(&rest);
     field = sw_option_find(row->fields, key);
     if (!field)
-        return no_such_key(row->fields, NULL, 0, key, err) < 0 ? sw_wrap(err, "--%s", row->name)
+        return no_such_key(row->fields, NULL, 0, key, err) < 0 ? sw_wrap(err, "--set %s.%s", row->name, key)
                                                                : 0;
     return put_value(child_of(object, row->name), field, rest, text, err);
 }
@@ -114,7 +114,7 @@ static int put_value(json_t *object, const struct sw_option *row, const char *re
         break;
     }
     if (rest)
-        return sw_fail(err, SW_E_SPEC, "--%s: has no parts, but '.%s' was given", row->name, rest);
+        return sw_fail(err, SW_E_SPEC, "--set %s: has no parts, but '.%s' was given", row->name, rest);
     if (row->type != SW_TEXTS) {
         json_object_set_new(object, row->name, spec_value_of_text(row, text));
         return 0;

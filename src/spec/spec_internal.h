@@ -88,7 +88,6 @@ json_t *spec_check_fields(struct spec_check *check, const struct sw_option *rows
 json_t *spec_check_document(struct spec_check *check, const json_t *document);
 /* Warn about values that look like credentials in "env" (and in profile options). */
 void spec_warn_credentials(struct spec_check *check, const json_t *values);
-bool spec_looks_like_credential(const char *name);
 
 const struct sw_spec_platform *spec_platform(const struct sw_spec_platform *platforms,
                                              size_t count, const char *name);

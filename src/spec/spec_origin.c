@@ -59,18 +59,14 @@ void spec_leave(struct spec_check *check, struct spec_mark mark)
     cut(&check->place, mark.place);
 }
 
-/* The flag that sets this path: "--env" for env.A, "--retry.max" for a field of a group. */
+/* The flag that sets this path: "--env" for env.A, "--set retry.max" for a field of a group. */
 static char *flag_of_path(const char *path)
 {
     size_t length = strcspn(path, ".[");
     sw_autofree char *key = sw_strndup(path, length);
     const struct sw_option *row = sw_option_find(sw_spec_keys, key);
 
-    if (!row)
-        return sw_format("--%s", path);
-    if (row->type == SW_GROUP || row->type == SW_FREE)
-        return sw_format("--%s%s", row->flag ? row->flag : key, path + length);
-    return sw_format("--%s", row->flag ? row->flag : key);
+    return row && row->flag ? sw_format("--%s", row->flag) : sw_format("--set %s", path);
 }
 
 char *spec_where(const struct spec_check *check)
@@ -92,7 +88,7 @@ char *spec_subject(const struct spec_check *check, const char *path)
     sw_autofree char *flag = check->origin == SPEC_FLAGS ? flag_of_path(path) : NULL;
     sw_autofree char *shown = spec_shown(path);
 
-    if (flag && strcmp(flag + strlen("--"), path) == 0)
+    if (flag && (strcmp(flag + strlen("--"), path) == 0 || sw_text_starts(flag, "--set ")))
         return sw_strdup("");
     return sw_format("%s: ", shown);
 }

@@ -84,6 +84,9 @@ static void serve(struct bucket *bucket, int fd, const char *method, const char 
 
     if (strcmp(method, "PUT") == 0)
         keep(bucket, fd, path, body);
+    else if (strcmp(method, "POST") == 0)                   /* an upload in parts, begun to be given up */
+        answer(fd, "200 OK", "<?xml version=\"1.0\"?><InitiateMultipartUploadResult><UploadId>1</UploadId>"
+               "</InitiateMultipartUploadResult>", true);
     else if (strcmp(method, "DELETE") == 0)
         answer(fd, "204 No Content", "", false);
     else if (*path == '?' || strstr(path, "list-type=2"))

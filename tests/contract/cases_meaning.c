@@ -130,6 +130,30 @@ static void a_variable_that_would_be_overridden_is_refused(void **state)
     }
 }
 
+/* ---- a repository that the job writes to ------------------------------------------------------- */
+
+static void what_a_job_writes_into_a_repository_is_its_own(void **state)
+{
+    struct stay *here = *state;
+    sw_autofree char *make = sw_format("cd '%s' && git init -q -b main r && cd r && echo one >file && "
+                                       "git add file && git -c user.email=a@b -c user.name=a commit -qm one",
+                                       here->dir);
+    sw_autofree char *entry = sw_format("git+file://%s/r@main:/opt/code", here->dir);
+    sw_autofree char *writable = sw_format("%s:rw", entry);
+    const char *key = strcmp(here->berth->name, "docker") == 0 ? "docker.mounts" : "mounts";
+    struct sw_request *made;
+
+    if (strcmp(here->berth->name, "slurm") == 0 && !in_container(here))
+        return;                       /* there mounts need a container, and are refused */
+    assert_int_equal(system(make), 0);
+    made = request_shell(here, "test -e /opt/code/file && echo x >/opt/code/new");
+    set(made, key, writable);
+    assert_int_equal(wait_until_over(here, send_request(here, made)), 0);
+    made = request_shell(here, "test -e /opt/code/file && test ! -e /opt/code/new");
+    set(made, key, entry);
+    assert_int_equal(wait_until_over(here, send_request(here, made)), 0);
+}
+
 /* ---- exec ---------------------------------------------------------------------------------------- */
 
 static int run_beside(struct stay *here, const char *job, const char *word, const char *text,
@@ -176,6 +200,7 @@ const struct contract_case cases_meaning[] = {
     CLAIM(the_environment_is_the_same_everywhere, COMMANDS),
     CLAIM(a_job_may_choose_its_port, COMMANDS),
     CLAIM(a_variable_that_would_be_overridden_is_refused, 0),
+    CLAIM(what_a_job_writes_into_a_repository_is_its_own, COMMANDS | OWN_FILES),
     CLAIM(exec_sees_what_the_job_sees, COMMANDS),
     CLAIM(exec_of_no_such_command_is_127, COMMANDS),
     { 0 }

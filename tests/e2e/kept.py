@@ -4,8 +4,8 @@
 
     kept.py SLIPWAY KIND [CLAIM...]          KIND is local, docker, slurm or slurm-image
 
-Docker and Slurm: inside tests/docker/engine or tests/slurm/cluster. $SLIPWAY_SOAK is how many of each stop are tried at
-once (5 otherwise). The storage is tests/sim/held_bucket.py, in this process.
+Docker and Slurm: inside tests/docker/engine or tests/slurm/cluster. Five of each stop are tried at once; `make soak` does
+that ten times. The storage is tests/sim/held_bucket.py, in this process.
 """
 import json
 import os
@@ -22,7 +22,7 @@ sys.path[:0] = [os.path.join(HERE, "../sim")]
 from held_bucket import Bucket  # noqa: E402
 
 SLIPWAY, KIND = os.path.abspath(sys.argv[1]), sys.argv[2]
-ROUNDS = int(os.environ.get("SLIPWAY_SOAK", "5"))
+ROUNDS = 5
 PATIENCE = 240
 IMAGE = "/media/lustre/kept.sqsh"
 

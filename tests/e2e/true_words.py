@@ -6,13 +6,16 @@ usage: true_words.py COMMAND_LINE SLIPWAY [TEST...]
 
 COMMAND_LINE is the neighbour whose fixture and terminal are used here.
 """
+import http.server
 import importlib.util
 import json
 import os
 import pathlib
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from importlib.machinery import SourceFileLoader
@@ -34,6 +37,29 @@ class Fixture(base.CommandLine):
 
 for name in [name for name in dir(base.CommandLine) if name.startswith("test_")]:
     setattr(Fixture, name, None)
+
+
+class Trickle(http.server.BaseHTTPRequestHandler):
+    """A file that never comes to its end."""
+    begun = threading.Event()
+
+    def log_message(self, *args):
+        pass
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+
+    def do_GET(self):
+        self.do_HEAD()
+        Trickle.begun.set()
+        try:
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+        except OSError:
+            pass
 
 
 class Signals(Fixture):
@@ -97,6 +123,19 @@ class Signals(Fixture):
         process.communicate(timeout=base.DEADLINE)
         self.assertEqual(process.returncode, 7)
 
+    def test_a_copy_is_ended_by_the_signal(self):
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Trickle) as server:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            copy = self.start("cp", f"http://127.0.0.1:{server.server_address[1]}/big", "there")
+            self.assertTrue(Trickle.begun.wait(base.DEADLINE))
+            self.until_caught(copy, signal.SIGINT)
+            copy.send_signal(signal.SIGINT)
+            said = copy.communicate(timeout=base.DEADLINE)[1].decode()
+            server.shutdown()
+        self.assertEqual(copy.returncode, -signal.SIGINT, said)
+        self.assertIn("the same command continues the copy", said)
+
     def test_watch_leaves_its_table_once_at_ctrl_c(self):
         self.rehearse('log "' + "long words " * 20 + '", running')
         screen = self.terminal("watch", NO_COLOR="1")
@@ -128,7 +167,7 @@ class Selectors(Fixture):
 
     def test_a_flag_with_one_value_is_refused_when_given_twice(self):
         for args in (["ps", "--state", "error", "--state", "complete"], ["ps", "-n1", "--limit=2"],
-                     ["run", "--name", "a", "--name", "b", "--", "true"], ["logs", "-n", "1", "--tail", "2", "last"]):
+                     ["--profile", "a", "ps", "--profile", "b"], ["run", "--name", "a", "--name", "b", "--", "true"], ["logs", "-n", "1", "--tail", "2", "last"]):
             self.assertIn("given twice", self.say(64, *args))
         self.ends(0, "run", "-q", "-q", "--env", "A=1", "--env", "B=2", "--set", "gpus=0", "--set", "nodes=1", "--", "true")
 
@@ -205,6 +244,14 @@ class Many(Fixture):
         self.assertEqual(screen.end(), 0)
         self.assertIn(b"attempt 2", screen.shown)
 
+    def test_a_retry_that_cannot_be_sent_changes_nothing(self):
+        self.env["HF_TOKEN"] = "abcdefgh"
+        self.ends(0, "run", "-q", "--secret", "HF_TOKEN", "--", "true")
+        del self.env["HF_TOKEN"]
+        self.assertIn("HF_TOKEN", self.say(77, "retry", "last"))
+        one = json.loads(self.ends(0, "status", "last", "-o", "json").stdout)
+        self.assertEqual((one["status"], one["attempt"]), ("Complete", 1))
+
     def test_rm_without_a_terminal_needs_a_yes_for_words_that_mean_many(self):
         for _ in range(3):
             self.ends(0, "run", "-q", "--label", "a=b", "--", "true")
@@ -234,6 +281,43 @@ class Many(Fixture):
         done = self.ends(0, "get", "last", "here")
         self.assertIn(b"up to date", done.stderr)
         self.assertTrue(pathlib.Path(self.work, done.stdout.decode().strip()).is_dir())
+
+
+class Places(Fixture):
+    def test_an_error_begins_with_where_its_cause_was_written(self):
+        (self.work / "w.yaml").write_text("command: 'true'\nworkdir: /nope/dir\n")
+        (self.work / "i.yaml").write_text("command: 'true'\ninputs:\n  /data: /nope/data\n")
+        for args, begins in ((["-f", "w.yaml"], "w.yaml:2:1: workdir '/nope/dir'"),
+                             (["-f", "i.yaml"], "i.yaml:3:3: '/nope/data'"),
+                             (["--mount", "/nope:/x", "--", "true"], "--mount: '/nope'"),
+                             (["--workdir", "/nope", "--", "true"], "--workdir: workdir '/nope'"),
+                             (["--set", "slurm.partion=x", "--", "true"], "--set slurm.partion: unknown key"),
+                             (["--set", "retry.max=x", "--", "true"], "--set retry.max: expected")):
+            self.assertIn(f"slipway: {begins}", self.say(65, "run", *args))
+        said = self.ends(0, "plan", "--set", "retry.on=node", "--set", "cache=/tmp", "--", "true").stdout.decode()
+        self.assertRegex(said, r"(?m)^retry.on +flag --set retry.on ")
+        self.assertRegex(said, r"(?m)^cache +flag --set cache ")
+
+    def test_a_hint_is_a_command_that_works(self):
+        self.assertIn("slipway exec last -- echo ...", self.say(64, "exec", "last", "echo", "hi"))
+        self.assertNotIn("-- a.yaml", self.say(64, "run", "a.yaml", "b.yaml"))
+        self.assertIn("slipway run -- python ...", self.say(64, "run", "python", "train.py"))
+
+    def test_a_plan_warns_once_and_shows_no_credential(self):
+        (self.work / "job.yaml").write_text("command: 'true'\nenv: {OPENAI_API_KEY: sk-canary-value, SORT_KEY: name}\n")
+        for more in ([], ["-o", "json"]):
+            done = self.ends(0, "plan", *more)
+            self.assertEqual(done.stderr.decode().count("OPENAI_API_KEY looks like a credential"), 1)
+            self.assertNotIn(b"sk-canary-value", done.stdout + done.stderr)
+            self.assertIn(b"[redacted]", done.stdout)
+
+    def test_help_is_whole(self):
+        self.assertNotIn("\nFlags:", self.ends(0, "help", "help").stdout.decode())
+        page = self.ends(0, "help", "environment").stdout.decode()
+        for name in ("SLIPWAY_PLATFORM", "SLIPWAY_LIBEXEC_DIR", "SLIPWAY_GPU_LEASE_DIR", "SLIPWAY_STATE_DIR"):
+            self.assertIn(name, page)
+        listed = self.ends(0, "help").stdout.decode().split("Commands:\n")[1].split("\n\n")[0].splitlines()
+        self.assertEqual({len(line) - len(line[2:].split(" ", 1)[1].lstrip()) for line in listed}, {14})
 
 
 class Waiting(Fixture):

@@ -66,6 +66,11 @@ def a_log_that_was_removed_is_said_to_be_gone(client):
     client.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
     done = client.slipway("logs", job, check=False)
     assert done.returncode == 66 and not done.stdout and "is gone" in done.stderr, done
+    job = client.submit("exit 3", retry={"max": 0})
+    client.wait(job)
+    client.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
+    told = client.slipway("why", job, check=False).stdout
+    assert "is gone" in told and "end of the log" not in told, told
 
 
 def a_place_of_results_names_its_host(client):

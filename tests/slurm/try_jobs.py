@@ -165,8 +165,11 @@ def a_dependency_is_waited_for(client):
 
 def a_dependency_that_fails_ends_the_job(client):
     first = client.submit("sleep 2; exit 3", retry={"max": 0})
-    second = client.submit("echo second", slurm={"dependency": f"afterok:{client.slurm_id(first)}"})
-    seen(client, second, "Canceled")
+    second = client.submit("echo second", slurm={"dependency": f"afterok:{first}"})
+    until("it waits", lambda: first in client.status(second)["message"])
+    told = seen(client, second, "Error")
+    assert told["reason"] == "dependency-failed" and first in told["message"], told
+    assert first in client.slipway("why", second).stdout
 
 
 def a_failed_step_is_never_complete(client):

@@ -3,10 +3,10 @@
  * docker_clones.c - the repositories among a job's mounts: cloned on this machine, once for each
  * commit, and shown to the containers.
  *
- * An engine that sees our files binds the clone. To any other it is sent, into a volume of the job
- * that all ranks share: through a container that is never started, since nothing may be put into a
- * volume that is mounted read-only, as the job's is. It is filled before the job's containers are
- * made, so a volume that one of them has is whole.
+ * An engine that sees our files binds the clone, or the job's own copy where it may write. To any other it
+ * is sent, into a volume of the job that all ranks share: through a container that is never started, since
+ * nothing may be put into a volume that is mounted read-only, as the job's is. It is filled before the job's
+ * containers are made, so a volume that one of them has is whole.
  */
 #include "platform/docker/docker_submit.h"
 
@@ -84,6 +84,7 @@ static int send_clone(struct docker_sending *s, const struct sw_mount *mount, co
 int docker_clone_repositories(struct docker_sending *s, struct sw_error *err)
 {
     sw_autofree char *cache = sw_path_join(s->link->state_dir, "git");
+    sw_autofree char *own = sw_format("%s/%s/mounts", s->link->root, s->plan->job_id);
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
     if (sw_mounts_parse(s->plan->mounts, &mounts, err) < 0)
@@ -95,7 +96,7 @@ int docker_clone_repositories(struct docker_sending *s, struct sw_error *err)
 
         if (mount->kind != SW_MOUNT_GIT)
             continue;
-        folder = sw_mount_clone(mount, cache, err);
+        folder = sw_mount_clone(mount, cache, s->site.local ? own : NULL, err);
         if (!folder || (!s->site.local && send_clone(s, mount, folder, volume, err) < 0))
             return -1;
         json_object_set_new(s->clones, mount->target, sw_json_text(folder));

@@ -270,7 +270,7 @@ void docker_mark_own(json_t *outputs, const struct sw_plan *plan)
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
     if (plan->nodes > 1 && sw_mounts_parse(plan->mounts, &mounts, NULL) == 0)
-        sw_entrypoint_mark_own(outputs, DOCKER_RESULTS, &mounts);
+        sw_entrypoint_mark_own(outputs, NULL, &mounts);
 }
 
 json_t *docker_output_folders(const struct sw_plan *plan)

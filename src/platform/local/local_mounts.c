@@ -15,15 +15,18 @@
 enum wish { SHOW, CHECK, HAVE };
 
 /* Where it comes from, owned. Until it is had, a repository is only named. */
-static char *source_of(const struct sw_mount *mount, const char *cache, enum wish wish,
-                       struct sw_error *err)
+static char *source_of(const struct sw_mount *mount, const char *cache, const char *folder,
+                       enum wish wish, struct sw_error *err)
 {
-    sw_autofree char *name = NULL;
+    sw_autofree char *name = NULL, *own = NULL;
 
     if (mount->kind == SW_MOUNT_PATH)
         return sw_strdup(mount->source);
     if (wish == HAVE)
-        return sw_mount_clone(mount, cache, err);
+        return sw_mount_clone(mount, cache, folder, err);
+    own = sw_mount_own(mount, folder);
+    if (own)
+        return sw_take(own);
     name = sw_mount_clone_name(mount);
     return sw_format("%s/%s-%s", cache, name, sw_mount_is_commit(mount) ? mount->ref : "COMMIT");
 }
@@ -34,6 +37,7 @@ static int with_mounts(const struct sw_link *link, const struct sw_plan *plan, e
 {
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     sw_autofree char *cache = sw_format("%s/git", link->state_dir);
+    sw_autofree char *folder = sw_format("%s/%s/mounts", link->root, plan->job_id);
     sw_auto(json) json_t *inputs = plan->inputs ? json_deep_copy(plan->inputs) : json_array();
 
     *here = *plan;
@@ -45,7 +49,7 @@ static int with_mounts(const struct sw_link *link, const struct sw_plan *plan, e
 
         if (wish == CHECK && mounts.items[i].kind == SW_MOUNT_GIT)
             continue;
-        source = source_of(&mounts.items[i], cache, wish, err);
+        source = source_of(&mounts.items[i], cache, folder, wish, err);
         if (!source)
             return -1;
         json_array_append_new(inputs, sw_json_object(SW_STR("path", mounts.items[i].target),

@@ -26,28 +26,35 @@ static int check_launcher(const struct sw_plan *plan, struct sw_error *err)
     return sw_hint(err, "use 'torchrun', or 'none' and start it in the command");
 }
 
-static int check_folder(const char *what, const char *path, struct sw_error *err)
+static int check_workdir(const struct sw_plan *plan, const char *path, struct sw_error *err)
 {
+    sw_autofree char *where = sw_plan_where(plan, "workdir");
     struct stat info;
 
     if (stat(path, &info) < 0)
-        return sw_fail_errno(err, SW_E_SPEC, "%s '%s'", what, path);
+        return sw_fail_errno(err, SW_E_SPEC, "%sworkdir '%s'", where, path);
     if (!S_ISDIR(info.st_mode))
-        return sw_fail(err, SW_E_SPEC, "%s '%s' is not a folder", what, path);
+        return sw_fail(err, SW_E_SPEC, "%sworkdir '%s' is not a folder", where, path);
     return 0;
 }
 
-static int check_inputs(const struct sw_payload *payload, struct sw_error *err)
+/* The inputs of the payload are those of the plan, in its order. */
+static int check_inputs(const struct sw_plan *plan, const struct sw_payload *payload,
+                        struct sw_error *err)
 {
     size_t i;
     json_t *entry;
 
     json_array_foreach(payload->inputs, i, entry) {
         const char *from = sw_json_str(entry, "from");
+        const char *path = sw_json_str(json_array_get(plan->inputs, i), "path");
+        sw_autofree char *where = NULL;
         struct stat info;
 
-        if (!strstr(from, "://") && stat(from, &info) < 0)
-            return sw_fail_errno(err, SW_E_SPEC, "input '%s'", from);
+        if (strstr(from, "://") || stat(from, &info) == 0)
+            continue;
+        where = sw_plan_where_input(plan, path ? path : "");
+        return sw_fail(err, SW_E_SPEC, "%s'%s' cannot be read: %s", where, from, strerror(errno));
     }
     return 0;
 }
@@ -164,6 +171,8 @@ static void say_what_is_not_used(const struct sw_link *link, const struct sw_pla
 
     if (gpus)
         link->warn(link->warn_context, gpus);
+    if (link->warn && plan->shm_bytes)
+        link->warn(link->warn_context, "shm: /dev/shm is this machine's own on local, and keeps its size");
     if (link->warn && plan->image)
         link->warn(link->warn_context,
                    "local runs the command on this machine, not in the image");
@@ -180,8 +189,8 @@ int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
     local_site_init(&site, link, plan, 1);
     payload = local_payload(plan, &site, 1, err);
     if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
-        check_shell(plan, err) < 0 || (!plan->code && check_folder("workdir", payload->workdir, err) < 0) ||
-        check_inputs(payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
+        check_shell(plan, err) < 0 || (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
+        check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
         return -1;
     say_what_is_not_used(link, plan);

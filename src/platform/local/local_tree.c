@@ -12,12 +12,14 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -116,12 +118,46 @@ void local_processes_subtract(struct local_processes *from, const struct local_p
     from->count = kept;
 }
 
-void local_tree_below(pid_t root, struct local_processes *out)
+/* Adds the children of one process: each of its threads has a list of its own. false: that cannot be read, or
+ * is too long. */
+static bool add_children(pid_t parent, struct local_processes *all)
+{
+    char path[64], text[16384];
+    DIR *threads;
+    bool whole;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
+    threads = opendir(path);
+    whole = threads != NULL;
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char *rest = text;
+        int used = 0, pid;
+
+        if (!isdigit((unsigned char)*entry->d_name))
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent,
+                 atoi(entry->d_name));
+        if (!read_small(path, text, sizeof text))
+            continue;
+        whole = whole && strlen(text) < sizeof text - 1;
+        for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
+            struct local_process one;
+
+            if (read_process(pid, &one) && !is_a_supervisor(pid))
+                add(all, &one);
+        }
+    }
+    if (threads)
+        closedir(threads);
+    return whole && all->count < CHILDREN_MAX;
+}
+
+/* Among all processes of the machine: for a tree whose lists cannot be believed. */
+static void search_below(pid_t root, struct local_processes *out)
 {
     sw_auto(local_processes) struct local_processes all = { 0 };
     size_t found;
 
-    *out = (struct local_processes){ 0 };
     scan(&all, NULL, NULL);
     do {                                /* one generation per round */
         found = 0;
@@ -139,33 +175,28 @@ void local_tree_below(pid_t root, struct local_processes *out)
     } while (found > 0);
 }
 
-/* Adds the children of one process: each of its threads has a list of its own. */
-static void add_children(pid_t parent, struct local_processes *all)
+static bool has_no_child(void)
 {
-    char path[64], text[4096];
-    DIR *threads;
+    siginfo_t info;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
-    threads = opendir(path);
-    for (struct dirent *entry; threads && (entry = readdir(threads));) {
-        char *rest = text;
-        int used = 0, pid;
+    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
+}
 
-        if (!isdigit((unsigned char)*entry->d_name))
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)parent,
-                 atoi(entry->d_name));
-        if (!read_small(path, text, sizeof text))
-            continue;
-        for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
-            struct local_process one;
+/* By their lists of children: that costs what the tree costs, and a hundred jobs that end at once do not read
+ * all of /proc a hundred times. A list that changes while it is read may leave one out: that there is none at
+ * all is believed only when there is none to wait for. */
+void local_tree_below(pid_t root, struct local_processes *out)
+{
+    bool whole;
 
-            if (read_process(pid, &one) && !is_a_supervisor(pid))
-                add(all, &one);
-        }
-    }
-    if (threads)
-        closedir(threads);
+    *out = (struct local_processes){ 0 };
+    whole = add_children(root, out);
+    for (size_t i = 0; i < out->count; i++)
+        whole = add_children(out->items[i].pid, out) && whole;
+    if (out->count > 0 ? whole : root == getpid() && has_no_child())
+        return;
+    local_processes_done(out);
+    search_below(root, out);
 }
 
 int64_t local_tree_resident(pid_t root)

@@ -144,7 +144,7 @@ int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct
 
 static struct slurm_mounts_site site_of(const struct slurm_job *job, const char *cache)
 {
-    return (struct slurm_mounts_site){ .cache = cache, .list = job->names->mounts,
+    return (struct slurm_mounts_site){ .cache = cache, .own = job->names->work, .list = job->names->mounts,
         .check = sw_json_bool(job->plan->options, "check", true), .limit_s = 600,
         .patience = { .wait_s = 800 } };
 }

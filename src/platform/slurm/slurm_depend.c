@@ -27,6 +27,23 @@ bool slurm_waits_for_ours(const json_t *options)
     return false;
 }
 
+char *slurm_waits_for(const char *dependency)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const char *at = dependency ? dependency : "";
+
+    while (*at) {
+        size_t length = strcspn(at, ":,?+");
+        bool named = at > dependency && at[-1] == ':' && length > 0;
+
+        if (named)
+            sw_buf_addf(&out, "%s%s%.*s", out.length ? ", " : "",
+                        isdigit((unsigned char)*at) ? "Slurm job " : "", (int)length, at);
+        at += length + (at[length] != '\0');
+    }
+    return out.length ? sw_buf_steal(&out) : NULL;
+}
+
 /* Sets `after` from `waits`. */
 static const char depend_text[] =
     SLURM_NEWEST

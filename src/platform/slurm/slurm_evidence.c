@@ -4,7 +4,7 @@
  * for all of them. How they ended is known already: the caller has just seen it.
  *
  * Each line of the answer begins with the number of its job, put there by sed: whatever a log holds, it
- * cannot pass for another job's.
+ * cannot pass for another job's. "3!" says that the folder of job 3's logs is gone.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -34,6 +34,7 @@ static json_t *facts_of(const struct sw_sighting *seen)
 static const char tails_text[] =
     "tails() {\n"
     "    logs=$2 state=$3 file=$4 slurm=$5 report=$6\n"
+    "    [ -d \"$logs\" ] || echo \"$1!\"\n"
     "    {\n"
     "    tail -c \"$most\" \"$logs/$file\" 2>/dev/null\n"
     "    [ -z \"$7\" ] || tail -c 2048 \"$logs/$7\" 2>/dev/null\n"
@@ -62,7 +63,8 @@ static void add_job(struct sw_buf *script, size_t index, const struct sw_sightin
 }
 
 /* The lines of each job, without their numbers. */
-static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, size_t count)
+static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, struct sw_evidence *out,
+                     size_t count)
 {
     const char *end = answer->data + answer->length;
 
@@ -72,7 +74,9 @@ static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, size_t c
         size_t index = strtoul(at, &text, 10);
 
         next = newline ? newline + 1 : end;
-        if (index < count && *text == ' ' && text < next)
+        if (index < count && *text == '!')
+            json_object_set_new(out[index].facts, SW_FACT_LOG_GONE, json_true());
+        else if (index < count && *text == ' ' && text < next)
             sw_buf_add_bytes(&tails[index], text + 1, (size_t)(next - text) - 1);
     }
 }
@@ -108,7 +112,7 @@ static int read_tails(struct sw_link *link, const struct sw_sighting *const *see
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
         return -1;
     tails = sw_alloc(count * sizeof *tails);
-    sort_out(&reply.output, tails, count);
+    sort_out(&reply.output, tails, out, count);
     for (size_t i = 0; i < count; i++) {
         take_tail(seen[i], &tails[i], &out[i]);
         sw_buf_done(&tails[i]);

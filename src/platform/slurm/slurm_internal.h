@@ -198,6 +198,8 @@ int slurm_convert_submit(struct sw_buf *out, const struct slurm_job *job, struct
 /* ---- slurm_depend.c: `dependency` that names jobs of ours --------------------------------------- */
 
 bool slurm_waits_for_ours(const json_t *options);
+/* "afterok:train-k3,after:17" -> "train-k3, Slurm job 17"; owned; NULL: no job is named. */
+char *slurm_waits_for(const char *dependency);
 /* For the login node: sets `after`, what sbatch's --dependency gets; empty when the script says it.
  * `base` is set and `fail` is a function. */
 void slurm_depend_script(struct sw_buf *out, const json_t *options);
@@ -281,6 +283,7 @@ struct slurm_known {               /* what else is known about the job */
     int task;
     bool canceled;                 /* we were asked to cancel it */
     bool accounting;               /* sacct answers */
+    const char *dependency;        /* as its options say it; NULL: none */
     int64_t now_ms;
 };
 /* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike:

@@ -45,12 +45,13 @@ static char *git_flags(const struct sw_mount *mount)
     return mount->flags ? sw_format("ro+%s", mount->flags) : sw_strdup("ro");
 }
 
-static void add_git(struct sw_buf *out, const struct sw_mount *mount)
+static void add_git(struct sw_buf *out, const struct sw_mount *mount, const char *folder)
 {
     sw_autofree char *name = sw_mount_clone_name(mount), *flags = git_flags(mount);
+    sw_autofree char *own = sw_mount_own(mount, folder);
     const char *words[] = { mount->source, mount->ref,
                             sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target,
-                            flags };
+                            flags, own };
 
     add_call(out, "sw_mount_git", words, SW_COUNT(words));
 }
@@ -75,7 +76,7 @@ void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
     sw_text_mounts(out);
     for (size_t i = 0; i < mounts->count; i++) {
         if (mounts->items[i].kind == SW_MOUNT_GIT)
-            add_git(out, &mounts->items[i]);
+            add_git(out, &mounts->items[i], site->own);
         else
             add_path(out, &mounts->items[i], site->check);
     }
@@ -100,7 +101,7 @@ void slurm_mounts_describe(struct sw_buf *out, const struct sw_mounts *mounts,
             sw_buf_addf(out, "%s at %s, cloned once into %s/%s-%s, mounted at %s%s\n",
                         mount->source, mount->ref, site->cache, name,
                         sw_mount_is_commit(mount) ? mount->ref : "COMMIT", mount->target,
-                        sw_mount_is_writable(mount) ? "" : " (read-only)");
+                        sw_mount_is_writable(mount) ? ", a copy of the job's own" : " (read-only)");
         else
             sw_buf_addf(out, "%s mounted at %s%s\n", mount->source, mount->target,
                         sw_mount_is_writable(mount) ? "" : " (read-only)");

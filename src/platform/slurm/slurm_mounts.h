@@ -16,6 +16,7 @@
 
 struct slurm_mounts_site {
     const char *cache;        /* folder of the clones, shared by all nodes */
+    const char *own;          /* folder of this job, for repositories that it may write to; NULL: none */
     const char *list;         /* file that the list is left in, for the batch script */
     bool check;               /* sources of folders must exist on the login node */
     int limit_s;              /* one git command; 0: 600 */

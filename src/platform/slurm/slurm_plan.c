@@ -82,6 +82,8 @@ int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
     if (link->warn && plan->image && sw_text_same(sw_json_str(plan->options, "container"), "none"))
         link->warn(link->warn_context, "`container: none` runs the command on the node itself, "
                                        "not in the image");
+    if (link->warn && plan->shm_bytes)
+        link->warn(link->warn_context, "shm: /dev/shm is the node's own on slurm, and keeps its size");
     return 0;
 }
 

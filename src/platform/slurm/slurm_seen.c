@@ -255,16 +255,22 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 /* ---- what is said about it --------------------------------------------------------------------- */
 
 /* "the nodes it needs are busy (Resources)" */
-static void say_waiting(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
+static void say_waiting(struct sw_sighting *out, const struct tally *tally, const char *dependency,
+                        int64_t now_ms)
 {
     const char *said = tally->why ? tally->why : "None";
     const char *reason, *sentence;
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
+    sw_autofree char *others = NULL;
 
     slurm_waiting(said, &reason, &sentence);
+    others = strcmp(reason, "dependency") == 0 ? slurm_waits_for(dependency) : NULL;
     if (tally->note)
         sentence = tally->note;
-    sw_buf_add(&text, sentence ? sentence : "it is in the queue");
+    if (others)
+        sw_buf_addf(&text, "it waits for %.100s", others);
+    else
+        sw_buf_add(&text, sentence ? sentence : "it is in the queue");
     if (strcmp(said, "None") != 0)
         sw_buf_addf(&text, " (%.60s)", said);
     out->until_ms = tally->expected_ms > now_ms ? tally->expected_ms : 0;
@@ -294,8 +300,34 @@ static void say_end(struct sw_sighting *out, const struct tally *tally)
         copy(out->message, sizeof out->message, "it failed, and nobody knows its exit code");
 }
 
-static void from_tally(struct sw_sighting *out, const struct tally *tally, int64_t now_ms)
+/* Slurm ends a job whose dependency can never come true and calls that a cancel; one by a person has a "by"
+ * in accounting and another reason in the queue. */
+static bool dependency_failed(const struct tally *tally, const struct slurm_known *known)
 {
+    if (!known->dependency || known->canceled || overall(tally) != SW_CANCELED)
+        return false;
+    return tally->why ? sw_text_starts(tally->why, "DependencyNeverSatisfied")
+                      : strcmp(tally->said, "CANCELLED") == 0 &&
+                            (!tally->nodes || !*tally->nodes || sw_text_starts(tally->nodes, "None"));
+}
+
+static void say_dependency_failed(struct sw_sighting *out, const char *dependency)
+{
+    sw_autofree char *others = slurm_waits_for(dependency);
+
+    out->state = SW_ERROR;
+    out->started_ms = 0;
+    out->exit_code = SW_NO_EXIT_CODE;
+    copy(out->reason, sizeof out->reason, "dependency-failed");
+    snprintf(out->message, sizeof out->message, "%.120s did not end as asked (%.80s): it never started",
+             others ? others : "the job it depends on", dependency);
+}
+
+static void from_tally(struct sw_sighting *out, const struct tally *tally,
+                       const struct slurm_known *known)
+{
+    int64_t now_ms = known->now_ms;
+
     out->presence = SW_PRESENT;
     out->state = overall(tally);
     out->started_ms = tally->start_ms;
@@ -306,7 +338,7 @@ static void from_tally(struct sw_sighting *out, const struct tally *tally, int64
         out->ended_ms = tally->end_ms ? tally->end_ms : now_ms;
     switch (out->state) {
     case SW_PENDING:
-        say_waiting(out, tally, now_ms);
+        say_waiting(out, tally, known->dependency, now_ms);
         break;
     case SW_ERROR:
         say_end(out, tally);
@@ -383,7 +415,7 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
     if (!any && !known->exit)
         return false;
     if (any)
-        from_tally(out, &tally, known->now_ms);
+        from_tally(out, &tally, known);
     /* What Slurm itself did to the job (time, memory, a node, a cancel) it alone knows. */
     if (known->exit && (!any || out->state == SW_COMPLETE ||
                         (out->state == SW_ERROR && (sw_text_starts(tally.said, "FAILED") ||
@@ -398,6 +430,8 @@ bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *k
     } else if (out->state == SW_ERROR && known->task_exit) {
         from_task(out, known);
     }
+    if (any && dependency_failed(&tally, known))
+        say_dependency_failed(out, known->dependency);
     if (known->canceled && sw_state_is_final(out->state) && out->state != SW_COMPLETE)
         set_canceled(out);
     if (!any && !out->remote_id[0] && known->slurm_id)

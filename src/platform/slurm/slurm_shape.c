@@ -108,7 +108,8 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     int64_t ahead_s = ahead_of(plan), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
 
     if (plan->time_ms > 0) {
-        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan), shape);
+        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan),
+                         shape);
     } else {
         asked_s = (int64_t)(hours * 3600);
         shape->limit_minutes = minutes_above(asked_s);

@@ -122,7 +122,8 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
     letter->time_grace_ms = job->shape->time_grace_ms;
     if (job->ca) {
         free(letter->ca);
-        letter->ca = sw_strdup(job->ca);         /* a task's own copy of the payload lies elsewhere */
+        /* A task's own copy of the payload lies elsewhere. */
+        letter->ca = sw_strdup(slurm_has_tasks(job->plan) ? job->ca : strrchr(job->ca, '/') + 1);
     }
     letter->work_dir = slurm_work_inside(job);
     letter->results_dir = slurm_results_inside(job);

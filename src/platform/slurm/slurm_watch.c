@@ -338,11 +338,13 @@ static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
                                            memory->past_count };
+    const json_t *options = json_object_get(seen->job.plan, "options");
     const struct slurm_known known = { .slurm_id = memory->numbers[i], .mark = memory->marks[i],
                                        .search = memory->search,
                                        .exit = memory->exits[i], .canceled = memory->canceled[i],
                                        .task_exit = memory->task_exits[i],
                                        .task = memory->tasks[i], .now_ms = now_ms,
+                                       .dependency = sw_json_str(options, "dependency"),
                                        .accounting = !memory->no_accounting &&
                                                      !memory->accounting_off };
 

@@ -83,10 +83,49 @@ static void a_full_store_is_selected_in_no_time(void **state)
     assert_true((clock() - begun) / CLOCKS_PER_SEC < CPU_S);
 }
 
+static const struct {
+    const char *claim, *word, *labels[2];
+    size_t count;                  /* of the words; 0: labels alone */
+    int code;
+    size_t found;
+} answers[] = {
+    { "an empty text", "", { NULL }, 1, SW_E_USAGE, 0 },
+    { "a label without a key", "all", { "=x" }, 1, SW_E_USAGE, 0 },
+    { "an empty label", NULL, { "" }, 0, SW_E_USAGE, 0 },
+    { "nobody", "nobody", { NULL }, 1, SW_E_NOT_FOUND, 0 },
+    { "a job before the first", "last-99999", { NULL }, 1, SW_E_NOT_FOUND, 0 },
+    { "a state that no job is in", "pending", { NULL }, 1, SW_OK, 0 },
+    { "a label that no job has", NULL, { "nope" }, 0, SW_OK, 0 },
+    { "two labels", NULL, { "team=vision", "tier=gold" }, 0, SW_OK, ROWS / 5 },
+    { "two labels, one of them not there", NULL, { "team=vision", "tier=silver" }, 0, SW_OK, 0 },
+    { "a state and a label", "failed", { "team" }, 1, SW_OK, ROWS / 20 },
+    { "a state that such jobs are not in", "canceled", { "team" }, 1, SW_OK, 0 },
+};
+
+static void a_selection_is_what_its_words_and_labels_say(void **state)
+{
+    struct fixture *here = *state;
+
+    for (size_t i = 0; i < SW_COUNT(answers); i++) {
+        size_t labels = answers[i].labels[1] ? 2 : answers[i].labels[0] ? 1 : 0;
+        struct sw_error err = { 0 };
+        char *text = sw_select(here->session, &answers[i].word, answers[i].count, answers[i].labels, labels,
+                               &err);
+        sw_auto(json) json_t *ids = text ? sw_json_parse(text, strlen(text), "ids", NULL) : NULL;
+
+        if ((int)err.code != answers[i].code || json_array_size(ids) != answers[i].found)
+            fail_msg("%s: code %d, %zu jobs: %s", answers[i].claim, err.code, json_array_size(ids),
+                     err.message);
+        sw_text_free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_full_store_is_selected_in_no_time, open_full, close_full),
+        cmocka_unit_test_setup_teardown(a_selection_is_what_its_words_and_labels_say, open_full,
+                                        close_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

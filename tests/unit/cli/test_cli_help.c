@@ -37,7 +37,7 @@ static void the_help_of_every_verb_fits_80_columns(void **state)
     }
 }
 
-static void every_verb_shows_what_you_get_and_a_real_example(void **state)
+static void every_verb_is_described_and_has_a_real_example(void **state)
 {
     (void)state;
     for (const struct command *const *c = cli_commands; *c; c++) {
@@ -48,7 +48,7 @@ static void every_verb_shows_what_you_get_and_a_real_example(void **state)
         assert_true(sw_text_starts(sw_buf_text(&out), call));
         assert_non_null(strstr((*c)->example, call));
         assert_non_null(strstr(sw_buf_text(&out), "\nExample:\n"));
-        assert_true(sw_text_starts((*c)->description, "You "));
+        assert_false(sw_text_empty((*c)->description));
     }
 }
 
@@ -75,9 +75,11 @@ static void every_flag_that_the_keys_name_is_one_of_run(void **state)
     for (const struct sw_option *key = sw_spec_keys; key->name; key++) {
         const struct cli_flag *flag = cli_job_flags;
 
-        while (key->flag && flag->name && strcmp(flag->name, key->flag) != 0)
+        if (!key->flag || !*key->flag)             /* only --set, or what follows "--" */
+            continue;
+        while (flag->name && strcmp(flag->name, key->flag) != 0)
             flag++;
-        if (key->flag && !flag->name)
+        if (!flag->name)
             fail_msg("the key '%s' names --%s, and there is no such flag", key->name, key->flag);
     }
 }
@@ -146,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_help_of_every_verb_fits_80_columns),
-        cmocka_unit_test(every_verb_shows_what_you_get_and_a_real_example),
+        cmocka_unit_test(every_verb_is_described_and_has_a_real_example),
         cmocka_unit_test(topics_and_overview_fit_80_columns),
         cmocka_unit_test(every_flag_that_the_keys_name_is_one_of_run),
         cmocka_unit_test(every_exit_status_of_ours_is_documented),

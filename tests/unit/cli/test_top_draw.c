@@ -112,12 +112,33 @@ static void a_bar_that_draws_itself_again_shows_its_last_state(void **state)
     top_log_clear(&log);
 }
 
+static void jobs_of_several_platforms_say_which(void **state)
+{
+    static struct top_log log;
+    sw_auto(json) json_t *document = document_of(2);
+    json_t *jobs = json_object_get(document, "jobs");
+
+    (void)state;
+    for (int several = 0; several < 2; several++) {
+        sw_auto(sw_buf) struct sw_buf frame = SW_BUF_INIT;
+        struct top_view view = { 0 };
+
+        json_object_set_new(json_array_get(jobs, 0), "backend_type", json_string("local"));
+        json_object_set_new(json_array_get(jobs, 1), "backend_type",
+                            json_string(several ? "slurm" : "local"));
+        top_draw(&frame, document, &log, &view, "", 80, 24, false);
+        assert_int_equal(strstr(sw_buf_text(&frame), "PLATFORM") != NULL, several);
+        assert_int_equal(strstr(sw_buf_text(&frame), "slurm") != NULL, several);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_frame_fills_the_screen_exactly_and_never_overflows),
         cmocka_unit_test(the_selected_job_is_always_in_sight),
         cmocka_unit_test(a_bar_that_draws_itself_again_shows_its_last_state),
+        cmocka_unit_test(jobs_of_several_platforms_say_which),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,20 @@ static void a_fact_beats_the_log_and_a_reason_beats_the_fact(void **state)
     sw_evidence_done(&evidence);
 }
 
+static void nobody_is_sent_to_a_log_that_is_gone(void **state)
+{
+    struct sw_evidence evidence = { .state = SW_ERROR, .exit_code = 3, .reason = "exit",
+                                    .failed_replica = -1 };
+    sw_auto(json) json_t *verdict = NULL;
+
+    (void)state;
+    evidence.facts = json_pack("{sb}", SW_FACT_LOG_GONE, 1);
+    verdict = sw_diagnose(&evidence);
+    assert_string_equal(sw_json_str(verdict, "cause"), "unknown");
+    assert_non_null(strstr(sw_json_str(verdict, "suggestion"), "is gone"));
+    sw_evidence_done(&evidence);
+}
+
 static const struct {
     const char *reason, *error, *err_class, *cause;
 } error_cases[] = {
@@ -131,6 +145,10 @@ static const struct {
     { "outputs", "NotFoundError", "ERR_PROGRAM", "storage" },
     { "outputs", "RefusedError", "ERR_PROGRAM", "storage" },
     { "outputs", "CredentialError", "ERR_PROGRAM", "storage" },
+    { "destination", "UnreachableError", "ERR_INFRA", "network" },
+    { "destination", "TimeoutError", "ERR_INFRA", "network" },
+    { "destination", "CredentialError", "ERR_PROGRAM", "storage" },
+    { "destination", "NotFoundError", "ERR_PROGRAM", "storage" },
     { "prepare", "a code of the future", "ERR_PROGRAM", "user" },
     { "exit", "UnreachableError", "ERR_PROGRAM", "user" },       /* the program failed: its log decides */
 };
@@ -187,6 +205,7 @@ int main(void)
         cmocka_unit_test(every_failure_has_a_class_a_cause_and_a_suggestion),
         cmocka_unit_test(a_fact_tells_the_cause_before_any_log_does),
         cmocka_unit_test(a_fact_beats_the_log_and_a_reason_beats_the_fact),
+        cmocka_unit_test(nobody_is_sent_to_a_log_that_is_gone),
         cmocka_unit_test(an_error_of_the_runner_is_judged_by_its_code),
         cmocka_unit_test(a_job_that_did_not_fail_has_no_verdict),
     };

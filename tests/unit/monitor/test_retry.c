@@ -115,6 +115,23 @@ static void the_reason_of_a_failure_is_told_to_its_end(void **state)
     assert_non_null(strstr(out.why, "the host; retry 1 of 3"));
 }
 
+/* The command ended well: another attempt only brings what it left, from wherever. */
+static void outputs_that_did_not_arrive_are_no_reason_to_run_the_command(void **state)
+{
+    sw_auto(json) json_t *plan = json_loads("{\"retry\": {\"avoid_bad_nodes\": true}}", 0, NULL);
+    sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"),
+                                                   SW_STR("cause", "network"));
+    struct sw_sighting failed = { .job.attempt = 1, .state = SW_ERROR, .reason = "outputs" };
+    struct sw_retry out;
+
+    (void)state;
+    sw_retry_decide(plan, "docker", &failed, verdict, 0, &out);
+    assert_true(out.again && out.only_collect && !out.avoid_node);
+    strcpy(failed.reason, "prepare");
+    sw_retry_decide(plan, "docker", &failed, verdict, 0, &out);
+    assert_true(out.again && !out.only_collect && out.avoid_node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +139,7 @@ int main(void)
         cmocka_unit_test(jitter_adds_a_quarter_at_most_and_never_passes_the_high_end),
         cmocka_unit_test(the_bad_node_is_avoided_when_asked),
         cmocka_unit_test(the_reason_of_a_failure_is_told_to_its_end),
+        cmocka_unit_test(outputs_that_did_not_arrive_are_no_reason_to_run_the_command),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

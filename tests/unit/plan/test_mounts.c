@@ -31,14 +31,21 @@ static int remove_all(void **state)
     return sw_remove_tree(folder, NULL);
 }
 
-static char *clone_of(const char *ref, struct sw_error *err)
+/* A job of its own, or NULL: nobody's. */
+static char *clone_for(const char *job, const char *ref, struct sw_error *err)
 {
     sw_autofree char *text = sw_format("git+file://%s/r.git@%s:/opt/code", folder, ref);
     sw_autofree char *cache = sw_format("%s/it's a cache", folder);
+    sw_autofree char *own = job ? sw_format("%s/%s/mounts", folder, job) : NULL;
     sw_auto(sw_mount) struct sw_mount mount = { 0 };
 
     assert_int_equal(sw_mount_parse(text, &mount, NULL), 0);
-    return sw_mount_clone(&mount, cache, err);
+    return sw_mount_clone(&mount, cache, own, err);
+}
+
+static char *clone_of(const char *ref, struct sw_error *err)
+{
+    return clone_for(NULL, ref, err);
 }
 
 static void a_ref_has_one_clone_with_its_files(void **state)
@@ -57,6 +64,39 @@ static void a_ref_has_one_clone_with_its_files(void **state)
     assert_string_equal(content, "one\n");
 }
 
+/* The entry ends in :rw, behind the target. */
+static char *writable_for(const char *job)
+{
+    sw_autofree char *text = sw_format("git+file://%s/r.git@v1:/opt/code:rw", folder);
+    sw_autofree char *cache = sw_format("%s/it's a cache", folder), *own = sw_format("%s/%s", folder, job);
+    sw_auto(sw_mount) struct sw_mount mount = { 0 };
+    struct sw_error err = { 0 };
+    char *path;
+
+    assert_int_equal(sw_mount_parse(text, &mount, NULL), 0);
+    path = sw_mount_clone(&mount, cache, own, &err);
+    if (!path)
+        fail_msg("%s", err.message);
+    return path;
+}
+
+static void a_job_that_writes_has_its_own_copy(void **state)
+{
+    sw_autofree char *first = writable_for("job-1"), *again = writable_for("job-1");
+    sw_autofree char *second = writable_for("job-2"), *shared = clone_of("v1", NULL);
+    sw_autofree char *read_only = clone_for("job-3", "v1", NULL);
+    sw_autofree char *new = sw_format("%s/new", first), *seen = NULL;
+
+    (void)state;
+    assert_string_equal(first, again);
+    assert_string_not_equal(first, second);
+    assert_string_not_equal(first, shared);
+    assert_string_equal(read_only, shared);
+    assert_int_equal(sw_file_write(new, "x", 1, 0600, NULL), 0);
+    seen = sw_format("%s/new", shared);
+    assert_false(sw_file_exists(seen));
+}
+
 static void a_ref_that_is_not_there_is_told(void **state)
 {
     struct sw_error err = { 0 };
@@ -71,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ref_has_one_clone_with_its_files),
+        cmocka_unit_test(a_job_that_writes_has_its_own_copy),
         cmocka_unit_test(a_ref_that_is_not_there_is_told),
     };
 

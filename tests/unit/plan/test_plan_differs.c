@@ -26,6 +26,11 @@ static const struct {
     { "{\"platform\":\"slurm\",\"options\":{\"partition\":\"a\"}}",
       "{\"platform\":\"slurm\",\"options\":{\"partition\":\"b\"}}", "slurm.partition" },
     { "{\"config\":{\"train\":{\"lr\":1}}}", "{\"config\":{\"train\":{\"lr\":2}}}", "config.train.lr" },
+    { "{\"settings\":[{\"name\":\"AWS_REGION\",\"from\":\"a\",\"value\":\"x\"},"
+      "{\"name\":\"AWS_SESSION_TOKEN\",\"secret\":true}]}",
+      "{\"settings\":[{\"name\":\"AWS_REGION\",\"from\":\"b\",\"value\":\"x\"}]}", NULL },
+    { "{\"settings\":[{\"name\":\"AWS_REGION\",\"value\":\"x\"}]}",
+      "{\"settings\":[{\"name\":\"AWS_REGION\",\"value\":\"y\"}]}", "settings.AWS_REGION" },
     { "{\"labels\":{}}", "{\"labels\":{\"a\":\"b\"}}", "labels.a" },
     { "{\"job_id\":\"a\",\"dotenv\":{\"path\":\"/a\"},\"avoid\":[\"n1\"],\"rules\":[1]}",
       "{\"job_id\":\"b\"}", NULL },

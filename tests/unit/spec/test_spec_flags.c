@@ -55,25 +55,25 @@ static void a_text_becomes_the_value_of_its_type(void **state)
 static const struct { const char *key, *text, *message; } bad[] = {
     { "gpu", "1", "unknown key 'gpu' (did you mean 'gpus'?)" },
     { "slrm.partition", "x", "unknown key 'slrm' (did you mean 'slurm'?)" },
-    { "slurm.partiton", "x", "--slurm: unknown key 'partiton' (did you mean 'partition'?)" },
-    { "retry.maxi", "1", "--retry: unknown key 'maxi' (did you mean 'max'?)" },
+    { "slurm.partiton", "x", "--set slurm.partiton: unknown key 'partiton' (did you mean 'partition'?)" },
+    { "retry.maxi", "1", "--set retry.maxi: unknown key 'maxi' (did you mean 'max'?)" },
     { "", "x", "unknown key ''" },
     { "gpus", "H100", "--gpus: 'H100' is not a number of GPUs such as 8 or H100:8" },
     { "nodes", "two", "--nodes: expected a whole number, found text" },
     { "nodes", "0", "--nodes: out of range, expected 1 to 4096" },
     { "nodes", "99999999999999999999", "--nodes: expected a whole number, found text" },
-    { "nodes.x", "1", "--nodes: has no parts, but '.x' was given" },
+    { "nodes.x", "1", "--set nodes: has no parts, but '.x' was given" },
     { "cpus", "inf", "--cpus: expected a number, found text" },
-    { "retry", "3", "--retry: has several parts: set them as retry.NAME" },
-    { "slurm", "x", "--slurm: has several parts: set them as slurm.NAME" },
+    { "retry", "3", "--set retry: has several parts: set them as retry.NAME" },
+    { "slurm", "x", "--set slurm: has several parts: set them as slurm.NAME" },
     { "env", "A", "--env: expected NAME=VALUE" },
     { "env", "=x", "--env: expected NAME=VALUE" },
     { "inputs", "/a", "--input: expected NAME=VALUE" },
     { "env.1A", "x", "--env: '1A' is not the name of an environment variable" },
     { "secrets", "A=b", "--secret: secrets: 'A=b' is not the name of an environment variable "
                         "(names only, never values)" },
-    { "config", "x", "--config: write config.KEY=VALUE" },
-    { "config.a..b", "x", "--config: the path of the value has an empty part" },
+    { "config", "x", "--set config: write config.KEY=VALUE" },
+    { "config.a..b", "x", "--set config: the path of the value has an empty part" },
     { "launcher", "slurm", "--launcher: 'slurm' is not one of none, torchrun, mpi, ray" },
 };
 
@@ -114,7 +114,7 @@ static void a_bottomless_path_is_refused(void **state)
     for (int i = 0; i < 10000; i++)
         sw_buf_add(&key, ".a");
     assert_int_equal(set(flags, key.data, "1", &err), -1);
-    assert_string_equal(err.message, "--config: the path of the value is too deep");
+    assert_string_equal(err.message, "--set config: the path of the value is too deep");
 }
 
 int main(void)

@@ -13,7 +13,7 @@ static const struct {
         .flags = { "slurm.partition", "flag" },
         .profiles = "[slurm]\npartition = \"profile\"\n",
         .environment = partition_in_environment },
-      "flag", "flag --slurm.partition" },
+      "flag", "flag --set slurm.partition" },
     { { .job = "platform: slurm\nslurm: {partition: file}\n",
         .profiles = "[slurm]\npartition = \"profile\"\n",
         .environment = partition_in_environment },
@@ -95,7 +95,7 @@ static void maps_are_merged_key_by_key(void **state)
     assert_string_equal(sw_json_str(spec->sources, "env.A"), "job.yaml:1:7");
     assert_string_equal(sw_json_str(spec->sources, "env.B"), "flag --env");
     assert_string_equal(sw_json_str(spec->sources, "env.F"), "profile [local] env.toml:3");
-    assert_string_equal(sw_json_str(spec->sources, "config.train.lr"), "flag --config.train.lr");
+    assert_string_equal(sw_json_str(spec->sources, "config.train.lr"), "flag --set config.train.lr");
     assert_string_equal(sw_json_str(spec->sources, "config.train.epochs"), "job.yaml:2:27");
 }
 
@@ -156,7 +156,7 @@ static const struct {
     { { .job = "platform: slurm\nslurm: {time: 2h}\n" }, "2h", "job.yaml:2:9" },
     { { .job = "platform: slurm\ntime: 2h\nslurm: {time: 120m}\n" }, "2h", "job.yaml:2:1" },
     { { .job = "platform: slurm\ntime: 12h\n", .flags = { "slurm.time", "1h" } },
-      "1h", "flag --slurm.time" },
+      "1h", "flag --set slurm.time" },
     { { .job = "platform: slurm\nslurm: {time: 2h}\n", .flags = { "time", "1h" } },
       "1h", "flag --time" },
     { { .job = "platform: slurm\n", .profiles = "[slurm]\ntime = \"3h\"\n" },

@@ -206,7 +206,10 @@ static void a_cache_of_images_cannot_carry_lines(void **state)
     assert_int_equal(slurm_batch(&script, &job, &err), -1);
 }
 
-/* TERM comes early enough for the grace, and all that is left until Slurm's own end is the command's. */
+#define OUTPUTS "\"outputs\":[{\"path\":\"/results\",\"to\":\"s3://b/\"}]"
+
+/* TERM comes early enough for the grace, and all that is left until Slurm's own end is the command's, but for
+ * what its outputs need. */
 static void a_time_limit_leaves_the_command_its_time(void **state)
 {
     static const struct {
@@ -220,6 +223,8 @@ static void a_time_limit_leaves_the_command_its_time(void **state)
         { "{\"time_ms\":5000,\"grace_ms\":600000}", "{" DEFAULTS "}", 11, 5, 600000 },
         { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"5m\"}", 240, 0, 295000 },
         { "{}", "{\"time_hours\":4,\"use_timeout\":false,\"signal_ahead\":\"0s\"}", 240, 0, 10000 },
+        { "{" OUTPUTS "}", "{" DEFAULTS "}", 240, 14400 - 120, 85000 },
+        { "{" OUTPUTS ",\"grace_ms\":100000}", "{" DEFAULTS "}", 240, 14400 - 205, 100000 },
     };
 
     (void)state;

@@ -128,6 +128,7 @@ struct told {                      /* what the two programs print, and our own r
     const char *record;
     bool canceled;
     int64_t number;
+    const char *dependency;
 };
 
 static bool look(const struct told *told, struct sw_sighting *seen)
@@ -138,7 +139,8 @@ static bool look(const struct told *told, struct sw_sighting *seen)
     struct slurm_answers answers = { .live = live, .past = past };
     struct slurm_known known = { .slurm_id = told->number ? told->number : 7,
                                  .mark = { "tao-job-a", "slipway:a:1" }, .search = true, .exit = exit,
-                                 .canceled = told->canceled, .now_ms = 1000000 };
+                                 .canceled = told->canceled, .now_ms = 1000000,
+                                 .dependency = told->dependency };
     char *lines[2 * ROWS];
     size_t count = 0;
     bool any;
@@ -179,6 +181,15 @@ static void a_truth_follows_from_what_is_told(void **state)
         { { .squeue = { "FAILED|7|800|NonZeroExitCode|900|1000|n1|tao-job-a|slipway:a:1" },
             .record = "{\"exit_code\":137,\"signal\":9,\"reason\":\"signal\"}" },
           SW_ERROR, 137, 9, "signal" },
+        /* Slurm ended it since what it depends on failed; a person would be named */
+        { { .squeue = { "CANCELLED|7|800|DependencyNeverSatisfied|900|900||tao-job-a|slipway:a:1" },
+            .dependency = "afterok:train-k3" }, SW_ERROR, -1, 0, "dependency-failed" },
+        { { .squeue = { "CANCELLED|7|800|Dependency|900|900||tao-job-a|slipway:a:1" },
+            .dependency = "afterok:train-k3" }, SW_CANCELED, -1, 0, "canceled" },
+        { { .sacct = { "7|CANCELLED|0:0|0:0|Unknown|1000|None assigned|tao-job-a|" },
+            .dependency = "afterok:train-k3" }, SW_ERROR, -1, 0, "dependency-failed" },
+        { { .sacct = { "7|CANCELLED by 1000|0:0|0:0|Unknown|1000|None assigned|tao-job-a|" },
+            .dependency = "afterok:train-k3" }, SW_CANCELED, -1, 0, "canceled" },
         /* the batch script ended with 0, a step did not */
         { { .sacct = { "7|COMPLETED|0:0|3:0|900|1000|n1|tao-job-a|",
                        "7.batch|COMPLETED|0:0||900|1000|n1|batch|", "7.0|FAILED|3:0||900|1000|n1|sh|" } },
@@ -260,6 +271,32 @@ static void a_broken_line_is_no_row(void **state)
     }
 }
 
+static void the_job_that_is_waited_for_is_named(void **state)
+{
+    static const struct {
+        const char *dependency, *jobs;
+    } rows[] = {
+        { "afterok:train-k3", "train-k3" },
+        { "afterok:train-k3:17,afterany:x-1", "train-k3, Slurm job 17, x-1" },
+        { "after:5+10?afterok:b-2", "Slurm job 5, b-2" },
+    };
+    struct sw_sighting seen;
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_autofree char *jobs = slurm_waits_for(rows[i].dependency);
+
+        assert_string_equal(jobs, rows[i].jobs);
+    }
+    assert_null(slurm_waits_for("singleton"));
+    look(&(struct told){ .squeue = { "PENDING|7|800|Dependency|N/A|N/A||tao-job-a|slipway:a:1" },
+                         .dependency = "afterok:train-k3" }, &seen);
+    assert_string_equal(seen.message, "it waits for train-k3 (Dependency)");
+    look(&(struct told){ .squeue = { "CANCELLED|7|800|DependencyNeverSatisfied|9|9||tao-job-a|slipway:a:1" },
+                         .dependency = "afterok:train-k3" }, &seen);
+    assert_non_null(strstr(seen.message, "train-k3 did not end as asked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +306,7 @@ int main(void)
         cmocka_unit_test(ids_tell_arrays_parts_and_steps),
         cmocka_unit_test(the_first_node_of_a_list_is_found),
         cmocka_unit_test(a_truth_follows_from_what_is_told),
+        cmocka_unit_test(the_job_that_is_waited_for_is_named),
         cmocka_unit_test(a_job_that_nobody_speaks_of_is_not_seen),
         cmocka_unit_test(a_waiting_job_says_when_it_is_expected_to_start),
         cmocka_unit_test(a_broken_line_is_no_row),

@@ -54,6 +54,10 @@ sw_git_make() (
     [ "$(sw_git rev-parse HEAD)" = "$sw_commit" ] || { echo "it has no commit $sw_commit"; exit 1; }
     cd / && mv -T "$part" "$sw_clone"
 )
+sw_git_own() {
+    [ ! -d "$2" ] || return 0
+    mkdir -p "${2%/*}" && rm -rf "$2.part" && cp -a "$1" "$2.part" && mv -T "$2.part" "$2"
+}
 sw_mount_git() {
     sw_url=$1 sw_ref=$2 sw_commit=$3
     command -v git > /dev/null || { sw_say "mount git+$1: git is not installed here"; exit 69; }
@@ -66,6 +70,10 @@ sw_mount_git() {
     fi
     sw_clone=$SW_GIT_CACHE/$4-$sw_commit
     sw_once "$sw_clone.lock" "mount git+$1@$2" sw_git_there sw_git_make || exit 66
+    if [ -n "$7" ]; then
+        sw_git_own "$sw_clone" "$7" || { sw_say "mount git+$1: no copy can be made in $7"; exit 73; }
+        sw_clone=$7
+    fi
     sw_mount_unseen "$sw_clone" "$5" "$6"
     echo "mount $5 $sw_commit $sw_clone"
 }
@@ -74,7 +82,7 @@ sw_mounts_keep() {
         mv -f "$SW_MOUNTS_FILE.new.$$" "$SW_MOUNTS_FILE" || exit 73
 }
 sw_mount /lustre/coco /data ro
-sw_mount_git https://git.example.org/team/code.git v1.2 '' code-384fe8b7 /opt/code ro
-sw_mount_git ssh://git@git.example.org/team/lib 0123456789012345678901234567890123456789 0123456789012345678901234567890123456789 lib-0798d8ab /opt/lib rw
+sw_mount_git https://git.example.org/team/code.git v1.2 '' code-384fe8b7 /opt/code ro ''
+sw_mount_git ssh://git@git.example.org/team/lib 0123456789012345678901234567890123456789 0123456789012345678901234567890123456789 lib-0798d8ab /opt/lib rw ''
 sw_mounts_keep
 SLIPWAY_MOUNTS=$(cat /lustre/me/meta/j.mounts) || exit 66

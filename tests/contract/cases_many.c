@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cases_many.c - several jobs in one call: each has an outcome of its own, in the order given.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cases.h"
+
+enum { MANY = 4 };
+
+struct told {
+    char ids[MANY + 1][SW_ID_SIZE];
+    enum sw_code codes[MANY + 1];
+    enum sw_state states[MANY + 1];
+    int attempts[MANY + 1], statuses[MANY + 1];
+    size_t indexes[MANY + 1], count;
+};
+
+static void take(void *context, const struct sw_outcome *outcome)
+{
+    struct told *told = context;
+    size_t i = told->count++;
+
+    assert_true(i <= MANY);
+    snprintf(told->ids[i], SW_ID_SIZE, "%s", outcome->id);
+    told->codes[i] = outcome->err ? outcome->err->code : SW_OK;
+    told->states[i] = outcome->state;
+    told->attempts[i] = outcome->attempt;
+    told->statuses[i] = outcome->exit_status;
+    told->indexes[i] = outcome->index;
+}
+
+struct several {
+    char text[MANY][SW_ID_SIZE];
+    const char *ids[MANY + 1];
+};
+
+static void launch_several(struct stay *here, enum wish wish, int64_t number, struct several *out)
+{
+    for (int i = 0; i < MANY; i++) {
+        memcpy(out->text[i], launch(here, wish, number), SW_ID_SIZE);
+        out->ids[i] = out->text[i];
+    }
+    out->ids[MANY] = "never-aaaaaaaa";
+}
+
+static void expect_told(const struct told *told, const struct several *jobs, size_t count)
+{
+    assert_int_equal(told->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(told->ids[i], jobs->ids[i]);
+        assert_int_equal(told->indexes[i], i);
+    }
+}
+
+/* The last of them is no job at all: that is told, and the others are stopped all the same. */
+static void several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none(void **state)
+{
+    struct stay *here = *state;
+    struct several jobs;
+    struct told told = { 0 };
+    struct sw_error err = { 0 };
+
+    launch_several(here, SLEEPS, 60000, &jobs);
+    for (int i = 0; i < MANY; i++)
+        wait_until(here, jobs.ids[i], SW_RUNNING);
+    assert_int_equal(sw_cancel_many(here->session, jobs.ids, MANY + 1, take, &told, &err), -1);
+    assert_int_equal(err.code, SW_E_NOT_FOUND);
+    expect_told(&told, &jobs, MANY + 1);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(told.codes[i], SW_OK);
+        assert_int_equal(told.states[i], SW_CANCELED);
+        expect_state(here, jobs.ids[i], SW_CANCELED);
+        assert_int_equal(processes_of(here->dir, jobs.ids[i], NULL, 0), 0);
+    }
+    assert_int_equal(told.codes[MANY], SW_E_NOT_FOUND);
+}
+
+static void several_jobs_are_waited_for_tried_again_and_removed_in_one_call_each(void **state)
+{
+    struct stay *here = *state;
+    struct several jobs;
+    struct told waited = { 0 }, again = { 0 }, removed = { 0 };
+    struct sw_error err = { 0 };
+
+    launch_several(here, EXITS, 3, &jobs);
+    expect_ok(sw_wait_many(here->session, jobs.ids, MANY, PATIENCE_MS, NULL, take, &waited, &err), &err,
+              "wait");
+    assert_int_equal(waited.count, MANY);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(waited.statuses[i], 3);
+    expect_ok(sw_retry_many(here->session, jobs.ids, MANY, false, take, &again, &err), &err, "retry");
+    expect_told(&again, &jobs, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(again.attempts[i], 2);
+        assert_int_equal(wait_until_over(here, jobs.ids[i]), 3);
+    }
+    expect_ok(sw_remove_many(here->session, jobs.ids, MANY, false, take, &removed, &err), &err, "remove");
+    expect_told(&removed, &jobs, MANY);
+    for (int i = 0; i < MANY; i++) {
+        assert_null(sw_status(here->session, jobs.ids[i], SW_LOOK_STORED, &err));
+        assert_int_equal(err.code, SW_E_NOT_FOUND);
+    }
+}
+
+const struct contract_case cases_many[] = {
+    CLAIM(several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none, 0),
+    CLAIM(several_jobs_are_waited_for_tried_again_and_removed_in_one_call_each, 0),
+    { 0 }
+};

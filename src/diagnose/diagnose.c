@@ -216,8 +216,10 @@ static json_t *platform_lines(const struct sw_evidence *evidence, const char *ca
         json_array_append_new(lines, json_sprintf("killed by signal %d", evidence->signal));
     else if (!evidence->signal && evidence->exit_code != SW_NO_EXIT_CODE)
         json_array_append_new(lines, json_sprintf("exit code %d", evidence->exit_code));
-    if (evidence->failed_replica >= 0 && sw_json_int(evidence->facts, "nodes", 0) != 1)
-        json_array_append_new(lines, json_sprintf("the first rank to fail was %d",
+    if (evidence->failed_replica >= 0 && (sw_json_int(evidence->facts, "nodes", 0) != 1 ||
+                                          diag_fact_set(evidence->facts, "array")))
+        json_array_append_new(lines, json_sprintf("the first %s to fail was %d",
+                                                  diag_fact_set(evidence->facts, "array") ? "task" : "rank",
                                                   evidence->failed_replica));
     add_moved(lines, evidence, "in", "fetched");
     add_moved(lines, evidence, "out", "brought");

@@ -30,6 +30,7 @@
  *   credential_refused a store or registry refused our credential; text: its name, no value
  *   gpus_requested     how many GPUs the job asked for; 0 changes what "no GPU found" means
  *   nodes              how many nodes the job asked for; with 1 no rank has to be named
+ *   array              what failed is a task of an array, not a rank
  *   peak_memory_bytes, peak_gpu_memory_bytes    only shown, with a verdict about memory
  *   runner             what the runner reported (core/report.h); what it moved is shown, its `error` decides
  *                      when inputs or outputs failed

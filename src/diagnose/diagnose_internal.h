@@ -20,6 +20,13 @@ enum {
     DIAG_EVIDENCE_LINES = 3,
 };
 
+/* The runner judges with the same rules and prints no advice: its build leaves the texts out. */
+#ifdef SW_WITHOUT_ADVICE
+#define DIAG_ADVICE(text) ""
+#else
+#define DIAG_ADVICE(text) text
+#endif
+
 /* What a rule says once it applies. Texts live as long as the rules do. */
 struct diag_ruling {
     const char *name, *err_class, *cause, *suggestion;

@@ -18,47 +18,48 @@ static const struct fact_rule {
     struct diag_ruling ruling;
 } rules[] = {
     { "preempt_notice", 0, { "fact-preempted", DIAG_INFRA, "preempted",
-      "the platform took the machine back: run it again, from the last checkpoint" } },
+      DIAG_ADVICE("the platform took the machine back: run it again, from the last checkpoint") } },
     { "node_down", 0, { "fact-node", DIAG_INFRA, "node",
-      "a node went away under the job: run it again" } },
+      DIAG_ADVICE("a node went away under the job: run it again") } },
     { "oom_kills", 0, { "fact-oom", DIAG_PROGRAM, "memory",
-      "the kernel killed a process of the job for using too much memory: raise 'memory:', use "
-      "fewer data loader workers or make the batch smaller" } },
+      DIAG_ADVICE("the kernel killed a process of the job for using too much memory: raise 'memory:', use "
+                  "fewer data loader workers or make the batch smaller") } },
     { "gpu_lost", 0, { "fact-gpu-lost", DIAG_INFRA, "gpu",
-      "a GPU disappeared under the job: run it again on another node and report this one" } },
+      DIAG_ADVICE("a GPU disappeared under the job: run it again on another node and report this one") } },
     { "ecc_uncorrected", 0, { "fact-ecc", DIAG_INFRA, "gpu",
-      "the GPU's memory is failing: run it again on another node and report this one" } },
+      DIAG_ADVICE("the GPU's memory is failing: run it again on another node and report this one") } },
     { "driver_mismatch", 0, { "fact-driver", DIAG_INFRA, "gpu",
-      "the node's driver does not fit the image: use an image with an older CUDA, or a node with "
-      "a newer driver" } },
+      DIAG_ADVICE("the node's driver does not fit the image: use an image with an older CUDA, or a node with "
+                  "a newer driver") } },
     { "shm_full", 0, { "fact-shm", DIAG_PROGRAM, "memory",
-      "/dev/shm is full: raise 'shm:' or use fewer data loader workers" } },
+      DIAG_ADVICE("/dev/shm is full: raise 'shm:' or use fewer data loader workers") } },
     { "quota_exceeded", 0, { "fact-quota", DIAG_PROGRAM, "storage",
-      "your quota is used up: delete old files or ask for more, then run it again" } },
+      DIAG_ADVICE("your quota is used up: delete old files or ask for more, then run it again") } },
     { "disk_full", 0, { "fact-disk", DIAG_INFRA, "storage",
-      "the disk is full: free some space or write elsewhere, then run it again" } },
+      DIAG_ADVICE("the disk is full: free some space or write elsewhere, then run it again") } },
     { "credential_refused", 0, { "fact-credential", DIAG_PROGRAM, "user",
-      "a credential was refused: check that it is right and may read this address" } },
+      DIAG_ADVICE("a credential was refused: check that it is right and may read this address") } },
     { "input_missing", 0, { "fact-input", DIAG_PROGRAM, "user",
-      "an input does not exist: check its address" } },
+      DIAG_ADVICE("an input does not exist: check its address") } },
     { "store_unreachable", 0, { "fact-store", DIAG_INFRA, "network",
-      "the object store did not answer: check its address and that the node may reach it, then "
-      "run it again" } },
+      DIAG_ADVICE("the object store did not answer: check its address and that the node may reach it, then "
+                  "run it again") } },
     { "peer_unreachable", 0, { "fact-peer", DIAG_INFRA, "network",
-      "another node stopped answering: run it again; if it is always the same node, avoid it" } },
+      DIAG_ADVICE("another node stopped answering: run it again; if it is always the same node, avoid "
+                  "it") } },
     { "host_oom_kills", SIGKILL, { "fact-host-oom", DIAG_PROGRAM, "memory",
-      "the machine ran out of memory and the kernel killed the job: set 'memory:' so that it "
-      "gets what it needs, or use less" } },
+      DIAG_ADVICE("the machine ran out of memory and the kernel killed the job: set 'memory:' so that it "
+                  "gets what it needs, or use less") } },
 };
 
 static const struct diag_ruling xid_hardware = {
     "fact-xid-hardware", DIAG_INFRA, "gpu",
-    "the GPU or its driver failed: run it again on another node and report this one"
+    DIAG_ADVICE("the GPU or its driver failed: run it again on another node and report this one")
 };
 static const struct diag_ruling xid_program = {
     "fact-xid-program", DIAG_PROGRAM, "user",
-    "a kernel of the program used a bad address: run it with CUDA_LAUNCH_BLOCKING=1 or under "
-    "compute-sanitizer to see which"
+    DIAG_ADVICE("a kernel of the program used a bad address: run it with CUDA_LAUNCH_BLOCKING=1 or under "
+                "compute-sanitizer to see which")
 };
 
 static bool counts(const json_t *value)

@@ -23,7 +23,7 @@
 enum {
     SENTENCE_BYTES = 190,     /* with rank and code it has to fit struct sw_sighting's message */
     SENTENCE_LEAST = 60,      /* a sentence is not cut at a full stop before this */
-    NEXT_LINES = 4,           /* where NCCL's "Last error:" stands after its exception */
+    NEXT_LINES = 4,           /* where NCCL's "Last error:" is, after its exception */
 };
 
 /* ---- other last words ------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static bool begins(const struct diag_line *line, const char *start)
 
 static void add_line(struct sw_buf *out, const struct diag_line *line, size_t from)
 {
-    static const char *const labels[] = { "  traceback : ", "slipway: " };    /* torchrun's, ours */
+    static const char *const labels[] = { "  traceback : ", "slipway: " };    /* torchrun, runner */
 
     for (size_t i = 0; i < SW_COUNT(labels) && from == 0; i++)
         from = begins(line, labels[i]) ? strlen(labels[i]) : 0;
@@ -319,7 +319,7 @@ static char *tidy(const struct sw_buf *raw)
 static void add_end(struct sw_buf *out, const struct sw_evidence *evidence, int rank)
 {
     if (rank >= 0)
-        sw_buf_addf(out, "rank %d", rank);
+        sw_buf_addf(out, "%s %d", diag_fact_set(evidence->facts, "array") ? "task" : "rank", rank);
     if (evidence->signal)
         sw_buf_addf(out, "%ssignal %d", out->length ? ", " : "", evidence->signal);
     else if (evidence->exit_code != SW_NO_EXIT_CODE)

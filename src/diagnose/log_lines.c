@@ -32,7 +32,7 @@ static const char *const noise[] = {
     " torch/distributed/elastic/*.py:#] ",
 };
 
-/* What launchers add about a program that failed. Rules may read it; it is nobody's last words. */
+/* What launchers add about a program that failed. Rules may read it; it is not shown as last words. */
 static const char *const launchers[] = {
     "^srun: ", "^slurmstepd: ", "^slurmstepd-", "^Terminated$",
     "^  *+-----------", "^===============", "^---------------", "^Failures:$", "^  time      : ", "^  host  "

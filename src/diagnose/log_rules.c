@@ -12,13 +12,8 @@
  */
 #include "diagnose/diagnose_internal.h"
 
-#ifdef SW_WITHOUT_ADVICE
-#define ADVICE(text) ""
-#else
-#define ADVICE(text) text
-#endif
-#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, ADVICE(suggestion) }
-#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, ADVICE(suggestion) }
+#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, DIAG_ADVICE(suggestion) }
+#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, DIAG_ADVICE(suggestion) }
 
 const struct diag_log_rule diag_log_rules[] = {
     /* ---- never infrastructure, whatever else is in the log ----------------------------- */

@@ -387,8 +387,8 @@ static int write_down(const struct slice *slice, struct sw_error *err)
                                               NULL, err);
 }
 
-/* How far it came is read once more at the end, whoever sees it; and somebody who only waits must not miss
- * a milestone for others. */
+/* How far it came is read once more at the end, by every kind of refresh; and one that only waits must not
+ * miss a milestone. */
 static bool wants_progress(const struct question *question, const struct sw_job *job,
                            const struct sw_sighting *seen)
 {

@@ -2,8 +2,8 @@
 /*
  * verdict.c - why a job failed: the platform's evidence, judged by the rules.
  *
- * What was seen is what the store says or will say; evidence may only add to it. One function for whoever
- * watches (look.c) and whoever is asked (api/explain.c), so that both give the same answer.
+ * What was seen is what the store says or will say; evidence may only add to it. One function for the
+ * refresh (look.c) and for `why` (api/explain.c), so that both give the same answer.
  */
 #include "monitor/verdict.h"
 

@@ -87,7 +87,7 @@ static void a_good_end_and_a_cancel_are_said_plainly(void **state)
     expect_headline(here, job, "Canceled by you", NULL);
 }
 
-/* Whoever only waited sees the end, too. */
+/* Also for a client that only waited. */
 static void the_progress_of_a_job_that_ended_is_that_of_its_end(void **state)
 {
     struct stay *here = *state;

@@ -256,7 +256,7 @@ def a_failed_task_of_an_array_is_explained_by_its_own_log(client):
                         slurm={"array": "0-3"}, retry={"max": 0})
     client.wait(job)
     why = json.loads(client.slipway("why", job, "-o", "json").stdout)
-    assert why["headline"] == "ValueError: task 2 has no data; rank 2, exit code 4", why
+    assert why["headline"] == "ValueError: task 2 has no data; task 2, exit code 4", why
 
 
 def container_none_runs_on_the_node(client):

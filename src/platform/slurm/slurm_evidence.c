@@ -23,6 +23,8 @@ static json_t *facts_of(const struct sw_sighting *seen)
         json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
     if (!strcmp(seen->reason, "preempted"))
         json_object_set_new(facts, "preempt_notice", json_true());
+    if (slurm_is_array(&seen->job))
+        json_object_set_new(facts, "array", json_true());
     json_object_set_new(facts, "gpus_requested",
                         json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     return facts;
@@ -87,7 +89,8 @@ static void take_tail(const struct sw_sighting *seen, struct sw_buf *tail, struc
         return;
     tail->data[tail->length - 1] = '\0';                 /* the newline that the script added */
     out->log_tail = sw_buf_steal(tail);
-    report = sw_report_in_log(out->log_tail, strlen(out->log_tail), seen->job.id, seen->failed_replica);
+    report = sw_report_in_log(out->log_tail, strlen(out->log_tail), seen->job.id,
+                              slurm_is_array(&seen->job) ? 0 : seen->failed_replica);
     sw_report_facts(report, out->facts);
 }
 

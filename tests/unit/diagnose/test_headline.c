@@ -2,7 +2,7 @@
 /*
  * test_headline.c - the sentence that a person needs, out of logs as programs leave them.
  *
- * The files in logs/ were written by PyTorch 2.11 on one H200 (short scripts of ours that fail), with and
+ * The files in logs/ were written by PyTorch 2.11 on one H200 (short scripts that fail), with and
  * without torchrun, and by Pyxis 0.24 on Slurm 22.05.
  */
 #include <setjmp.h>
@@ -217,12 +217,25 @@ static void srun_and_bars_are_no_last_words(void **state)
     sw_evidence_done(&evidence);
 }
 
+static void a_task_of_an_array_is_no_rank(void **state)
+{
+    struct sw_evidence evidence = { .state = SW_ERROR, .reason = "exit", .exit_code = 1,
+                                    .failed_replica = 7 };
+
+    (void)state;
+    evidence.facts = json_pack("{s:b, s:i}", "array", 1, "nodes", 1);
+    evidence.log_tail = sw_strdup("ValueError: no\n");
+    expect("array", &evidence, "user", "python", "ValueError: no; task 7, exit code 1");
+    sw_evidence_done(&evidence);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_pytorch_wrote_is_said_in_one_sentence),
         cmocka_unit_test(other_ends_are_said_as_well),
         cmocka_unit_test(a_headline_is_not_repeated_by_the_evidence),
+        cmocka_unit_test(a_task_of_an_array_is_no_rank),
         cmocka_unit_test(srun_and_bars_are_no_last_words),
     };
 

@@ -285,6 +285,7 @@ const struct sw_platform sw_platform_docker = {
     .check_path = docker_check_path,
     .list_path = docker_list_path,
     .adopt = docker_adopt,
+    .jobs = docker_jobs,
     .exec = docker_exec,
     .leftovers = docker_leftovers,
     .inventory = docker_inventory,

@@ -296,6 +296,7 @@ const struct sw_platform sw_platform_slurm = {
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .jobs = slurm_jobs,
     .exec = slurm_exec,
     .inventory = slurm_inventory,
 };

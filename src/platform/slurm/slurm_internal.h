@@ -362,5 +362,6 @@ json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const cha
                     struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
+json_t *slurm_jobs(struct sw_link *link, struct sw_error *err);
 
 #endif

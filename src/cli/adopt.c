@@ -151,7 +151,7 @@ const struct command command_adopt = {
     .args = "[ID|URI...]",
     .summary = "take over jobs that this store never saw",
     .description =
-        "Take a job into this store as if it had been submitted from here: status, logs, cancel and "
+        "You take a job into this store as if it had been submitted from here: status, logs, cancel and "
         "results work. --list shows the jobs of a platform (-p; otherwise of all that are set up) that "
         "this store does not know. A job is found on its platform by its id alone, from any machine "
         "with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "

@@ -461,6 +461,11 @@ SW_API int sw_adopt(struct sw_session *session, const char *platform, const char
 SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, const char *id,
                              struct sw_error *err);
 
+/* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1, "jobs":
+ * [ {"id","name","platform","state","owner","created_at"} ] }. `platform` NULL: of all that can tell and are
+ * set up. */
+SW_API char *sw_adoptable(struct sw_session *session, const char *platform, struct sw_error *err);
+
 /* ---- places --------------------------------------------------------------------------- */
 
 /* Platforms with their options and whether each credential is present (never its value).

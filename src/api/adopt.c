@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/api_internal.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "core/id.h"
 #include "core/signature.h"
@@ -127,4 +128,71 @@ int sw_adopt_trusting(struct sw_session *session, const char *platform, const ch
                       struct sw_error *err)
 {
     return adopt(session, platform, id, true, err);
+}
+
+/* ---- what there is to adopt ----------------------------------------------------------------------- */
+
+static bool is_unknown(struct sw_session *session, const char *id)
+{
+    sw_auto(sw_job) struct sw_job row = { 0 };
+    struct sw_error why = { 0 };
+
+    return sw_store_get(session->store, id, SW_COLUMNS_LIST, &row, &why) < 0 &&
+           why.code == SW_E_NOT_FOUND;
+}
+
+static json_t *adoptable_row(const char *platform, const json_t *job)
+{
+    const char *id = sw_json_str(job, "id"), *dash = strrchr(id, '-');
+    sw_autofree char *name = sw_strndup(id, dash ? (size_t)(dash - id) : strlen(id));
+    int64_t created_ms = sw_json_int(job, "created_ms", 0);
+    char at[40] = "";
+
+    if (created_ms > 0)
+        sw_time_format(created_ms, at);
+    return sw_json_object(SW_STR("id", id), SW_STR("name", name), SW_STR("platform", platform),
+                          SW_SUB_COPY("state", json_object_get(job, "state")),
+                          SW_SUB_COPY("owner", json_object_get(job, "owner")),
+                          SW_STR("created_at", at));
+}
+
+static int add_adoptable(struct sw_session *session, const struct sw_platform *platform, json_t *rows,
+                         struct sw_error *err)
+{
+    struct sw_link *link = api_link(session, platform, session->profile, err);
+    sw_auto(json) json_t *jobs = link ? platform->jobs(link, err) : NULL;
+    size_t i;
+    json_t *job;
+
+    if (!jobs)
+        return -1;
+    json_array_foreach(jobs, i, job)
+        if (is_unknown(session, sw_json_str(job, "id")))
+            json_array_append_new(rows, adoptable_row(platform->name, job));
+    return 0;
+}
+
+char *sw_adoptable(struct sw_session *session, const char *name, struct sw_error *err)
+{
+    const struct sw_platform *platform = name ? sw_platform_need(name, err) : NULL;
+    sw_auto(json) json_t *rows = json_array();
+
+    if (name && !platform)
+        return NULL;
+    if (name && !platform->jobs) {
+        sw_fail(err, SW_E_UNSUPPORTED, "listing jobs to adopt is not available on %s", name);
+        return NULL;
+    }
+    if (name && add_adoptable(session, platform, rows, err) < 0)
+        return NULL;
+    for (size_t i = 0; !name && (platform = sw_platform_at(i)); i++) {
+        struct sw_error why = { 0 };
+        sw_autofree char *text = NULL;
+
+        if (!platform->jobs || add_adoptable(session, platform, rows, &why) == 0)
+            continue;
+        text = sw_format("%s was not looked at: %s", platform->name, why.message);
+        api_warn(session, text);
+    }
+    return api_text(sw_json_object(SW_INT("version", 1), SW_SUB("jobs", sw_take(rows))));
 }

@@ -11,10 +11,11 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/cli_things.h"
 
 struct adopt_options {
     const char *platform;
-    bool trust_plan;
+    bool trust_plan, list;
 };
 
 static const struct cli_flag adopt_flags[] = {
@@ -22,6 +23,8 @@ static const struct cli_flag adopt_flags[] = {
       offsetof(struct adopt_options, platform) },
     { "trust-plan", 0, NULL, "take its plan as it is, though it is not signed by you",
       cli_apply_bool, offsetof(struct adopt_options, trust_plan) },
+    { "list", 0, NULL, "show the jobs that can be adopted, and change nothing", cli_apply_bool,
+      offsetof(struct adopt_options, list) },
     { 0 }
 };
 
@@ -94,11 +97,41 @@ static int adopt_one(struct cli *cli, const struct address *address, bool trust,
     return 0;
 }
 
+static int list_them(struct cli *cli, const char *platform, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    sw_auto(json) json_t *document = NULL;
+    const json_t *jobs;
+
+    if (!cli_session(cli, err))
+        return -1;
+    document = cli_document(sw_adoptable(cli->session, platform, err), err);
+    if (!document)
+        return -1;
+    if (cli->format != CLI_TABLE)
+        return cli_document_print(cli, document, err);
+    jobs = json_object_get(document, "jobs");
+    if (json_array_size(jobs) == 0) {
+        cli_say(cli, "there is no job that this store does not know");
+        return 0;
+    }
+    cli_things_table(&out, cli, jobs);
+    cli_print(sw_buf_text(&out));
+    return 0;
+}
+
 static int adopt_run(struct cli *cli, const void *given, const struct cli_args *args,
                      struct sw_error *err)
 {
     const struct adopt_options *options = given;
 
+    if (options->list && args->word_count == 0)
+        return list_them(cli, options->platform, err);
+    if (options->list || args->word_count == 0) {
+        sw_fail(err, SW_E_USAGE, options->list ? "--list takes no job" : "which job?");
+        return sw_hint(err, "slipway adopt --list shows what there is; slipway adopt ID -p PLATFORM "
+                            "takes one");
+    }
     for (size_t i = 0; i < args->word_count; i++) {
         __attribute__((cleanup(address_auto))) struct address address = { 0 };
         const char *profile = cli->profile;
@@ -115,20 +148,22 @@ static int adopt_run(struct cli *cli, const void *given, const struct cli_args *
 
 const struct command command_adopt = {
     .name = "adopt",
-    .args = "ID|URI...",
+    .args = "[ID|URI...]",
     .summary = "take over jobs that this store never saw",
     .description =
-        "You get the job into this store as if it had been submitted from here: status, logs, "
-        "cancel and results work. It is found on its platform by its id alone, from any machine "
+        "You take a job into this store as if it had been submitted from here: status, logs, cancel and "
+        "results work. --list shows the jobs of a platform (-p; otherwise of all that are set up) that "
+        "this store does not know. A job is found on its platform by its id alone, from any machine "
         "with the same credentials. A URI is PLATFORM://PROFILE/ID; the profile may be empty "
         "(local:///ID) or left out (rehearsal://ID). A job that is already known stays as it "
         "is. What it was submitted with lies where it runs, so it is believed only when it was "
         "signed by you (~/.config/slipway/plan.key): otherwise its hooks, secrets and paths of "
         "this machine are dropped and it is not tried again, unless --trust-plan is given.",
-    .example = "slipway adopt train-k3v9q2xa -p local\nslipway adopt local:///train-k3v9q2xa",
+    .example = "slipway adopt --list -p slurm\n"
+               "slipway adopt train-k3v9q2xa -p local\nslipway adopt local:///train-k3v9q2xa",
     .flags = adopt_flags,
     .options_size = sizeof(struct adopt_options),
-    .min_args = 1,
+    .shared = { cli_output_document },
     .max_args = CLI_MANY,
     .run = adopt_run,
 };

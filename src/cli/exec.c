@@ -42,7 +42,7 @@ const struct command command_exec = {
     .args = "JOB -- COMMAND...",
     .summary = "run a command beside a running job",
     .description =
-        "Run a command on your own terminal where the job runs, in its container, with its environment, "
+        "You run a command on your terminal where the job runs, in its container, with its environment, "
         "folder and GPUs: look at it, profile it, copy something out. It waits up to ten seconds for a job "
         "that is just starting, and ends with the command's exit code (127: there is no such command). "
         "The job itself is not touched.",

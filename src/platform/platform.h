@@ -166,6 +166,10 @@ struct sw_platform {
     int (*adopt)(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                  struct sw_error *err);
 
+    /* Every job of ours that is here, whichever store knows it: JSON array of {"id","state","owner",
+     * "created_ms"}. Optional. */
+    json_t *(*jobs)(struct sw_link *link, struct sw_error *err);
+
     /* Run a command beside a running replica, with its environment and GPUs, on our terminal.
      * Optional. */
     int (*exec)(struct sw_link *link, const struct sw_jobref *job, int replica,

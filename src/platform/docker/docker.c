@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "net/ssh_options.h"
 #include "platform/docker/docker_events.h"
 
 extern const struct sw_platform sw_platform_docker;
@@ -32,8 +33,7 @@ static const struct sw_option docker_options[] = {
       .help = "of tcp:// engines: none, verify, any certificate; auto: as DOCKER_TLS_VERIFY says" },
     { "certificates", SW_TEXT, SW_CONNECTION,
       .help = "folder with ca.pem, cert.pem and key.pem (else DOCKER_CERT_PATH, the context's own)" },
-    { "keep_connection", SW_DURATION, SW_CONNECTION, .initial = "10m", .env = "DOCKER_KEEP_CONNECTION",
-      .help = "how long an idle ssh login stays for the next command" },
+    SW_SSH_OPTIONS("DOCKER_SSH_KEY", "DOCKER_"),            /* of ssh:// engines */
     { "pull", SW_CHOICE, .initial = "missing", .env = "DOCKER_PULL_POLICY",
       .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
     { "network", SW_TEXT, .initial = "tao_default", .env = "DOCKER_NETWORK",
@@ -204,8 +204,8 @@ static struct sw_link *docker_open(const struct sw_place_config *config, struct 
         return NULL;
     }
     link->where.state_dir = sw_strdup(link->state_dir);
+    link->where.ssh = json_incref(link->options);
     link->events = docker_events_open(&link->where);
-    link->where.keep_s = sw_json_duration_ms(link->options, "keep_connection", 0) / 1000;
     warning = docker_where_warning(&link->where);
     if (warning && link->warn)
         link->warn(link->warn_context, warning);
@@ -220,6 +220,7 @@ static void docker_place(struct sw_link *link, struct sw_place *out)
     out->options = sw_connection_options(docker_options, link->options);
     json_object_del(out->options, "context");
     json_object_update(out->options, way);
+    sw_ssh_options_settle(out->options);
 }
 
 /* The id that the engine gave itself and where it keeps its things, since engines of one machine may share
@@ -295,6 +296,7 @@ const struct sw_platform sw_platform_docker = {
     .check_path = docker_check_path,
     .list_path = docker_list_path,
     .adopt = docker_adopt,
+    .jobs = docker_jobs,
     .exec = docker_exec,
     .leftovers = docker_leftovers,
     .inventory = docker_inventory,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "net/ssh.h"
+#include "net/ssh_options.h"
 #include "platform/docker/docker_internal.h"
 
 #define LAST_WORDS_MS 500
@@ -31,12 +31,12 @@ static char *command_for(const char *socket)
 
 struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err)
 {
-    const struct sw_ssh_options options = {
-        .state_dir = where->state_dir, .hosts = where->host, .user = where->user,
-        .port = where->port, .persist_s = where->keep_s,
+    struct sw_ssh_options options = {
+        .state_dir = where->state_dir, .hosts = where->host, .user = where->user, .port = where->port,
     };
     struct docker_dialer *dialer = sw_new(struct docker_dialer);
 
+    sw_ssh_options_read(where->ssh, &options);
     dialer->ssh = sw_ssh_open(&options, err);
     if (!dialer->ssh) {
         docker_dialer_close(dialer);

@@ -363,6 +363,7 @@ int docker_check_path(struct sw_link *link, const char *path, bool *exists, stru
 json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err);
 int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                  struct sw_error *err);
+json_t *docker_jobs(struct sw_link *link, struct sw_error *err);
 int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
                 int *exit_status, struct sw_error *err);
 json_t *docker_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

@@ -24,7 +24,7 @@ struct docker_where {
     int port;                /* 0: usual (2375, 2376, ssh decides) */
     char *remote_socket;     /* DOCKER_SSH: from ssh://host/path; NULL: the usual one there */
     char *state_dir;         /* DOCKER_SSH: our folder, for ssh's control socket; NULL: in /tmp */
-    int64_t keep_s;          /* DOCKER_SSH: how long an idle login stays; 0: as usual */
+    json_t *ssh;             /* DOCKER_SSH: options as net/ssh_options.h reads them; NULL: none */
     char *ca, *cert, *key;   /* DOCKER_TLS: files; NULL: none */
     bool trust_any;          /* DOCKER_TLS: the certificate is not checked */
     sw_env_fn *env;          /* values of variables; NULL: getenv() */

@@ -87,6 +87,7 @@ const struct sw_platform sw_platform_local = {
     .check_path = local_check_path,
     .list_path = local_list_path,
     .adopt = local_adopt,
+    .jobs = local_jobs,
     .exec = local_exec,
     .leftovers = local_leftovers,
     .inventory = local_inventory,

@@ -155,6 +155,7 @@ void local_evidence(struct sw_link *link, const struct sw_sighting *const *seen,
 char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
+json_t *local_jobs(struct sw_link *link, struct sw_error *err);
 int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err);
 json_t *local_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

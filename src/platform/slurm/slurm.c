@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "net/ssh_options.h"
 
 extern const struct sw_platform sw_platform_slurm;
 
@@ -61,20 +62,16 @@ static json_t *settled_options(const struct sw_place_config *config,
 static struct sw_link *slurm_open(const struct sw_place_config *config, struct sw_error *err)
 {
     sw_autofree char *hosts = slurm_joined(config->options, "hostname");
-    struct slurm_door door;
-    struct sw_ssh_options options;
+    struct sw_ssh_options options = {
+        .state_dir = config->state_dir, .hosts = or_variable(hosts, config, "SSH_HOST"),
+        .user = user_of(config), .port = (int)sw_json_int(config->options, "port", 0),
+        .local = sw_text_same(sw_json_str(config->options, "transport"), "local"),
+    };
     struct sw_link *link;
     struct sw_ssh *ssh;
 
-    slurm_door_read(&door, config->options);
-    options = (struct sw_ssh_options){
-        .state_dir = config->state_dir, .hosts = or_variable(hosts, config, "SSH_HOST"),
-        .user = user_of(config), .port = door.port,
-        .identity = door.identity, .config_file = door.config_file,
-        .known_hosts = door.known_hosts, .accept_new = door.accept_new, .local = door.local,
-        .connect_ms = door.connect_ms, .persist_s = door.persist_s,
-    };
-    if (!door.local && !options.hosts) {
+    sw_ssh_options_read(config->options, &options);
+    if (!options.local && !options.hosts) {
         sw_fail(err, SW_E_SPEC, "nobody says which host to log in to");
         sw_hint(err, "set SLURM_HOSTNAME and SLURM_USER (or slurm.hostname, slurm.user), or "
                      "`transport: local` on the login node itself");
@@ -95,28 +92,14 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
     return link;
 }
 
-/* A file named here must be found from every folder; ssh's own forms (~, %h) are left to ssh. */
-static void make_absolute(json_t *options, const char *key)
-{
-    const char *path = sw_json_str(options, key);
-    sw_autofree char *whole = NULL;
-
-    if (sw_text_empty(path) || strchr("/~%", *path) || strcmp(path, "none") == 0)
-        return;
-    whole = sw_path_absolute(path, NULL);
-    json_object_set_new(options, key, sw_json_text(whole));
-}
-
 static void slurm_place(struct sw_link *link, struct sw_place *out)
 {
-    static const char *const files[] = { "identity", "ssh_config", "known_hosts" };
     const char *user = sw_json_str(link->options, "user");
     int64_t port = sw_json_int(link->options, "port", 0);
     sw_auto(sw_buf) struct sw_buf address = SW_BUF_INIT;
 
     out->options = sw_connection_options(slurm_options, link->options);
-    for (size_t i = 0; i < SW_COUNT(files); i++)
-        make_absolute(out->options, files[i]);
+    sw_ssh_options_settle(out->options);
     if (sw_text_same(sw_json_str(link->options, "transport"), "local")) {
         out->address = sw_format("local://%s", sw_ssh_host(link->ssh));
         return;
@@ -318,6 +301,7 @@ const struct sw_platform sw_platform_slurm = {
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
+    .jobs = slurm_jobs,
     .exec = slurm_exec,
     .inventory = slurm_inventory,
 };

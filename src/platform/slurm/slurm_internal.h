@@ -53,15 +53,6 @@ enum {
 
 extern const struct sw_option slurm_options[];
 
-/* The connection's half of the options. */
-struct slurm_door {
-    const char *hosts, *user, *identity, *config_file, *known_hosts;   /* borrowed */
-    int port;
-    bool accept_new, local;
-    int64_t connect_ms, persist_s;
-};
-void slurm_door_read(struct slurm_door *door, const json_t *options);
-
 /* The list of texts under `key` with commas between; NULL: none. Owned. */
 char *slurm_joined(const json_t *options, const char *key);
 
@@ -412,5 +403,6 @@ json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const cha
                     struct sw_error *err);
 int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
                 struct sw_error *err);
+json_t *slurm_jobs(struct sw_link *link, struct sw_error *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include "base/text.h"
+#include "net/ssh_options.h"
 
 static const char *const transports[] = { "ssh", "local", NULL };
 static const char *const containers[] = { "auto", "pyxis", "oci", "none", NULL };
@@ -38,18 +39,7 @@ const struct sw_option slurm_options[] = {
       .help = "login hosts, tried in this order" },
     { "user", SW_TEXT, SW_CONNECTION, .env = "SLURM_USER", .help = "user on the login host" },
     { "port", SW_WHOLE, SW_CONNECTION, .least = 1, .most = 65535, .help = "port of the login host" },
-    { "identity", SW_TEXT, SW_CONNECTION, .env = "SSH_KEY_PATH",
-      .help = "private key file; otherwise the agent and ssh's own choice" },
-    { "ssh_config", SW_TEXT, SW_CONNECTION, .env = "SLURM_SSH_CONFIG",
-      .help = "configuration file for ssh" },
-    { "known_hosts", SW_TEXT, SW_CONNECTION, .env = "SLURM_KNOWN_HOSTS",
-      .help = "file of known host keys" },
-    { "accept_new", SW_FLAG, SW_CONNECTION, .initial = "false", .env = "SLURM_ACCEPT_NEW_HOSTS",
-      .help = "learn the key of a host never seen; a changed key never passes" },
-    { "connect_timeout", SW_DURATION, SW_CONNECTION, .initial = "20s",
-      .help = "how long a host may take" },
-    { "keep_connection", SW_DURATION, SW_CONNECTION, .initial = "10m", .env = "SLURM_KEEP_CONNECTION",
-      .help = "how long an idle connection stays for the next command" },
+    SW_SSH_OPTIONS("SSH_KEY_PATH", "SLURM_"),
     { "base_dir", SW_TEXT, SW_CONNECTION, .env = "SLURM_BASE_RESULTS_DIR",
       .help = "folder on the cluster's shared file system that holds everything of ours" },
     { "job_name_prefix", SW_TEXT, SW_CONNECTION, .initial = "tao-job-",
@@ -171,19 +161,4 @@ char *slurm_joined(const json_t *options, const char *key)
         if (json_is_string(one))
             sw_buf_addf(&out, "%s%s", out.length ? "," : "", json_string_value(one));
     return out.length ? sw_buf_steal(&out) : NULL;
-}
-
-void slurm_door_read(struct slurm_door *door, const json_t *options)
-{
-    *door = (struct slurm_door){
-        .user = sw_json_str(options, "user"),
-        .identity = sw_json_str(options, "identity"),
-        .config_file = sw_json_str(options, "ssh_config"),
-        .known_hosts = sw_json_str(options, "known_hosts"),
-        .port = (int)sw_json_int(options, "port", 0),
-        .accept_new = sw_json_bool(options, "accept_new", false),
-        .local = sw_text_same(sw_json_str(options, "transport"), "local"),
-        .connect_ms = sw_json_duration_ms(options, "connect_timeout", 20000),
-        .persist_s = sw_json_duration_ms(options, "keep_connection", 600000) / 1000,
-    };
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ssh_options.h - how users say which key, configuration and known hosts ssh takes: one set of options for
+ * every platform that is reached over ssh.
+ *
+ * The rows stand in a platform's table of options (core/option.h); host and user are its own business.
+ */
+#ifndef SW_NET_SSH_OPTIONS_H
+#define SW_NET_SSH_OPTIONS_H
+
+#include "base/json.h"
+#include "net/ssh.h"
+
+/* KEY: variable that names the private key; PREFIX: of the other variables. */
+#define SW_SSH_OPTIONS(KEY, PREFIX) \
+    { "identity", SW_TEXT, SW_CONNECTION, .env = KEY, \
+      .help = "private key file for ssh; otherwise the agent and ssh's own choice" }, \
+    { "ssh_config", SW_TEXT, SW_CONNECTION, .env = PREFIX "SSH_CONFIG", \
+      .help = "configuration file for ssh" }, \
+    { "known_hosts", SW_TEXT, SW_CONNECTION, .env = PREFIX "KNOWN_HOSTS", \
+      .help = "file of known host keys" }, \
+    { "accept_new", SW_FLAG, SW_CONNECTION, .initial = "false", .env = PREFIX "ACCEPT_NEW_HOSTS", \
+      .help = "learn the key of a host never seen; a changed key never passes" }, \
+    { "connect_timeout", SW_DURATION, SW_CONNECTION, .initial = "20s", \
+      .help = "how long a host may take to let ssh in" }, \
+    { "keep_connection", SW_DURATION, SW_CONNECTION, .initial = "10m", .env = PREFIX "KEEP_CONNECTION", \
+      .help = "how long an idle ssh login stays for the next command" }
+
+/* Fills in what these rows say; texts are borrowed from `options`, which may be NULL. */
+void sw_ssh_options_read(const json_t *options, struct sw_ssh_options *out);
+/* A file named here must be found from every folder; ssh's own forms (~, %h) are left to ssh. */
+void sw_ssh_options_settle(json_t *options);
+
+#endif

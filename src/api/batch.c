@@ -252,21 +252,22 @@ int api_batch_run(struct sw_session *session, const char *const *ids, size_t cou
     for (size_t from = 0; from < count; from += SLICE) {
         struct slice slice = { .session = session, .fn = fn };
         struct sw_error why = { 0 };
-        int went = fill(&slice, ids, from, count - from < SLICE ? count - from : SLICE, &why);
 
-        if (went == 0) {
+        if (fill(&slice, ids, from, count - from < SLICE ? count - from : SLICE, &why) == 0) {
             qsort(slice.jobs, slice.count, sizeof *slice.jobs, by_place);
             split(&slice, wish);
             sw_parallel(slice.batch_count, PLACES_AT_ONCE, run_place, &slice);
             qsort(slice.jobs, slice.count, sizeof *slice.jobs, in_order);
-            went = tell_all(&slice, tell, context, &why);
+        } else {                                     /* nothing can be read: that is told of each */
+            for (size_t i = 0; i < slice.count; i++)
+                api_one_fail(&slice.jobs[i], &why);
+        }
+        if (tell_all(&slice, tell, context, &why) < 0) {
+            if (result == 0 && err)
+                *err = why;
+            result = -1;
         }
         slice_done(&slice);
-        if (went < 0 && result == 0 && err)
-            *err = why;
-        result = went < 0 ? -1 : result;
-        if (why.code == SW_E_STORE)
-            break;
     }
     return result;
 }

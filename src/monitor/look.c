@@ -396,26 +396,30 @@ static bool wants_progress(const struct question *question, const struct sw_job 
            sw_json_str(json_object_get(job->plan, "hooks"), "on_epoch_milestone");
 }
 
-static void read_log(const struct slice *slice, size_t index)
+static void read_log(const struct slice *slice, size_t index, struct monitor_words *words)
 {
     const struct view *view = &slice->views[index];
     const struct sw_sighting *seen = &slice->seen[index];
 
+    words->job = &view->job;
     if (seen->presence != SW_PRESENT)
         return;
     if (wants_progress(slice->question, &view->job, seen) && seen->state != SW_PENDING)
-        monitor_read_progress(slice->store, slice->question->platform, slice->link, &view->job, seen);
+        monitor_read_progress(slice->question->platform, slice->link, seen, words);
     else if (seen->runner && slice->question->progress)
-        monitor_keep_report(slice->store, &view->job, seen);
+        monitor_take_report(seen, words);
 }
 
-/* Nobody looks at a job again once it is written down that it is over: what its log still has to say
- * comes before, so that whoever dies in between loses nothing. */
-static void read_last_words(const struct slice *slice)
+/* The logs of the jobs that are over, or of the others; what they say is kept in one transaction. */
+static void read_logs(const struct slice *slice, bool over)
 {
+    sw_autofree struct monitor_words *words = sw_alloc(slice->count * sizeof *words);
+    size_t count = 0;
+
     for (size_t i = 0; i < slice->count; i++)
-        if (sw_state_is_final(slice->seen[i].state))
-            read_log(slice, i);
+        if (sw_state_is_final(slice->seen[i].state) == over)
+            read_log(slice, i, &words[count++]);
+    monitor_keep(slice->store, words, count);
 }
 
 static void settle(const struct slice *slice)
@@ -457,9 +461,8 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
 
         if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
             monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
-        if (!sw_state_is_final(seen->state))
-            read_log(slice, i);
     }
+    read_logs(slice, false);
     settle(slice);
     return 0;
 }
@@ -526,7 +529,9 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     slice.now_ms = sw_now_ms();
     if (judge(&slice, err) < 0)
         return -1;
-    read_last_words(&slice);
+    /* Nobody looks at a job again once it is written down that it is over: what its log still has to say comes
+     * before, so that whoever dies in between loses nothing. */
+    read_logs(&slice, true);
     return write_down(&slice, err) < 0 ? -1 : follow_up(&slice, err);
 }
 

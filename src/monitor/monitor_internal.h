@@ -41,13 +41,19 @@ void monitor_cancel_again(struct sw_store *store, const struct sw_platform *plat
 int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *platform,
                  struct sw_link *link, const char *const *ids, size_t count, struct sw_error *err);
 
-/* progress.c: read on in the log of a running job, and remember how far it is. */
-void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
-                           struct sw_link *link, const struct sw_job *job,
-                           const struct sw_sighting *seen);
+/* progress.c: what the log of a job, and its runner, say about how far it is. */
+struct monitor_words {
+    const struct sw_job *job;      /* borrowed */
+    json_t *document;              /* for the store; owned; NULL: nothing to keep */
+    json_t *milestones;            /* reached since the last reading; owned */
+};
+/* Read on in the log of out->job. */
+void monitor_read_progress(const struct sw_platform *platform, struct sw_link *link,
+                           const struct sw_sighting *seen, struct monitor_words *out);
 /* Only what its runner reported last: there is no log yet, or nobody asked for it. */
-void monitor_keep_report(struct sw_store *store, const struct sw_job *job,
-                         const struct sw_sighting *seen);
+void monitor_take_report(const struct sw_sighting *seen, struct monitor_words *out);
+/* What is new of it, in one transaction; the words are freed. */
+void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t count);
 
 /* guard.c: a job that stands still, on platforms that do not watch for it themselves. */
 void monitor_guard(struct sw_store *store, const struct sw_platform *platform,

@@ -155,18 +155,16 @@ static void run_through(struct sw_progress_reader *reader)
         reader->now.fraction = 1;
 }
 
-void monitor_read_progress(struct sw_store *store, const struct sw_platform *platform,
-                           struct sw_link *link, const struct sw_job *job,
-                           const struct sw_sighting *seen)
+void monitor_read_progress(const struct sw_platform *platform, struct sw_link *link,
+                           const struct sw_sighting *seen, struct monitor_words *out)
 {
+    const struct sw_job *job = out->job;
     struct reading r = {
         .platform = platform, .link = link, .ref = monitor_ref(job),
         .replica = seen->failed_replica > 0 ? seen->failed_replica : 0,
         .offset = sw_json_int(job->progress, "offset", 0),
         .reader = SW_PROGRESS_READER_INIT,
     };
-    sw_auto(json) json_t *told = NULL;
-    sw_auto(json) json_t *document = NULL;
     int64_t before;
 
     r.ref.over = sw_state_is_final(seen->state);
@@ -178,21 +176,53 @@ void monitor_read_progress(struct sw_store *store, const struct sw_platform *pla
         sw_progress_end(&r.reader, sw_now_ms());
     if (seen->state == SW_COMPLETE)
         run_through(&r.reader);
-    told = milestones(before, r.reader.highest_epoch, json_object_get(job->plan, "hooks"));
-    document = document_of(&r, job->progress, seen);
-    if (!json_equal(document, job->progress))
-        sw_store_progress(store, job->id, job->attempt, document, told, NULL);
+    out->milestones = milestones(before, r.reader.highest_epoch, json_object_get(job->plan, "hooks"));
+    out->document = document_of(&r, job->progress, seen);
     sw_progress_reader_done(&r.reader);
     json_decref(r.report);
     free(r.line);
 }
 
-void monitor_keep_report(struct sw_store *store, const struct sw_job *job,
-                         const struct sw_sighting *seen)
+void monitor_take_report(const struct sw_sighting *seen, struct monitor_words *out)
 {
-    sw_auto(json) json_t *document = job->progress ? json_copy(job->progress) : json_object();
+    out->document = out->job->progress ? json_copy(out->job->progress) : json_object();
+    json_object_set(out->document, "runner", seen->runner);
+}
 
-    json_object_set(document, "runner", seen->runner);
-    if (!json_equal(document, job->progress))
-        sw_store_progress(store, job->id, job->attempt, document, NULL, NULL);
+struct keeping {
+    struct sw_store *store;
+    const struct monitor_words *words;
+    size_t count;
+};
+
+static int keep_all(void *context, struct sw_error *err)
+{
+    const struct keeping *keeping = context;
+
+    (void)err;
+    for (size_t i = 0; i < keeping->count; i++) {
+        const struct monitor_words *each = &keeping->words[i];
+
+        if (each->document)
+            sw_store_progress(keeping->store, each->job->id, each->job->attempt, each->document,
+                              each->milestones, NULL);
+    }
+    return 0;
+}
+
+void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t count)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (words[i].document && json_equal(words[i].document, words[i].job->progress))
+            json_decref(sw_take(words[i].document));
+        any = any || words[i].document;
+    }
+    if (any)
+        sw_store_together(store, keep_all, &(struct keeping){ store, words, count }, NULL);
+    for (size_t i = 0; i < count; i++) {
+        json_decref(words[i].document);
+        json_decref(words[i].milestones);
+    }
 }

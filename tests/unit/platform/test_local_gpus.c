@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/gpu.h"
 #include "platform/local/local_gpu.h"
 #include "platform/local/local_internal.h"
 
@@ -70,6 +71,20 @@ static void a_job_without_gpus_sees_none(void **state)
 
     berth_wait_over(here, id);
     expect_log(here, id, 0, "[]\n");
+}
+
+static void a_job_that_does_not_mention_gpus_is_told_what_is_here(void **state)
+{
+    sw_autofree char *own = NULL, *text = NULL;
+
+    (void)state;
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    text = sw_gpu_unasked();
+    assert_string_equal(text, "this machine has 4 GPUs and the job asks for none (--gpus N)");
+    setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+    own = sw_gpu_unasked();
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    assert_non_null(strstr(own, "CUDA_VISIBLE_DEVICES of this shell is not passed on"));
 }
 
 static void a_job_sees_its_gpus_by_uuid(void **state)
@@ -247,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLAIM(a_job_without_gpus_sees_none),
+        CLAIM(a_job_that_does_not_mention_gpus_is_told_what_is_here),
         CLAIM(a_job_sees_its_gpus_by_uuid),
         CLAIM(each_rank_has_gpus_of_its_own),
         CLAIM(jobs_wait_in_line_and_never_share),

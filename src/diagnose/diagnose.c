@@ -85,7 +85,7 @@ static bool show_fits(const struct diag_log_rule *rule, const struct diag_log *l
 bool diag_log_is_silent(const struct diag_log *log)
 {
     for (size_t i = 0; i < log->count; i++)
-        if (!log->lines[i].noise && !log->lines[i].launcher)
+        if (!log->lines[i].launcher)
             return false;
     return true;
 }

@@ -529,8 +529,8 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     slice.now_ms = sw_now_ms();
     if (judge(&slice, err) < 0)
         return -1;
-    /* Nobody looks at a job again once it is written down that it is over: what its log still has to say comes
-     * before, so that whoever dies in between loses nothing. */
+    /* Nobody looks at a job again once it is written down that it is over: what its log still has to say
+     * comes before, so that whoever dies in between loses nothing. */
     read_logs(&slice, true);
     return write_down(&slice, err) < 0 ? -1 : follow_up(&slice, err);
 }

@@ -35,9 +35,9 @@ static const char *const noise[] = {
 /* What launchers add about a program that failed. Rules may read it; it is not shown as last words. */
 static const char *const launchers[] = {
     "^srun: ", "^slurmstepd: ", "^slurmstepd-", "^Terminated$",
-    "^  *+-----------", "^===============", "^---------------", "^Failures:$", "^  time      : ", "^  host  "
-                                                                                                  "    : ",
-    "^  rank      : ", "^  exitcode  : ", "^  error_file: ", "^  traceback : ", "^[#]:$", "^*.py FAILED$",
+    "^  *+-----------", "^===============", "^---------------", "^Failures:$", "^  time      : ",
+    "^  host      : ", "^  rank      : ", "^  exitcode  : ", "^  error_file: ", "^  traceback : ", "^[#]:$",
+    "^*.py FAILED$",
     "^Root Cause (first observed failure):$",
 };
 

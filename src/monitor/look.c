@@ -410,16 +410,39 @@ static void read_log(const struct slice *slice, size_t index, struct monitor_wor
         monitor_take_report(seen, words);
 }
 
+static bool has_ended(const struct view *view, const struct sw_sighting *seen)
+{
+    (void)view;
+    return seen->presence == SW_PRESENT && sw_state_is_final(seen->state);
+}
+
+/* Where a log is elsewhere, the ends of all of them are one question. */
+static void read_ends(const struct slice *slice, struct monitor_words *words)
+{
+    const struct sw_platform *platform = slice->question->platform;
+    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
+    sw_autofree char **texts = sw_alloc(slice->count * sizeof *texts);
+    size_t count = platform->log_ends ? those(slice, has_ended, seen, which) : 0;
+
+    if (count == 0)
+        return;
+    platform->log_ends(slice->link, (const struct sw_sighting *const *)seen, texts, count);
+    for (size_t i = 0; i < count; i++)
+        words[which[i]].log_end = texts[i];
+}
+
 /* The logs of the jobs that are over, or of the others; what they say is kept in one transaction. */
 static void read_logs(const struct slice *slice, bool over)
 {
     sw_autofree struct monitor_words *words = sw_alloc(slice->count * sizeof *words);
-    size_t count = 0;
 
+    if (over)
+        read_ends(slice, words);
     for (size_t i = 0; i < slice->count; i++)
         if (sw_state_is_final(slice->seen[i].state) == over)
-            read_log(slice, i, &words[count++]);
-    monitor_keep(slice->store, words, count);
+            read_log(slice, i, &words[i]);
+    monitor_keep(slice->store, words, slice->count);
 }
 
 static void settle(const struct slice *slice)

@@ -44,6 +44,7 @@ int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *pla
 /* progress.c: what the log of a job, and its runner, say about how far it is. */
 struct monitor_words {
     const struct sw_job *job;      /* borrowed */
+    char *log_end;                 /* of one that is over, where it was read already; owned; else NULL */
     json_t *document;              /* for the store; owned; NULL: nothing to keep */
     json_t *milestones;            /* reached since the last reading; owned */
 };

@@ -171,7 +171,10 @@ void monitor_read_progress(const struct sw_platform *platform, struct sw_link *l
     r.ref.in_passing = !r.ref.over;
     sw_progress_restore(&r.reader, job->progress);
     before = r.reader.highest_epoch;
-    read_on(&r);
+    if (out->log_end)
+        take_piece(&r, out->log_end, strlen(out->log_end));
+    else
+        read_on(&r);
     if (sw_state_is_final(seen->state))
         sw_progress_end(&r.reader, sw_now_ms());
     if (seen->state == SW_COMPLETE)
@@ -222,6 +225,7 @@ void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t co
     if (any)
         sw_store_together(store, keep_all, &(struct keeping){ store, words, count }, NULL);
     for (size_t i = 0; i < count; i++) {
+        free(words[i].log_end);
         json_decref(words[i].document);
         json_decref(words[i].milestones);
     }

@@ -150,6 +150,10 @@ struct sw_platform {
     void (*evidence)(struct sw_link *link, const struct sw_sighting *const *seen,
                      struct sw_evidence *out, size_t count);
 
+    /* The ends of the logs of jobs that are over, for their progress: texts[i], owned, NULL: not read.
+     * Optional: where a log is read without asking anybody, read_log() does. */
+    void (*log_ends)(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count);
+
     /* Owned path or URI of the results; NULL + err. Optional: the receipt's is used. */
     char *(*results_dir)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 

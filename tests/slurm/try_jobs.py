@@ -389,7 +389,7 @@ def a_command_runs_beside_each_rank(client):
         done = client.slipway("exec", job, "--rank", str(rank), "--", "sh", "-c", shown, check=False)
         assert done.stdout == f"{rank} {nodes[rank]} a value; with 'signs' /tmp\n", (done.stdout, done.stderr)
         assert (done.returncode, done.stderr) == (75, ""), done
-    assert client.slipway("exec", job, "--rank", "2", "--", "true", check=False).returncode == 64
+    assert client.slipway("exec", job, "--rank", "2", "--", "true", check=False).returncode == 66
     fed = subprocess.run([client.program, "exec", job, "--", "sh", "-c", "wc -c; echo loud >&2"], text=True, env=client.environment,
                          input="x" * 300000, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     assert (fed.stdout.strip(), fed.stderr) == ("300000", "loud\n"), fed

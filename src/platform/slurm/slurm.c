@@ -295,6 +295,7 @@ const struct sw_platform sw_platform_slurm = {
     .cleanup = slurm_cleanup,
     .replicas = slurm_replicas,
     .evidence = slurm_evidence,
+    .log_ends = slurm_log_ends,
     .results_dir = slurm_results_dir,
     .rewrites_paths = slurm_rewrites_paths,
     .bring = slurm_bring,

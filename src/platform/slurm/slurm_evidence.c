@@ -30,10 +30,14 @@ static json_t *facts_of(const struct sw_sighting *seen)
     return facts;
 }
 
-/* The end of the log of the failed rank or task, what Slurm itself said, and its report as the last line. */
+/* The end of the log of the failed rank or task; for evidence also what Slurm itself said, and its report as
+ * the last line. */
 static const char tails_text[] =
     "tails() {\n"
     "    logs=$2 state=$3 file=$4 slurm=$5 report=$6\n"
+    "    [ -z \"$log_only\" ] || { tail -c \"$most\" \"$logs/$file\" 2>/dev/null; echo; } | "
+    "sed \"s/^/$1 /\"\n"
+    "    [ -z \"$log_only\" ] || return 0\n"
     "    [ -d \"$logs\" ] || echo \"$1!\"\n"
     "    {\n"
     "    tail -c \"$most\" \"$logs/$file\" 2>/dev/null\n"
@@ -62,9 +66,8 @@ static void add_job(struct sw_buf *script, size_t index, const struct sw_sightin
     sw_buf_addf(script, " %s %s %s %s\n", name, slurm, report, !array && rank > 0 ? "main.out" : "''");
 }
 
-/* The lines of each job, without their numbers. */
-static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, struct sw_evidence *out,
-                     size_t count)
+/* The lines of each job, without their numbers; `gone` (may be NULL): whose log is no more. */
+static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, bool *gone, size_t count)
 {
     const char *end = answer->data + answer->length;
 
@@ -74,34 +77,22 @@ static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, struct s
         size_t index = strtoul(at, &text, 10);
 
         next = newline ? newline + 1 : end;
-        if (index < count && *text == '!')
-            json_object_set_new(out[index].facts, SW_FACT_LOG_GONE, json_true());
+        if (index < count && *text == '!' && gone)
+            gone[index] = true;
         else if (index < count && *text == ' ' && text < next)
             sw_buf_add_bytes(&tails[index], text + 1, (size_t)(next - text) - 1);
     }
 }
 
-static void take_tail(const struct sw_sighting *seen, struct sw_buf *tail, struct sw_evidence *out)
-{
-    sw_auto(json) json_t *report = NULL;
-
-    if (tail->length == 0)
-        return;
-    tail->data[tail->length - 1] = '\0';                 /* the newline that the script added */
-    out->log_tail = sw_buf_steal(tail);
-    report = sw_report_in_log(out->log_tail, strlen(out->log_tail), seen->job.id,
-                              slurm_is_array(&seen->job) ? 0 : seen->failed_replica);
-    sw_report_facts(report, out->facts);
-}
-
-static int read_tails(struct sw_link *link, const struct sw_sighting *const *seen,
-                      struct sw_evidence *out, size_t count)
+/* tails[i] of each job that could be read; the caller frees them. */
+static int read_tails(struct sw_link *link, const struct sw_sighting *const *seen, bool log_only,
+                      struct sw_buf *tails, bool *gone, size_t count)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    sw_autofree struct sw_buf *tails = NULL;
 
-    sw_buf_addf(&script, "export LC_ALL=C\nmost=%d\n%s", TAIL_BYTES, tails_text);
+    sw_buf_addf(&script, "export LC_ALL=C\nmost=%d log_only=%s\n%s", TAIL_BYTES, log_only ? "1" : "",
+                tails_text);
     for (size_t i = 0; i < count; i++) {
         sw_auto(slurm_names) struct slurm_names names = { 0 };
 
@@ -111,13 +102,31 @@ static int read_tails(struct sw_link *link, const struct sw_sighting *const *see
     sw_buf_add(&script, "exit 0\n");
     if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
         return -1;
-    tails = sw_alloc(count * sizeof *tails);
-    sort_out(&reply.output, tails, out, count);
-    for (size_t i = 0; i < count; i++) {
-        take_tail(seen[i], &tails[i], &out[i]);
-        sw_buf_done(&tails[i]);
-    }
+    sort_out(&reply.output, tails, gone, count);
     return 0;
+}
+
+/* Without the newline that the script added; owned; NULL: nothing was read. */
+static char *text_of(struct sw_buf *tail)
+{
+    if (tail->length == 0)
+        return NULL;
+    tail->data[tail->length - 1] = '\0';
+    return sw_buf_steal(tail);
+}
+
+static void take_evidence(const struct sw_sighting *seen, char *tail, bool gone, struct sw_evidence *out)
+{
+    sw_auto(json) json_t *report = NULL;
+
+    if (gone)
+        json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
+    out->log_tail = tail;
+    if (!tail)
+        return;
+    report = sw_report_in_log(tail, strlen(tail), seen->job.id,
+                              slurm_is_array(&seen->job) ? 0 : seen->failed_replica);
+    sw_report_facts(report, out->facts);
 }
 
 void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
@@ -127,8 +136,25 @@ void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen,
         out[i].facts = facts_of(seen[i]);
     for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
         size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
+        sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
+        sw_autofree bool *gone = sw_alloc(some * sizeof *gone);
 
-        if (read_tails(link, seen + from, out + from, some) < 0)
+        if (read_tails(link, seen + from, false, tails, gone, some) < 0)
             return;                                      /* the rest would not be read, either */
+        for (size_t i = 0; i < some; i++)
+            take_evidence(seen[from + i], text_of(&tails[i]), gone[i], &out[from + i]);
+    }
+}
+
+void slurm_log_ends(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count)
+{
+    for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
+        size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
+        sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
+
+        if (read_tails(link, seen + from, true, tails, NULL, some) < 0)
+            return;
+        for (size_t i = 0; i < some; i++)
+            texts[from + i] = text_of(&tails[i]);
     }
 }

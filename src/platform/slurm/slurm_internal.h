@@ -389,6 +389,7 @@ void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count
 json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
                     size_t count);
+void slurm_log_ends(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count);
 char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);

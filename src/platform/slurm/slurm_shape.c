@@ -88,6 +88,11 @@ static int64_t greater(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* `time:`. A short one is all the command's, and Slurm's limit lies as far behind as the end needs; a long
  * one is what Slurm is asked for, and the command ends before it. Both limits grow with `asked_s`. */
 static void shape_asked_time(int64_t asked_s, int64_t end_s, struct slurm_shape *shape)
@@ -106,10 +111,11 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     double hours = json_number_value(json_object_get(plan->options, "time_hours"));
     bool ours = sw_json_bool(plan->options, "use_timeout", true);
     int64_t ahead_s = ahead_of(plan), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
+    int64_t end_s = ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan);
+    bool is_short = plan->time_ms > 0 && asked_s < 2 * end_s;       /* its end is the grace alone */
 
     if (plan->time_ms > 0) {
-        shape_asked_time(asked_s, ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan),
-                         shape);
+        shape_asked_time(asked_s, end_s, shape);
     } else {
         asked_s = (int64_t)(hours * 3600);
         shape->limit_minutes = minutes_above(asked_s);
@@ -119,7 +125,8 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
         return sw_fail(err, SW_E_SPEC, "slurm.time_hours must be above 0");
     shape->ahead_s = ahead_s;
     shape->time_grace_ms = plan->grace_ms;
-    slack_ms = 1000 * (asked_s - shape->soft_s - kept_s(plan));
+    slack_ms = is_short ? 0 : 1000 * (lesser(60 * shape->limit_minutes - shape->soft_s, ahead_s) -
+                                      kept_s(plan));
     if (!ours && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
         shape->soft_s = 0;
         slack_ms = ahead_s > 0 ? 1000 * (ahead_s - kept_s(plan)) : 0;

@@ -15,6 +15,7 @@
 
 #define LOOK_EVERY_MS 200       /* into the store only: following asks the platform itself */
 #define READ_EVERY_MS 1000      /* the log is read for progress, for at most READ_MS */
+#define READ_SOON_MS  250       /* and sooner when it has something new: the bar shall not lag behind it */
 #define READ_MS       200
 #define PATIENCE_MS   1000
 #define STUCK_MS      2000      /* a scheduler may change its mind while it looks at a new job */
@@ -136,6 +137,7 @@ static void read_progress(struct cli_follow *f, int64_t now_ms)
 
     if (!say && (f->cli->live != &f->live || now_ms < f->next_read_ms))
         return;
+    f->last_read_ms = now_ms;
     f->next_read_ms = now_ms + READ_EVERY_MS;
     sw_watch(f->cli->session, &f->id, 1, &once, hear_nothing, NULL, NULL);
 }
@@ -202,6 +204,13 @@ int cli_follow_idle(void *context)
     return cli_interrupt_count() > 0 || is_stuck(f);
 }
 
+/* The next look reads progress, unless that was done a moment ago or no bar is shown. */
+static void look_soon(struct cli_follow *f)
+{
+    if (f->cli->live == &f->live && sw_monotonic_ms() >= f->last_read_ms + READ_SOON_MS)
+        f->next_look_ms = f->next_read_ms = 0;
+}
+
 int cli_follow_bytes(void *context, int rank, int64_t at_ms, const char *bytes, size_t length)
 {
     struct cli_follow *f = context;
@@ -216,6 +225,7 @@ int cli_follow_bytes(void *context, int rank, int64_t at_ms, const char *bytes, 
     rc = cli_log_write(&f->log, rank, at_ms, bytes, length);
     if (line && !(f->log.terminal && f->log.mid_line))
         cli_live_draw(&f->live, line);
+    look_soon(f);
     look(f);
     return rc;
 }

@@ -13,7 +13,7 @@ struct cli_follow {
     const char *id;
     struct cli_log log;
     struct cli_live live;               /* the status line, on a terminal */
-    int64_t begun_ms, next_look_ms, next_read_ms;       /* monotonic */
+    int64_t begun_ms, next_look_ms, next_read_ms, last_read_ms;       /* monotonic */
     int64_t every_ms, next_words_ms;    /* a line of words instead, when there is no terminal */
     char *told;                         /* the last news, so that nothing is said twice */
     bool tells_start;                   /* "running" is news, not only after "waiting" */

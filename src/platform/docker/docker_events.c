@@ -6,7 +6,7 @@
  * goes on where it was, and the first one begins with what happened shortly before. What was heard
  * before a cut is forgotten all the same: somebody may have started a container again meanwhile.
  *
- * The thread may sit in a connect to a dead host. It shares nothing with the link but this struct, so
+ * The thread may sit in a connect to a dead host. It shares nothing with the connection but this struct, so
  * closing leaves it behind, and the last of the two cleans up.
  */
 #include "platform/docker/docker_events.h"
@@ -32,7 +32,7 @@ struct docker_events {
     json_t *known;                   /* name of a container -> what was heard of it */
     int64_t last_ns;                 /* the engine's time of the last event; 0: none yet */
     int bell;                        /* an eventfd */
-    int references;                  /* the link's and the thread's */
+    int references;                  /* the connection's and the thread's */
     bool begun, live, over;
     bool mute;                       /* Podman: what it tells cannot be relied on */
 };
@@ -275,7 +275,7 @@ static bool start_thread(struct docker_events *events)
     return false;
 }
 
-/* ---- for the link ---------------------------------------------------------------------------- */
+/* ---- for the connection ---------------------------------------------------------------------------- */
 
 struct docker_events *docker_events_open(const struct docker_where *where)
 {
@@ -307,9 +307,9 @@ void docker_events_close(struct docker_events *events)
     drop(events);
 }
 
-int docker_notice(struct sw_link *link)
+int docker_wake_fd(struct sw_connection *conn)
 {
-    struct docker_events *events = link->events;
+    struct docker_events *events = conn->events;
     int bell;
 
     pthread_mutex_lock(&events->lock);
@@ -361,10 +361,10 @@ static void merge_one(json_t *known, json_t *container)
         json_object_set_new(entry_of(known, name), "over", json_true());
 }
 
-json_t *docker_list_now(struct sw_link *link, struct docker_api *api, const char *id,
+json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err)
 {
-    struct docker_events *events = link->events;
+    struct docker_events *events = conn->events;
     json_t *list = docker_list(api, id, err), *container;
     size_t i;
 

@@ -11,7 +11,7 @@
 
 #include "platform/docker/docker_job.h"
 
-/* Nothing is asked before docker_notice(). Closing waits for nobody. */
+/* Nothing is asked before docker_wake_fd(). Closing waits for nobody. */
 struct docker_events *docker_events_open(const struct docker_where *where);
 void docker_events_close(struct docker_events *events);
 
@@ -25,7 +25,7 @@ enum docker_told docker_events_say(struct docker_events *events, const char *nam
 /* docker_list(), and what was heard put into it: one that ended a moment ago is over although the
  * engine's list still calls it running, and DOCKER_HEARD of it is how it ended. */
 #define DOCKER_HEARD "slipway-heard" /* {"exit_code","oom","started_ms","ended_ms"} */
-json_t *docker_list_now(struct sw_link *link, struct docker_api *api, const char *id,
+json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err);
 
 /* Pure: one event, into what is known by name of container. true: it

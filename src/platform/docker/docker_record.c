@@ -10,7 +10,7 @@
  * "Not there" and "could not be read" are two answers: the first is 0 without a report, the second -1.
  *
  * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
- * link.
+ * connection.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -32,9 +32,9 @@ char *docker_end_volume(const char *id)
     return sw_format("slipway-%s-end", id);
 }
 
-char *docker_end_folder(const struct sw_link *link, const char *id)
+char *docker_end_folder(const struct sw_connection *conn, const char *id)
 {
-    sw_autofree char *folder = docker_job_folder(link, id);
+    sw_autofree char *folder = docker_job_folder(conn, id);
 
     return sw_path_join(folder, "end");
 }
@@ -155,11 +155,11 @@ static int read_volume(struct docker_api *api, const char *volume, const char *n
     return result;
 }
 
-int docker_record_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                        int rank, json_t **report, struct sw_error *err)
 {
     const char *told = sw_json_str(job->details, "ends");
-    sw_autofree char *own = docker_end_folder(link, job->id);
+    sw_autofree char *own = docker_end_folder(conn, job->id);
     const char *folder = told ? told : own;
     sw_autofree char *volume = docker_end_volume(job->id);
     char name[48];
@@ -273,12 +273,12 @@ static int64_t report_ms(const json_t *report)
     return docker_time_ms(sw_json_str(report, "at"));
 }
 
-int docker_story_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       int rank, struct docker_story *out, struct sw_error *err)
 {
     *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
                                            .gone = true } };
-    if (docker_record_gone(link, api, job, rank, &out->report, err) < 0)
+    if (docker_record_gone(conn, api, job, rank, &out->report, err) < 0)
         return -1;
     if (!out->report)
         return ask_past(api, job, rank, out, err);

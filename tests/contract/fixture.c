@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth.c - wishes as shell text, in words that busybox knows, too.
+ * fixture.c - wishes as shell text, in words that busybox knows, too.
  */
-#include "berth.h"
+#include "fixture.h"
 
 #include <stdio.h>
 
 #define NUMBERED "awk 'BEGIN { for (i = 1; i <= %lld; i++) " \
                  "printf \"rehearsal line %%012d ...................................\\n\", i }'"
 
-static void write_command(char *out, size_t room, const struct berth *berth, enum wish wish, long long n)
+static void write_command(char *out, size_t room, const struct fixture *fixture, enum wish wish, long long n)
 {
     switch (wish) {
     case EXITS:
@@ -22,7 +22,7 @@ static void write_command(char *out, size_t room, const struct berth *berth, enu
         snprintf(out, room, "kill -%lld $$", n);
         break;
     case EATS_MEMORY:
-        snprintf(out, room, "%s", berth->eats_memory);
+        snprintf(out, room, "%s", fixture->eats_memory);
         break;
     case PRINTS:
         snprintf(out, room, NUMBERED, n);
@@ -37,25 +37,25 @@ static void write_command(char *out, size_t room, const struct berth *berth, enu
     }
 }
 
-static int set_queue(const struct berth *berth, struct sw_request *request, struct sw_error *err)
+static int set_queue(const struct fixture *fixture, struct sw_request *request, struct sw_error *err)
 {
-    for (size_t i = 0; i < sizeof berth->queue / sizeof *berth->queue && berth->queue[i].key; i++)
-        if (sw_request_set(request, berth->queue[i].key, berth->queue[i].value, err) < 0)
+    for (size_t i = 0; i < sizeof fixture->queue / sizeof *fixture->queue && fixture->queue[i].key; i++)
+        if (sw_request_set(request, fixture->queue[i].key, fixture->queue[i].value, err) < 0)
             return -1;
     return 0;
 }
 
-int berth_ask(const struct berth *berth, struct sw_request *request, enum wish wish, int64_t number,
+int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum wish wish, int64_t number,
               struct sw_error *err)
 {
     char command[384];
 
-    if (berth->ask)
-        return berth->ask(request, wish, number, err);
+    if (fixture->ask)
+        return fixture->ask(request, wish, number, err);
     if (wish == EATS_MEMORY && sw_request_set(request, "memory", "64MiB", err) < 0)
         return -1;
-    if ((wish == HOLDS_THE_QUEUE || wish == WAITS_IN_QUEUE) && set_queue(berth, request, err) < 0)
+    if ((wish == HOLDS_THE_QUEUE || wish == WAITS_IN_QUEUE) && set_queue(fixture, request, err) < 0)
         return -1;
-    write_command(command, sizeof command, berth, wish, (long long)number);
+    write_command(command, sizeof command, fixture, wish, (long long)number);
     return sw_request_set(request, "command", command, err);
 }

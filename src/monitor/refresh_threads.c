@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * crew.c - all platforms are asked at once, and nobody waits for the slowest.
+ * refresh_threads.c - all platforms are asked at once, and nobody waits for the slowest.
  *
  * Each question is an errand: one thread, which owns everything it needs. The caller waits for its
  * errands until the deadline; one that is not back by then goes on alone, finishes its work on the
  * store, and cleans up after itself. While it is out nobody else asks the same platform the same
  * thing: a second caller waits for the errand that is under way.
  *
- * An errand holds its harbour (the session) while it is out. Closing the session therefore never
+ * An errand holds its monitor (the session) while it is out. Closing the session therefore never
  * waits for a dead platform: the last one home turns off the light (api/session.c).
  */
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "monitor/monitor_internal.h"
 
 struct errand {
-    struct sw_harbour harbour;
+    struct sw_monitor monitor;
     struct question question;
     json_t *unreachable;
     int result;
@@ -33,15 +33,15 @@ struct errand {
     struct errand *next;
 };
 
-struct sw_crew {
+struct sw_refresh_pool {
     pthread_mutex_t lock;
     pthread_cond_t came_back;
     struct errand *out;
 };
 
-struct sw_crew *sw_crew_new(void)
+struct sw_refresh_pool *sw_refresh_pool_new(void)
 {
-    struct sw_crew *crew = sw_new(struct sw_crew);
+    struct sw_refresh_pool *crew = sw_new(struct sw_refresh_pool);
     pthread_condattr_t monotonic;
 
     pthread_mutex_init(&crew->lock, NULL);
@@ -52,7 +52,7 @@ struct sw_crew *sw_crew_new(void)
     return crew;
 }
 
-void sw_crew_free(struct sw_crew *crew)
+void sw_refresh_pool_free(struct sw_refresh_pool *crew)
 {
     if (!crew)
         return;
@@ -75,25 +75,25 @@ static void drop(struct errand *errand)
 static void *go(void *argument)
 {
     struct errand *errand = argument;
-    struct sw_harbour harbour = errand->harbour;
+    struct sw_monitor monitor = errand->monitor;
 
-    errand->result = monitor_look(&harbour, &errand->question, errand->unreachable, &errand->err);
-    pthread_mutex_lock(&harbour.crew->lock);
-    for (struct errand **at = &harbour.crew->out; *at; at = &(*at)->next)
+    errand->result = monitor_look(&monitor, &errand->question, errand->unreachable, &errand->err);
+    pthread_mutex_lock(&monitor.crew->lock);
+    for (struct errand **at = &monitor.crew->out; *at; at = &(*at)->next)
         if (*at == errand) {
             *at = errand->next;
             break;
         }
     errand->back = true;
     drop(errand);
-    pthread_cond_broadcast(&harbour.crew->came_back);
-    pthread_mutex_unlock(&harbour.crew->lock);
-    harbour.release(harbour.context);        /* the session may be gone after this */
+    pthread_cond_broadcast(&monitor.crew->came_back);
+    pthread_mutex_unlock(&monitor.crew->lock);
+    monitor.release(monitor.context);        /* the session may be gone after this */
     return NULL;
 }
 
 /* With the lock held: somebody is asking that very place already. */
-static struct errand *under_way(struct sw_crew *crew, const struct question *question)
+static struct errand *under_way(struct sw_refresh_pool *crew, const struct question *question)
 {
     for (struct errand *errand = crew->out; errand; errand = errand->next)
         if (errand->question.platform == question->platform &&
@@ -104,9 +104,9 @@ static struct errand *under_way(struct sw_crew *crew, const struct question *que
 }
 
 /* Send somebody, or join who is out already. Takes over what `question` owns. */
-static struct errand *send_errand(const struct sw_harbour *harbour, struct question *question)
+static struct errand *send_errand(const struct sw_monitor *monitor, struct question *question)
 {
-    struct sw_crew *crew = harbour->crew;
+    struct sw_refresh_pool *crew = monitor->crew;
     struct errand *errand;
 
     pthread_mutex_lock(&crew->lock);
@@ -117,7 +117,7 @@ static struct errand *send_errand(const struct sw_harbour *harbour, struct quest
         return errand;
     }
     errand = sw_new(struct errand);
-    errand->harbour = *harbour;
+    errand->monitor = *monitor;
     errand->question = *question;
     *question = (struct question){ 0 };
     errand->unreachable = json_array();
@@ -126,7 +126,7 @@ static struct errand *send_errand(const struct sw_harbour *harbour, struct quest
     crew->out = errand;
     pthread_mutex_unlock(&crew->lock);
 
-    harbour->hold(harbour->context);
+    monitor->hold(monitor->context);
     if (sw_thread_start(NULL, 0, go, errand) < 0)            /* no thread to be had: go ourselves */
         go(errand);
     return errand;
@@ -145,7 +145,7 @@ static void note_slow(json_t *unreachable, const struct question *question, int6
 }
 
 /* With the lock held. false: the deadline has passed. */
-static bool await(struct sw_crew *crew, const struct errand *errand, int64_t deadline_ms)
+static bool await(struct sw_refresh_pool *crew, const struct errand *errand, int64_t deadline_ms)
 {
     const struct timespec until = { .tv_sec = deadline_ms / 1000,
                                     .tv_nsec = deadline_ms % 1000 * 1000000 };
@@ -161,7 +161,7 @@ static bool await(struct sw_crew *crew, const struct errand *errand, int64_t dea
     return true;
 }
 
-static int collect(struct sw_crew *crew, struct errand **errands, size_t count, int64_t asked_ms,
+static int collect(struct sw_refresh_pool *crew, struct errand **errands, size_t count, int64_t asked_ms,
                    int64_t patience_ms, json_t *unreachable, struct sw_error *err)
 {
     int64_t deadline_ms = patience_ms < 0 ? -1 : asked_ms + patience_ms;
@@ -187,7 +187,7 @@ static int collect(struct sw_crew *crew, struct errand **errands, size_t count, 
     return result;
 }
 
-int monitor_ask_all(const struct sw_harbour *harbour, struct question *questions, size_t count,
+int monitor_ask_all(const struct sw_monitor *monitor, struct question *questions, size_t count,
                     int64_t deadline_ms, json_t *unreachable, struct sw_error *err)
 {
     sw_autofree struct errand **errands = NULL;
@@ -195,14 +195,14 @@ int monitor_ask_all(const struct sw_harbour *harbour, struct question *questions
 
     if (count == 0)
         return 0;
-    if (!harbour->crew || (count == 1 && deadline_ms < 0)) {
+    if (!monitor->crew || (count == 1 && deadline_ms < 0)) {
         for (size_t i = 0; i < count; i++)
-            if (monitor_look(harbour, &questions[i], unreachable, err) < 0)
+            if (monitor_look(monitor, &questions[i], unreachable, err) < 0)
                 return -1;
         return 0;
     }
     errands = sw_alloc(count * sizeof *errands);
     for (size_t i = 0; i < count; i++)
-        errands[i] = send_errand(harbour, &questions[i]);
-    return collect(harbour->crew, errands, count, asked_ms, deadline_ms, unreachable, err);
+        errands[i] = send_errand(monitor, &questions[i]);
+    return collect(monitor->crew, errands, count, asked_ms, deadline_ms, unreachable, err);
 }

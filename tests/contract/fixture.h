@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth.h - what the contract suite needs to know about a platform, and nothing more.
+ * fixture.h - what the contract suite needs to know about a platform, and nothing more.
  *
- * The cases speak of wishes ("exit with 3", "print a thousand lines"); a berth says how such a
+ * The cases speak of wishes ("exit with 3", "print a thousand lines"); a fixture says how such a
  * job is written for its platform. What a platform cannot do at all is said here with the
  * reason, and the suite prints it: a case is never skipped in silence.
  *
- * A new platform adds one berth_NAME.c and one line in contract.c.
+ * A new platform adds one fixture_NAME.c and one line in contract.c.
  */
 #ifndef SW_TESTS_CONTRACT_BERTH_H
 #define SW_TESTS_CONTRACT_BERTH_H
@@ -20,7 +20,7 @@ enum wish {
     SLEEPS,           /* number: milliseconds, then exit 0 */
     DIES,             /* number: the signal it gets */
     EATS_MEMORY,      /* more than its limit of 64 MiB */
-    PRINTS,           /* number: lines of log (log_line() in stay.h says which), then exit 0 */
+    PRINTS,           /* number: lines of log (log_line() in trial.h says which), then exit 0 */
     PRINTS_SLOWLY,    /* number: lines, a few milliseconds apart */
     HOLDS_THE_QUEUE,  /* takes what the next one will wait for */
     WAITS_IN_QUEUE,   /* stays Pending */
@@ -37,7 +37,7 @@ enum need {
 };
 enum { NEED_COUNT = 6 };
 
-struct berth {
+struct fixture {
     const char *name;
     void (*begin)(const char *dir);      /* before each case: set the environment; may be NULL */
     /* A platform that runs shell text: what takes more memory than it may, and the keys of a job that
@@ -58,12 +58,12 @@ struct berth {
     const char *command_key;             /* the key that shell text goes to; NULL: none */
 };
 
-int berth_ask(const struct berth *berth, struct sw_request *request, enum wish wish, int64_t number,
+int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum wish wish, int64_t number,
               struct sw_error *err);
 
-extern const struct berth berth_docker;
-extern const struct berth berth_local;
-extern const struct berth berth_rehearsal;
-extern const struct berth berth_slurm;
+extern const struct fixture fixture_docker;
+extern const struct fixture fixture_local;
+extern const struct fixture fixture_rehearsal;
+extern const struct fixture fixture_slurm;
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sighting.h - what a platform tells about one job when it is looked at.
+ * observation.h - what a platform tells about one job when it is looked at.
  *
  * The caller fills in the reference part; poll() fills in the rest. A job the platform cannot
  * see stays SW_UNKNOWN with presence SW_ABSENT or SW_UNSEEN: that is different from "failed".
  */
-#ifndef SW_CORE_SIGHTING_H
-#define SW_CORE_SIGHTING_H
+#ifndef SW_CORE_OBSERVATION_H
+#define SW_CORE_OBSERVATION_H
 
 #include "base/json.h"
 
@@ -19,8 +19,8 @@ struct sw_jobref {
     int log_attempt;           /* of its log the part of this attempt alone; 0: as the platform keeps it */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
-    bool over;                 /* the caller knows that this attempt ended: its log grows no more */
-    bool in_passing;           /* of its log only what can be had at once: somebody waits for more */
+    bool finished;             /* the caller knows that this attempt ended: its log grows no more */
+    bool best_effort;           /* of its log only what can be had at once: somebody waits for more */
 };
 
 enum sw_presence {
@@ -31,7 +31,7 @@ enum sw_presence {
 
 #define SW_NO_EXIT_CODE (-1)
 
-struct sw_sighting {
+struct sw_observation {
     struct sw_jobref job;
 
     int attempt;               /* the platform tries again by itself and is at this one; 0: as asked */

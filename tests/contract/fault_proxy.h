@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unruly.h - somebody between us and a server on a unix socket who refuses, delays, loses or falsifies:
+ * fault_proxy.h - somebody between us and a server on a unix socket who refuses, delays, loses or falsifies:
  * what the cases of cases_faults.c ask for, in their words.
  *
  *     down | down 3 calls          connections are closed
@@ -13,7 +13,7 @@
 #define SW_TESTS_CONTRACT_UNRULY_H
 
 /* Listen at `socket_path` from now on, in a process of its own; one at a time. */
-void unruly_begin(const char *socket_path, const char *real, const char *words);
-void unruly_end(void);
+void fault_proxy_begin(const char *socket_path, const char *real, const char *words);
+void fault_proxy_end(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth_rehearsal.c - the pretend platform: wishes become a script, and nothing runs.
+ * fixture_rehearsal.c - the pretend platform: wishes become a script, and nothing runs.
  */
 #include <stdio.h>
 
-#include "berth.h"
+#include "fixture.h"
 
 static int ask(struct sw_request *request, enum wish wish, int64_t number, struct sw_error *err)
 {
@@ -29,7 +29,7 @@ static int ask(struct sw_request *request, enum wish wish, int64_t number, struc
     return sw_request_set(request, "rehearsal.script", script, err);
 }
 
-const struct berth berth_rehearsal = {
+const struct fixture fixture_rehearsal = {
     .name = "rehearsal",
     .ask = ask,
     .lacks = { [0] = "a rehearsal never runs the command, so there is nothing to see of it" },

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth_local.c - this machine: wishes become shell text.
+ * fixture_local.c - this machine: wishes become shell text.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "berth.h"
+#include "fixture.h"
 
 /* One GPU, by the stand-in for NVML in tests/sim, leased in the case's own folder. */
 static void begin(const char *dir)
@@ -34,7 +34,7 @@ static const char *missing(unsigned bit)
     return NULL;
 }
 
-const struct berth berth_local = {
+const struct fixture fixture_local = {
     .name = "local",
     .begin = begin,
     .missing = missing,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth_docker.c - containers of the engine that tests/docker/engine started: wishes become shell text
+ * fixture_docker.c - containers of the engine that tests/docker/engine started: wishes become shell text
  * for the busybox of its image. The case's folder is mounted at its own place, so commands see it. The
  * engine is reached as DOCKER_HOST says: by its socket, or over ssh, where whoever disturbs it stands on
  * the far side.
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "berth.h"
-#include "unruly.h"
+#include "fixture.h"
+#include "fault_proxy.h"
 
 static char mount[192];
 
@@ -58,10 +58,10 @@ static void disturb(const char *dir, const char *api)
     if (!*real)
         snprintf(real, sizeof real, "%s", getenv("DOCKER_HOST"));
     real_socket(real, engine, sizeof engine);
-    snprintf(path, sizeof path, "%s/unruly.sock", dir);
-    unruly_end();
+    snprintf(path, sizeof path, "%s/fault_proxy.sock", dir);
+    fault_proxy_end();
     if (api)
-        unruly_begin(path, engine, api);
+        fault_proxy_begin(path, engine, api);
     lead_to(dir, api ? path : engine, link, sizeof link);
     snprintf(host, sizeof host, "%s%s", is_far(real) ? real : "unix://", link);
     setenv("DOCKER_HOST", host, 1);
@@ -86,7 +86,7 @@ static const char *missing(unsigned bit)
                ? "paths of this machine mean nothing to an engine elsewhere; they are refused" : NULL;
 }
 
-const struct berth berth_docker = {
+const struct fixture fixture_docker = {
     .name = "docker",
     .begin = begin,
     .eats_memory = "head -c 400m /dev/zero | tail -n 1 >/dev/shm/x",

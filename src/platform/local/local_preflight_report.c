@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_checks.c - what `slipway preflight` looks at besides local_preflight.c: things that do not keep a
+ * local_preflight_report.c - what `slipway preflight` looks at besides local_preflight.c: things
+ * that do not keep a
  * job from being started, and make it fail at once.
  */
 #include <stdlib.h>
@@ -78,13 +79,13 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
         "check its name; a path is meant from `workdir:`, else from the job file's folder");
 }
 
-json_t *local_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(local_site) struct local_site site = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     json_t *rows;
 
-    local_site_init(&site, link, plan, 1);
+    local_site_init(&site, conn, plan, 1);
     payload = local_payload(plan, &site, 1, err);
     if (!payload)
         return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_local_leftovers.c - gc finds what nobody knows any more, removes only that, and never
+ * test_local_orphans.c - gc finds what nobody knows any more, removes only that, and never
  * touches what runs or what a user made.
  */
-#include "local_berth.h"
+#include "local_fixture.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,10 +22,10 @@ static bool knows(void *context, const char *id)
     return context && strcmp(context, id) == 0;
 }
 
-static json_t *search(struct berth *here, const char *known, bool remove)
+static json_t *search(struct fixture *here, const char *known, bool remove)
 {
     const struct sw_sweep sweep = { .known = knows, .context = (void *)known, .remove = remove };
-    json_t *found = sw_platform_local.leftovers(here->link, &sweep, NULL);
+    json_t *found = sw_platform_local.orphans(here->conn, &sweep, NULL);
 
     assert_non_null(found);
     return found;
@@ -43,20 +43,20 @@ static int count(const json_t *found, const char *what, const char *id)
     return n;
 }
 
-static bool exists(struct berth *here, const char *id, const char *name)
+static bool exists(struct fixture *here, const char *id, const char *name)
 {
-    sw_autofree char *path = berth_file(here, id, name);
+    sw_autofree char *path = fixture_file(here, id, name);
 
     return sw_file_exists(path);
 }
 
 static void a_forgotten_job_is_listed_then_removed(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "true");
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "true");
     sw_auto(json) json_t *listed = NULL, *removed = NULL, *after = NULL;
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     listed = search(here, NULL, false);
     assert_int_equal(count(listed, "job folder", id), 1);
     assert_true(exists(here, id, "attempt-1"));
@@ -69,11 +69,11 @@ static void a_forgotten_job_is_listed_then_removed(void **state)
 
 static void results_are_never_removed(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "echo weights > $SLIPWAY_RESULTS_DIR/model");
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "echo weights > $SLIPWAY_RESULTS_DIR/model");
     sw_auto(json) json_t *removed = NULL, *after = NULL;
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     removed = search(here, NULL, true);
     assert_false(exists(here, id, "attempt-1"));
     assert_true(exists(here, id, "results/model"));
@@ -83,21 +83,21 @@ static void results_are_never_removed(void **state)
 
 static void what_is_known_or_runs_or_is_not_ours_stays(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char known[SW_ID_SIZE];
-    sw_autofree char *strange = berth_file(here, "Not An Id", "attempt-1");
+    sw_autofree char *strange = fixture_file(here, "Not An Id", "attempt-1");
     sw_auto(json) json_t *removed = NULL;
     const char *id;
 
-    memcpy(known, berth_launch(here, "true"), SW_ID_SIZE);
-    berth_wait_over(here, known);
-    id = berth_launch(here, "exec sleep 1000");
-    berth_wait_state(here, id, SW_RUNNING);
+    memcpy(known, fixture_launch(here, "true"), SW_ID_SIZE);
+    fixture_wait_over(here, known);
+    id = fixture_launch(here, "exec sleep 1000");
+    fixture_wait_state(here, id, SW_RUNNING);
     assert_int_equal(sw_mkdirs(strange, 0700, NULL), 0);
     removed = search(here, known, true);
     assert_int_equal(json_array_size(removed), 0);
     assert_true(sw_file_exists(strange));
-    assert_int_equal(berth_look(here, id)->state, SW_RUNNING);
+    assert_int_equal(fixture_look(here, id)->state, SW_RUNNING);
 }
 
 static pid_t leave_a_process(const char *folder)
@@ -117,17 +117,17 @@ static pid_t leave_a_process(const char *folder)
 
 static void a_process_whose_job_is_over_is_ended(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "true");
-    sw_autofree char *folder = local_attempt_folder(here->link, id, 1);
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "true");
+    sw_autofree char *folder = local_attempt_folder(here->conn, id, 1);
     sw_auto(json) json_t *listed = NULL, *removed = NULL;
     int64_t deadline = sw_monotonic_ms() + 10000;
     int status = 0;
     pid_t left;
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     left = leave_a_process(folder);
-    while (berth_marked(here, id) == 0 && sw_monotonic_ms() < deadline)
+    while (fixture_marked(here, id) == 0 && sw_monotonic_ms() < deadline)
         sw_sleep_ms(5);
     listed = search(here, id, false);                /* a known job: its processes all the same */
     assert_int_equal(count(listed, "process", id), 1);
@@ -141,24 +141,24 @@ static void a_process_whose_job_is_over_is_ended(void **state)
 
 static void a_forgotten_job_whose_supervisor_was_killed_is_ended_and_removed(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "trap '' TERM; setsid sleep 1000 & exec sleep 1000");
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "trap '' TERM; setsid sleep 1000 & exec sleep 1000");
     sw_auto(json) json_t *removed = NULL;
-    sw_autofree char *folder = local_attempt_folder(here->link, id, 1);
+    sw_autofree char *folder = local_attempt_folder(here->conn, id, 1);
 
-    berth_wait_state(here, id, SW_RUNNING);
+    fixture_wait_state(here, id, SW_RUNNING);
     assert_int_equal(kill((pid_t)atoi(here->seen.remote_id), SIGKILL), 0);
     while (local_lock_held(folder))
         sw_sleep_ms(5);
     removed = search(here, NULL, true);
     assert_int_equal(count(removed, "job folder", id), 1);
-    assert_int_equal(berth_marked(here, id), 0);
+    assert_int_equal(fixture_marked(here, id), 0);
     assert_false(exists(here, id, ""));
 }
 
 static void a_dead_ticket_goes_and_a_live_one_stays(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *dead = sw_path_join(here->folder, "00000000000000000007.ticket");
     sw_autofree char *live = sw_path_join(here->folder, "00000000000000000008.ticket");
     sw_autofree char *other = sw_path_join(here->folder, "notes.ticket");
@@ -178,7 +178,7 @@ static void a_dead_ticket_goes_and_a_live_one_stays(void **state)
     assert_true(sw_file_exists(other));
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, berth_open, berth_close)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
 
 int main(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_checks.c - everything a job needs on the cluster, looked at one by one: each login host, Slurm
+ * slurm_preflight_report.c - everything a job needs on the cluster, looked at one by one: each
+ * login host, Slurm
  * itself, partition, account, container, folder.
  *
  * A small file in the base folder is what the hosts and one compute node must all see; it is
@@ -34,17 +35,17 @@ static char *probe_path(const char *base)
 
 /* ---- each host --------------------------------------------------------------------------------- */
 
-static bool reach_host(struct sw_link *link, size_t index, json_t *rows)
+static bool reach_host(struct sw_connection *conn, size_t index, json_t *rows)
 {
-    sw_autofree char *check = sw_format("ssh %s", sw_ssh_host_at(link->ssh, index));
+    sw_autofree char *check = sw_format("ssh %s", sw_ssh_host_at(conn->ssh, index));
     struct sw_error why = { 0 };
     int64_t began = sw_monotonic_ms();
     sw_autofree char *message = NULL;
     int result;
 
-    pthread_mutex_lock(&link->lock);
-    result = sw_ssh_connect_to(link->ssh, index, &why);
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    result = sw_ssh_connect_to(conn->ssh, index, &why);
+    pthread_mutex_unlock(&conn->lock);
     if (result < 0) {
         slurm_finding(rows, check, false, why.message, why.hint);
         return false;
@@ -54,16 +55,16 @@ static bool reach_host(struct sw_link *link, size_t index, json_t *rows)
     return true;
 }
 
-static int ask_host(struct sw_link *link, size_t index, const char *script,
+static int ask_host(struct sw_connection *conn, size_t index, const char *script,
                     struct sw_ssh_reply *reply, struct sw_error *err)
 {
-    sw_ssh_prefer(link->ssh, sw_ssh_host_at(link->ssh, index));
-    return slurm_ask(link, script, NULL, 0, true, reply, err);
+    sw_ssh_prefer(conn->ssh, sw_ssh_host_at(conn->ssh, index));
+    return slurm_ask(conn, script, NULL, 0, true, reply, err);
 }
 
-static void same_folder(struct sw_link *link, size_t index, const char *probe, json_t *rows)
+static void same_folder(struct sw_connection *conn, size_t index, const char *probe, json_t *rows)
 {
-    sw_autofree char *check = sw_format("shared folder on %s", sw_ssh_host_at(link->ssh, index));
+    sw_autofree char *check = sw_format("shared folder on %s", sw_ssh_host_at(conn->ssh, index));
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     struct sw_error why = { 0 };
@@ -71,7 +72,7 @@ static void same_folder(struct sw_link *link, size_t index, const char *probe, j
 
     sw_buf_add(&script, "cat ");
     sw_buf_add_quoted(&script, probe);
-    if (ask_host(link, index, sw_buf_text(&script), &reply, &why) < 0)
+    if (ask_host(conn, index, sw_buf_text(&script), &reply, &why) < 0)
         slurm_finding(rows, check, false, why.message, why.hint);
     else if (sw_text_starts(sw_buf_text(&reply.output), name))
         slurm_finding(rows, check, true, "the same as on the first host", NULL);
@@ -80,14 +81,14 @@ static void same_folder(struct sw_link *link, size_t index, const char *probe, j
                       "choose a folder of the shared file system with slurm.base_dir");
 }
 
-static void forget_probe(struct sw_link *link, size_t index, const char *probe)
+static void forget_probe(struct sw_connection *conn, size_t index, const char *probe)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
     sw_buf_add(&script, "rm -f ");
     sw_buf_add_quoted(&script, probe);
-    ask_host(link, index, sw_buf_text(&script), &reply, NULL);
+    ask_host(conn, index, sw_buf_text(&script), &reply, NULL);
 }
 
 /* ---- the cluster ------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static const char rehearse_text[] =
     "fi\n";
 
 /* What a submit would look at, and refuse. */
-static void add_needs(struct sw_buf *script, struct sw_link *link, const struct sw_plan *plan,
+static void add_needs(struct sw_buf *script, struct sw_connection *conn, const struct sw_plan *plan,
                       const char *base, const struct slurm_shape *shape)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
@@ -147,7 +148,7 @@ static void add_needs(struct sw_buf *script, struct sw_link *link, const struct 
     struct slurm_job job = { .plan = plan, .names = &names, .shape = shape, .attempt = 1,
                              .runner = { "slipway-runner", "slipway-runner" } };
 
-    slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, 1);
+    slurm_names_init(&names, base, slurm_prefix(conn, plan->options), plan->job_id, 1);
     if (slurm_batch(&batch, &job, NULL) < 0)       /* the plan is wrong: the quick check says how */
         return;
     sw_buf_addf(script, "asked=%lld\n", (long long)shape->limit_minutes);
@@ -158,10 +159,10 @@ static void add_needs(struct sw_buf *script, struct sw_link *link, const struct 
     sw_buf_add(script, rehearse_text);
 }
 
-static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *plan,
+static int ask_cluster(struct sw_connection *conn, size_t host, const struct sw_plan *plan,
                        const char *base, const char *probe, json_t *rows, struct sw_error *err)
 {
-    const json_t *options = plan ? plan->options : link->options;
+    const json_t *options = plan ? plan->options : conn->options;
     sw_autofree char *partition = slurm_joined(options, "partition");
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -181,17 +182,17 @@ static int ask_cluster(struct sw_link *link, size_t host, const struct sw_plan *
     slurm_text_add(&script, SLURM_TEXT_CHECKS);
     add_registry(&script, plan, &wish);
     if (shaped)
-        add_needs(&script, link, plan, base, &shape);
-    if (ask_host(link, host, sw_buf_text(&script), &reply, err) < 0)
+        add_needs(&script, conn, plan, base, &shape);
+    if (ask_host(conn, host, sw_buf_text(&script), &reply, err) < 0)
         return -1;
     slurm_findings(rows, &wish, sw_buf_text(&reply.output));
     return 0;
 }
 
-json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    const char *base = slurm_base(link, plan ? plan->options : NULL, err);
-    size_t hosts = sw_ssh_host_count(link->ssh), first = HOSTS_MOST;
+    const char *base = slurm_base(conn, plan ? plan->options : NULL, err);
+    size_t hosts = sw_ssh_host_count(conn->ssh), first = HOSTS_MOST;
     sw_auto(json) json_t *rows = json_array();
     sw_autofree char *probe = NULL;
     bool reached[HOSTS_MOST] = { false };
@@ -199,18 +200,18 @@ json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw
     if (!base)
         return NULL;
     for (size_t i = 0; i < hosts && i < HOSTS_MOST; i++) {
-        reached[i] = reach_host(link, i, rows);
+        reached[i] = reach_host(conn, i, rows);
         if (reached[i] && first == HOSTS_MOST)
             first = i;
     }
     if (first == HOSTS_MOST)
         return sw_take(rows);
     probe = probe_path(base);
-    if (ask_cluster(link, first, plan, base, probe, rows, err) < 0)
+    if (ask_cluster(conn, first, plan, base, probe, rows, err) < 0)
         return NULL;
     for (size_t i = first + 1; i < hosts && i < HOSTS_MOST; i++)
         if (reached[i])
-            same_folder(link, i, probe, rows);
-    forget_probe(link, first, probe);
+            same_folder(conn, i, probe, rows);
+    forget_probe(conn, first, probe);
     return sw_take(rows);
 }

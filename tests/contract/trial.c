@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stay.c - see stay.h. Waiting is always for a condition with a deadline.
+ * trial.c - see trial.h. Waiting is always for a condition with a deadline.
  */
-#include "stay.h"
+#include "trial.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "core/state.h"
 
-const struct berth *the_berth;
+const struct fixture *the_fixture;
 
 void expect_ok(int result, const struct sw_error *err, const char *what)
 {
@@ -25,7 +25,7 @@ void expect_ok(int result, const struct sw_error *err, const char *what)
         fail_msg("%s: %s: %s (%s)", what, sw_code_name(err->code), err->message, err->hint);
 }
 
-struct sw_session *open_session(const struct stay *here)
+struct sw_session *open_session(const struct trial *here)
 {
     sw_autofree char *project = path_in(here, "project");
     struct sw_open_options options = { .size = sizeof options, .state_dir = here->state_dir,
@@ -38,11 +38,11 @@ struct sw_session *open_session(const struct stay *here)
     return session;
 }
 
-void connect_with(struct stay *here, const char *api)
+void connect_with(struct trial *here, const char *api)
 {
     sw_close(here->session);
-    if (here->berth->disturb)
-        here->berth->disturb(here->dir, api);
+    if (here->fixture->disturb)
+        here->fixture->disturb(here->dir, api);
     else if (api)
         setenv("SLIPWAY_REHEARSAL_API", api, 1);
     else
@@ -52,11 +52,11 @@ void connect_with(struct stay *here, const char *api)
 
 int stay_begin(void **state)
 {
-    struct stay *here = sw_new(struct stay);
+    struct trial *here = sw_new(struct trial);
 
-    here->berth = the_berth;
+    here->fixture = the_fixture;
     snprintf(here->dir, sizeof here->dir, "/tmp/contract-XXXXXX");
-    if (!mkdtemp(here->dir) || warden_start(&here->warden, here->dir) < 0)
+    if (!mkdtemp(here->dir) || reaper_start(&here->reaper, here->dir) < 0)
         return -1;
     snprintf(here->state_dir, sizeof here->state_dir, "%s/state", here->dir);
     for (const char *const *name = (const char *const[]){ "home", "project", NULL }; *name; name++) {
@@ -68,8 +68,8 @@ int stay_begin(void **state)
             setenv("HOME", path, 1);
     }
     unsetenv("SLIPWAY_REHEARSAL_API");
-    if (here->berth->begin)
-        here->berth->begin(here->dir);
+    if (here->fixture->begin)
+        here->fixture->begin(here->dir);
     here->canary = canary_new();
     here->session = open_session(here);
     *state = here;
@@ -92,16 +92,16 @@ void set_id(struct sw_request *request, const char *id)
     expect_ok(sw_request_id(request, id, &err), &err, "the job's id");
 }
 
-void set_common(const struct stay *here, struct sw_request *made)
+void set_common(const struct trial *here, struct sw_request *made)
 {
     struct sw_error err = { 0 };
 
-    set(made, "platform", here->berth->name);
-    if (here->berth->common)
-        expect_ok(here->berth->common(made, &err), &err, "what the berth needs");
+    set(made, "platform", here->fixture->name);
+    if (here->fixture->common)
+        expect_ok(here->fixture->common(made, &err), &err, "what the fixture needs");
 }
 
-static struct sw_request *plain_request(const struct stay *here)
+static struct sw_request *plain_request(const struct trial *here)
 {
     struct sw_request *made = sw_request_new();
 
@@ -112,28 +112,28 @@ static struct sw_request *plain_request(const struct stay *here)
     return made;
 }
 
-struct sw_request *request(struct stay *here, enum wish wish, int64_t number)
+struct sw_request *request(struct trial *here, enum wish wish, int64_t number)
 {
     struct sw_request *made = plain_request(here);
     struct sw_error err = { 0 };
 
-    expect_ok(berth_ask(here->berth, made, wish, number, &err), &err, "the berth's wish");
+    expect_ok(fixture_ask(here->fixture, made, wish, number, &err), &err, "the fixture's wish");
     return made;
 }
 
-static struct sw_request *request_shell_v(struct stay *here, const char *fmt, va_list args)
+static struct sw_request *request_shell_v(struct trial *here, const char *fmt, va_list args)
 {
     struct sw_request *made = plain_request(here);
     char *command = NULL;
 
     if (vasprintf(&command, fmt, args) < 0)
         abort();
-    set(made, here->berth->command_key, command);
+    set(made, here->fixture->command_key, command);
     free(command);
     return made;
 }
 
-struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
+struct sw_request *request_shell(struct trial *here, const char *fmt, ...)
 {
     struct sw_request *made;
     va_list args;
@@ -146,7 +146,7 @@ struct sw_request *request_shell(struct stay *here, const char *fmt, ...)
 
 /* Time is read where every shell can: /proc/uptime counts hundredths of a second. TERM ends `sleep`, too,
  * so it sleeps in small steps. */
-struct sw_request *request_that_saves(struct stay *here, const char *mark)
+struct sw_request *request_that_saves(struct trial *here, const char *mark)
 {
     struct sw_request *made = request_shell(
         here, "m='%s'; now() { read -r t r </proc/uptime; echo \"${t%%.*}${t#*.}\"; }; "
@@ -166,7 +166,7 @@ void expect_saved_once(const char *mark)
     assert_string_equal(text, "up\nTERM\nSAVED\n");
 }
 
-const char *send_request(struct stay *here, struct sw_request *made)
+const char *send_request(struct trial *here, struct sw_request *made)
 {
     struct sw_error err = { 0 };
     char *plan = sw_plan_job(here->session, made, &err);
@@ -182,12 +182,12 @@ const char *send_request(struct stay *here, struct sw_request *made)
     return here->id;
 }
 
-const char *launch(struct stay *here, enum wish wish, int64_t number)
+const char *launch(struct trial *here, enum wish wish, int64_t number)
 {
     return send_request(here, request(here, wish, number));
 }
 
-const char *launch_shell(struct stay *here, const char *fmt, ...)
+const char *launch_shell(struct trial *here, const char *fmt, ...)
 {
     struct sw_request *made;
     va_list args;
@@ -200,7 +200,7 @@ const char *launch_shell(struct stay *here, const char *fmt, ...)
 
 /* ---- looking ---------------------------------------------------------------------------------- */
 
-json_t *status(struct stay *here, const char *id)
+json_t *status(struct trial *here, const char *id)
 {
     struct sw_error err = { 0 };
     char *text = sw_status(here->session, id, SW_LOOK_REFRESH, &err);
@@ -229,7 +229,7 @@ int64_t number_of(const json_t *object, const char *key)
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : -1;
 }
 
-enum sw_state state_of(struct stay *here, const char *id)
+enum sw_state state_of(struct trial *here, const char *id)
 {
     sw_auto(json) json_t *job = status(here, id);
     enum sw_state state = SW_UNKNOWN;
@@ -238,7 +238,7 @@ enum sw_state state_of(struct stay *here, const char *id)
     return state;
 }
 
-void wait_until(struct stay *here, const char *id, enum sw_state wanted)
+void wait_until(struct trial *here, const char *id, enum sw_state wanted)
 {
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
     enum sw_state state;
@@ -251,7 +251,7 @@ void wait_until(struct stay *here, const char *id, enum sw_state wanted)
     }
 }
 
-int wait_until_over(struct stay *here, const char *id)
+int wait_until_over(struct trial *here, const char *id)
 {
     struct sw_error err = { 0 };
     int exit_status = -1;
@@ -261,7 +261,7 @@ int wait_until_over(struct stay *here, const char *id)
     return exit_status;
 }
 
-void expect_state(struct stay *here, const char *id, enum sw_state wanted)
+void expect_state(struct trial *here, const char *id, enum sw_state wanted)
 {
     sw_auto(json) json_t *job = status(here, id);
 
@@ -270,14 +270,14 @@ void expect_state(struct stay *here, const char *id, enum sw_state wanted)
                  text_of(job, "reason"), text_of(job, "message"), sw_state_name(wanted));
 }
 
-void expect_exit_code(struct stay *here, const char *id, int code)
+void expect_exit_code(struct trial *here, const char *id, int code)
 {
     sw_auto(json) json_t *job = status(here, id);
 
     assert_int_equal(number_of(job, "exit_code"), code);
 }
 
-void expect_reason(struct stay *here, const char *id, const char *reason)
+void expect_reason(struct trial *here, const char *id, const char *reason)
 {
     sw_auto(json) json_t *job = status(here, id);
 
@@ -293,7 +293,7 @@ static int gather(void *context, int replica, int64_t at_ms, const char *bytes, 
     return 0;
 }
 
-struct log read_log(struct stay *here, const char *id, int64_t tail_lines, bool follow)
+struct log read_log(struct trial *here, const char *id, int64_t tail_lines, bool follow)
 {
     struct sw_log_options options = { .size = sizeof options, .one_replica = true, .follow = follow,
                                       .tail_lines = tail_lines ? tail_lines : SW_LOG_NEW };
@@ -331,7 +331,7 @@ void expect_lines(const struct log *log, int64_t first, int64_t last)
 
 /* ---- other processes ---------------------------------------------------------------------------- */
 
-void in_processes(struct stay *here, int count, int (*fn)(struct stay *here, int number))
+void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number))
 {
     int gate[2], failed = 0;
     pid_t children[64];
@@ -365,7 +365,7 @@ void in_processes(struct stay *here, int count, int (*fn)(struct stay *here, int
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-char *path_in(const struct stay *here, const char *name)
+char *path_in(const struct trial *here, const char *name)
 {
     return sw_path_join(here->dir, name);
 }
@@ -415,7 +415,7 @@ long peak_memory_kib(void)
 
 /* ---- the end of a stay ----------------------------------------------------------------------------- */
 
-static void stop_what_is_left(struct stay *here)
+static void stop_what_is_left(struct trial *here)
 {
     struct sw_list_options active = { .size = sizeof active, .state = "active", .limit = 1000 };
     char *text = sw_list(here->session, &active, NULL);
@@ -429,7 +429,7 @@ static void stop_what_is_left(struct stay *here)
         sw_cancel(here->session, text_of(job, "id"), NULL);
 }
 
-static bool no_process_left(const struct stay *here, char *first, size_t size)
+static bool no_process_left(const struct trial *here, char *first, size_t size)
 {
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
 
@@ -443,7 +443,7 @@ static bool no_process_left(const struct stay *here, char *first, size_t size)
 
 int stay_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     char pid[24] = "";
     const char *found;
     int result = 0;
@@ -463,7 +463,7 @@ int stay_end(void **state)
     canary_free(here->canary);
     if (sw_remove_tree(here->dir, NULL) < 0)
         result = -1;
-    warden_end(&here->warden);
+    reaper_end(&here->reaper);
     free(here);
     return result;
 }

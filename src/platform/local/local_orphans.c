@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_leftovers.c - what is left on this machine of jobs nobody knows any more.
+ * local_orphans.c - what is left on this machine of jobs nobody knows any more.
  *
  * Everything listed is provably ours (our folder, our mark, our names, our user) and provably
  * without use: its supervisor's lock is free. Results are never removed here, whoever forgot the
@@ -22,7 +22,7 @@
 enum { SWEEP_GRACE_MS = 2000 };
 
 struct search {
-    struct sw_link *link;
+    struct sw_connection *conn;
     bool (*known)(void *context, const char *id);
     void *context;
     bool remove;
@@ -48,8 +48,8 @@ static bool runs(const char *folder)
 
 static bool any_attempt_runs(const struct search *search, const char *id)
 {
-    for (int n = local_newest_attempt(search->link, id); n > 0; n--) {
-        sw_autofree char *folder = local_attempt_folder(search->link, id, n);
+    for (int n = local_newest_attempt(search->conn, id); n > 0; n--) {
+        sw_autofree char *folder = local_attempt_folder(search->conn, id, n);
 
         if (runs(folder))
             return true;
@@ -62,7 +62,7 @@ static bool any_attempt_runs(const struct search *search, const char *id)
 /* "<root>/ID/attempt-N" -> ID; false: not of that form. */
 static bool id_of_folder(const struct search *search, const char *folder, char id[SW_ID_SIZE])
 {
-    const char *rest = folder + strlen(search->link->root) + 1;
+    const char *rest = folder + strlen(search->conn->root) + 1;
     size_t length = strcspn(rest, "/");
 
     if (length == 0 || length > SW_ID_MAX || !sw_text_starts(rest + length, "/attempt-"))
@@ -94,8 +94,8 @@ static void remove_attempts(const struct search *search, const char *id, const c
 {
     sw_autofree char *results = sw_path_join(folder, "results");
 
-    for (int n = local_newest_attempt(search->link, id); n > 0; n--) {
-        sw_autofree char *below = local_attempt_folder(search->link, id, n);
+    for (int n = local_newest_attempt(search->conn, id); n > 0; n--) {
+        sw_autofree char *below = local_attempt_folder(search->conn, id, n);
         sw_autofd int lock = -1;
 
         if (!sw_file_exists(below))
@@ -112,7 +112,7 @@ static void remove_attempts(const struct search *search, const char *id, const c
 
 static void look_at_folders(struct search *search)
 {
-    DIR *entries = opendir(search->link->root);
+    DIR *entries = opendir(search->conn->root);
 
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         const char *id = entry->d_name;
@@ -120,9 +120,9 @@ static void look_at_folders(struct search *search)
 
         /* Without an attempt there are only results, kept on purpose by `rm --keep-results`. */
         if (!sw_id_valid(id) || search->known(search->context, id) ||
-            local_newest_attempt(search->link, id) == 0 || any_attempt_runs(search, id))
+            local_newest_attempt(search->conn, id) == 0 || any_attempt_runs(search, id))
             continue;
-        folder = local_job_folder(search->link, id);
+        folder = local_job_folder(search->conn, id);
         note(search, "job folder", folder, id);
         if (search->remove)
             remove_attempts(search, id, folder);
@@ -149,7 +149,7 @@ static void look_at_cgroup(void *context, const char *path, const char *name)
     if (!dash || dash == rest || dash - rest > SW_ID_MAX || atoi(dash + 1) < 1)
         return;
     snprintf(id, sizeof id, "%.*s", (int)(dash - rest), rest);
-    folder = local_attempt_folder(search->link, id, atoi(dash + 1));
+    folder = local_attempt_folder(search->conn, id, atoi(dash + 1));
     if (!sw_id_valid(id) || !sw_file_exists(folder) || runs(folder))
         return;
     note(search, "cgroup", path, id);
@@ -157,15 +157,15 @@ static void look_at_cgroup(void *context, const char *path, const char *name)
         rmdir(path);
 }
 
-json_t *local_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err)
+json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
-    struct search search = { link, sweep->known, sweep->context, sweep->remove, json_array() };
+    struct search search = { conn, sweep->known, sweep->context, sweep->remove, json_array() };
 
     (void)err;
-    local_tree_each_marked(link->root, look_at_process, &search);
+    local_tree_each_marked(conn->root, look_at_process, &search);
     local_cgroup_empty(look_at_cgroup, &search);      /* while their folders can still tell */
     look_at_folders(&search);
-    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), link->state_dir, sweep->remove, look_at_ticket,
+    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), conn->state_dir, sweep->remove, look_at_ticket,
                      &search);
     return search.found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_bring.c - the results of a job, from the cluster to a folder here.
+ * slurm_fetch_results.c - the results of a job, from the cluster to a folder here.
  *
  * One stream down the connection that is there already: the login node's own tar packs, and core/archive.h
  * unpacks here, because what a job left (or a login host says it left) may not lead out of the folder: links
@@ -54,13 +54,13 @@ static void *unpack(void *context)
     return NULL;
 }
 
-static int start(struct unpacking *unpacking, const struct sw_link *link, const char *folder,
+static int start(struct unpacking *unpacking, const struct sw_connection *conn, const char *folder,
                  struct sw_error *err)
 {
     int ends[2];
 
     unpacking->stream.read = read_socket;
-    unpacking->place = sw_archive_place_open(folder, link->warn, link->warn_context, err);
+    unpacking->place = sw_archive_place_open(folder, conn->warn, conn->warn_context, err);
     if (!unpacking->place)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -135,7 +135,7 @@ static int count(void *context, const char *relative, const struct stat *info)
 }
 
 /* The archive, whole, down the connection and into the folder. */
-static int bring(struct sw_link *link, const char *results, const char *to, struct sw_error *err)
+static int bring(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -144,7 +144,7 @@ static int bring(struct sw_link *link, const char *results, const char *to, stru
     struct sw_error why = { 0 };
     int asked;
 
-    if (start(&unpacking, link, to, err) < 0) {
+    if (start(&unpacking, conn, to, err) < 0) {
         sw_archive_place_close(unpacking.place);
         return -1;
     }
@@ -152,18 +152,18 @@ static int bring(struct sw_link *link, const char *results, const char *to, stru
     sw_buf_add(&script, "cd \"$results\" || exit 1\n"
                         "exec tar -c -f - --exclude=./.slipway .\n");
     call.script = script.data;
-    asked = slurm_call(link, &call, &reply, &why);
+    asked = slurm_call(conn, &call, &reply, &why);
     finish(&unpacking);
     return judge(&unpacking, asked, &why, &reply, results, err);
 }
 
-json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const char *to,
+json_t *slurm_fetch_results(struct sw_connection *conn, const struct sw_jobref *job, const char *to,
                     struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     struct tally tally = { 0 };
 
-    if (slurm_names_of(link, job, &names, err) < 0 || bring(link, names.results, to, err) < 0)
+    if (slurm_names_of(conn, job, &names, err) < 0 || bring(conn, names.results, to, err) < 0)
         return NULL;
     sw_walk(to, count, &tally, NULL);
     return sw_json_object(SW_INT("files", tally.files), SW_INT("bytes", tally.bytes),

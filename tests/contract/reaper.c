@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warden.c - see warden.h.
+ * reaper.c - see reaper.h.
  */
-#include "warden.h"
+#include "reaper.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -43,25 +43,25 @@ static void keep_watch(int line, const char *dir)
     _exit(0);
 }
 
-int warden_start(struct warden *warden, const char *dir)
+int reaper_start(struct reaper *reaper, const char *dir)
 {
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
-    warden->pid = fork();
-    if (warden->pid == 0) {
+    reaper->pid = fork();
+    if (reaper->pid == 0) {
         close(ends[1]);
         keep_watch(ends[0], dir);
     }
     close(ends[0]);
-    warden->line = ends[1];
-    return warden->pid < 0 ? -1 : 0;
+    reaper->line = ends[1];
+    return reaper->pid < 0 ? -1 : 0;
 }
 
-void warden_end(struct warden *warden)
+void reaper_end(struct reaper *reaper)
 {
-    close(warden->line);
-    while (waitpid(warden->pid, NULL, 0) < 0)
+    close(reaper->line);
+    while (waitpid(reaper->pid, NULL, 0) < 0)
         continue;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unruly.c - see unruly.h. One process, one thread per connection; each connection carries one
+ * fault_proxy.c - see fault_proxy.h. One process, one thread per connection; each connection carries one
  * request, so that nothing of HTTP has to be understood but its first lines.
  */
-#include "unruly.h"
+#include "fault_proxy.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -182,7 +182,7 @@ static void read_rules(const char *words)
     rules.lose = strstr(words, "lose-answer") != NULL;
 }
 
-void unruly_end(void)
+void fault_proxy_end(void)
 {
     if (between <= 0)
         return;
@@ -191,13 +191,13 @@ void unruly_end(void)
     between = 0;
 }
 
-void unruly_begin(const char *socket_path, const char *real, const char *words)
+void fault_proxy_begin(const char *socket_path, const char *real, const char *words)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     pid_t parent = getpid();
 
-    unruly_end();
+    fault_proxy_end();
     unlink(socket_path);
     snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
     snprintf(rules.real, sizeof rules.real, "%s", real);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_settle.c - jobs that are over: the end of their logs is kept, and with `auto_remove` their
+ * docker_finalize.c - jobs that are over: the end of their logs is kept, and with `auto_remove` their
  * containers are taken away.
  *
  * That is not done by the engine: its own AutoRemove takes the exit code, the log and results in the
@@ -19,20 +19,20 @@ bool docker_removes_itself(const struct sw_jobref *job)
 }
 
 /* To ask for the size of a log that grows no more is to have all of it. */
-static int keep_log(struct sw_link *link, const struct sw_jobref *job, const json_t *container,
+static int keep_log(struct sw_connection *conn, const struct sw_jobref *job, const json_t *container,
                     struct sw_error *err)
 {
     struct sw_jobref attempt = *job;
     int64_t size;
 
     attempt.attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
-    attempt.over = true;
-    return docker_log_size(link, &attempt, docker_label_number(container, LABEL_RANK, 0), &size, err);
+    attempt.finished = true;
+    return docker_log_size(conn, &attempt, docker_label_number(container, LABEL_RANK, 0), &size, err);
 }
 
-static int keep_results(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static int keep_results(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_autofree char *folder = docker_results_dir(link, job, err);
+    sw_autofree char *folder = docker_results_dir(conn, job, err);
 
     return folder ? 0 : -1;
 }
@@ -48,21 +48,21 @@ static bool all_over(const json_t *list)
     return true;
 }
 
-static int remove_containers(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static int remove_containers(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL;
     json_t *container;
     size_t i;
 
-    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list_now(link, lent.api, job->id, err)))
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list_now(conn, lent.api, job->id, err)))
         return -1;
     if (json_array_size(list) == 0 || !all_over(list))
         return 0;
     json_array_foreach(list, i, container)
-        if (keep_log(link, job, container, err) < 0)
+        if (keep_log(conn, job, container, err) < 0)
             return -1;
-    if (keep_results(link, job, err) < 0)
+    if (keep_results(conn, job, err) < 0)
         return -1;
     json_array_foreach(list, i, container)
         if (docker_delete(lent.api, sw_json_str(container, "Id"), false, err) < 0)
@@ -70,10 +70,10 @@ static int remove_containers(struct sw_link *link, const struct sw_jobref *job, 
     return 0;
 }
 
-void docker_settle(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count)
+void docker_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
 {
-    docker_keep_logs(link, jobs, count);
+    docker_keep_logs(conn, jobs, count);
     for (size_t i = 0; i < count; i++)
         if (docker_removes_itself(jobs[i]))
-            remove_containers(link, jobs[i], NULL);
+            remove_containers(conn, jobs[i], NULL);
 }

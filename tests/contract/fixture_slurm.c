@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * berth_slurm.c - a real Slurm that tests/slurm/cluster started: wishes become shell text. The base folder
+ * fixture_slurm.c - a real Slurm that tests/slurm/cluster started: wishes become shell text. The base folder
  * lies in the case's own folder, which all nodes see.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "berth.h"
+#include "fixture.h"
 
 static int common(struct sw_request *request, struct sw_error *err)
 {
@@ -30,7 +30,7 @@ static const char *missing(unsigned bit)
     return bit == OWN_ROOT && !getenv("SLIPWAY_TEST_IMAGE") ? "these jobs run without a container" : NULL;
 }
 
-const struct berth berth_slurm = {
+const struct fixture fixture_slurm = {
     .name = "slurm",
     .begin = begin,
     .eats_memory = "head -c 400M /dev/zero | tail | sleep 30",

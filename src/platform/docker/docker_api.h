@@ -8,7 +8,7 @@
  *         return -1;
  *
  * Nothing is asked before the first call; that one also settles the version both sides speak.
- * One thread uses a client. docs/internals/docker-client.md tells the whole story.
+ * One thread uses a client. docs/internals/docker.md tells the whole story.
  */
 #ifndef SW_PLATFORM_DOCKER_API_H
 #define SW_PLATFORM_DOCKER_API_H

@@ -160,7 +160,7 @@ struct hearing {
     bool ended, answered;
 };
 
-static void on_end(void *context, const struct docker_answer *answer)
+static void on_end(void *context, const struct sw_rest_answer *answer)
 {
     struct hearing *hearing = context;
 
@@ -202,14 +202,14 @@ static char *path_since(struct docker_events *events)
  * lasts. */
 static bool listen_once(struct docker_events *events)
 {
-    struct docker_lines lines = { .take = hear, .context = events };
+    struct sw_rest_lines lines = { .take = hear, .context = events };
     sw_autofree char *path = path_since(events);
     struct hearing hearing = { 0 };
     bool sent;
 
     set_live(events, true);
     sent = docker_send(events->api, &(struct docker_call){ .path = path, .stall_ms = -1,
-                                                           .sink = docker_lines_sink,
+                                                           .sink = sw_rest_lines_sink,
                                                            .sink_context = &lines },
                        on_end, &hearing, NULL) == 0;
     while (sent && !hearing.ended && !is_over(events))
@@ -218,7 +218,7 @@ static bool listen_once(struct docker_events *events)
     docker_drop(events->api, &hearing);
     set_live(events, false);
     ring(events);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     return hearing.answered;
 }
 

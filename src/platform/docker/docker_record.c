@@ -194,7 +194,7 @@ int docker_events_past(struct docker_api *api, json_t *filters,
                        struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct docker_lines lines = { .take = take, .context = context };
+    struct sw_rest_lines lines = { .take = take, .context = context };
     int64_t now_ms = 0;
     int result;
 
@@ -208,9 +208,9 @@ int docker_events_past(struct docker_api *api, json_t *filters,
     if (filters)
         docker_query_json(&path, "filters", filters);
     result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = docker_lines_sink,
+                                                    .sink = sw_rest_lines_sink,
                                                     .sink_context = &lines }, NULL, err);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     return result;
 }
 

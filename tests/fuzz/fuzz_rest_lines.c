@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_docker_lines.c - a stream of JSON lines gives the same documents however it is cut.
+ * fuzz_rest_lines.c - a stream of JSON lines gives the same documents however it is cut.
  */
 #include <string.h>
 
 #include "fuzz.h"
-#include "platform/docker/docker_api.h"
+#include "platform/kit/rest.h"
 
 static int count(void *context, json_t *document)
 {
@@ -17,13 +17,13 @@ static int count(void *context, json_t *document)
 static size_t documents(const uint8_t *data, size_t size, size_t step)
 {
     size_t found = 0;
-    struct docker_lines lines = { .take = count, .context = &found };
+    struct sw_rest_lines lines = { .take = count, .context = &found };
 
     for (size_t i = 0; i < size; i += step)
-        if (docker_lines_sink(&lines, NULL, (const char *)data + i,
+        if (sw_rest_lines_sink(&lines, NULL, (const char *)data + i,
                               size - i < step ? size - i : step) != 0)
             break;
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     return found;
 }
 

@@ -137,7 +137,7 @@ static void stream_close(void *stream)
     free(answer);
 }
 
-static void stream_ended(void *context, const struct docker_answer *how)
+static void stream_ended(void *context, const struct sw_rest_answer *how)
 {
     struct docker_log_answer *answer = context;
 

@@ -77,6 +77,11 @@ void sw_rest_seen_done(struct sw_rest_seen *seen)
     sw_buf_done(&seen->headers);
 }
 
+char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
+{
+    return sw_http_header(&(struct sw_http_reply){ .headers = seen->headers }, name);
+}
+
 /* ---- one try ------------------------------------------------------------------------------------ */
 
 static int need_token(struct sw_rest *rest, struct sw_error *err)

@@ -76,6 +76,7 @@ struct sw_rest_seen {
 };
 void sw_rest_seen_done(struct sw_rest_seen *seen);
 static inline void sw_rest_seen_auto(struct sw_rest_seen *seen) { sw_rest_seen_done(seen); }
+char *sw_rest_header(const struct sw_rest_seen *seen, const char *name);     /* owned; NULL: absent */
 
 struct sw_rest_call {
     const char *method;          /* NULL: GET */

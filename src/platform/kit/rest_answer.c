@@ -196,6 +196,8 @@ static int no_answer(const struct sw_rest *rest, const struct sw_http_reply *rep
         sw_hint(err, "%s", reply->hint);
     if (rest->options.explain)
         rest->options.explain(rest->options.explain_context, reply, reply->why, err);
+    if (err->code == SW_E_TIMEOUT)
+        err->code = SW_E_UNREACHABLE;
     return -1;
 }
 

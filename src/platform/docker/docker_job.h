@@ -242,26 +242,11 @@ bool docker_user_lookup(const char *passwd, const char *user, struct docker_owne
 
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
+#define DOCKER_LOST_TRACK 255        /* the engine's exit code for a container that it lost */
 enum docker_engine {                 /* and the end of a container */
     DOCKER_ENGINE_NOT_KNOWN,
     DOCKER_ENGINE_STAYED,            /* it was there when the container ended, and still is */
     DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
-};
-
-struct docker_end {                  /* how one container ended, from inspect and our report */
-    int exit_code;
-    int signal;
-    bool reported;                   /* its runner said how it ended */
-    bool oom, stopped, timed_out, canceled;
-    bool by_hand;                    /* somebody stopped it with the engine's own means */
-    enum docker_engine engine;       /* asked only where it matters */
-    bool never_began;                /* gone, and the engine remembers no start of it */
-    bool gone;                       /* there is no container any more, and no report */
-    int rank;                        /* of several; -1: there is one */
-    int failed_peer;                 /* -1: none */
-    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
-    const char *message;             /* the runner's own words; NULL */
-    const char *error;               /* the engine's: State.Error; NULL */
 };
 
 enum sw_state docker_state(const char *said, const char **note);
@@ -269,8 +254,9 @@ enum sw_state docker_state(const char *said, const char **note);
 int docker_exit_code(const char *status);
 /* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
-/* What the end of its containers means for the job; state, reason, message, exit code, signal. */
-void docker_judge_end(const struct docker_end *end, struct sw_observation *seen);
+/* What the end of a container means for the job; state, reason, message, exit code, signal. */
+struct docker_story;
+void docker_judge_end(const struct docker_story *story, struct sw_observation *seen);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 

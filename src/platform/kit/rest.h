@@ -21,7 +21,8 @@
  *
  * SW_E_NOT_FOUND says nothing about an object that was never confirmed; observe() decides that.
  *
- * One thread uses a client. Tokens are struct sw_secret: no message and no log contains one.
+ * With options.threads several threads may use sw_rest_call() and sw_rest_list() at once; everything else
+ * belongs to one thread. Tokens are struct sw_secret: no message and no log contains one.
  */
 #ifndef SW_PLATFORM_KIT_REST_H
 #define SW_PLATFORM_KIT_REST_H
@@ -46,7 +47,8 @@ struct sw_rest_options {
     const char *base_url;        /* "https://host/api/v1", with or without '/' at its end */
     const char *name;            /* who answers, in messages: "Lepton" */
     struct sw_http_options http; /* authority, client certificate, unix socket, silence */
-    sw_rest_token *token;        /* NULL: calls carry none */
+    bool threads;                /* calls come from several threads; each gets connections of its own */
+    sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
     void *token_context;
     const struct sw_rest_field *fields;      /* ends with a row without field; NULL: none */
     /* Changes code or hint of a failure where this server differs from the table above; `words` is what

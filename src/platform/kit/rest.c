@@ -81,11 +81,6 @@ void sw_rest_close(struct sw_rest *rest)
     free(rest);
 }
 
-struct sw_http *sw_rest_http(struct sw_rest *rest)
-{
-    return rest->own.http;
-}
-
 static struct rest_worker *borrow(struct sw_rest *rest, struct sw_error *err)
 {
     struct rest_worker *worker;
@@ -129,23 +124,28 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
 
 /* ---- one try ------------------------------------------------------------------------------------ */
 
-/* Adds the token, which is fetched first where there is none. -1: there is none to be had. */
+/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: there is none to be had. */
+static int authorization(struct sw_rest *rest, struct sw_buf *value, struct sw_error *err)
+{
+    pthread_mutex_lock(&rest->lock);
+    if (!rest->token)
+        rest->token = rest->options.token(rest->options.token_context, rest->token_refused, err);
+    if (rest->token) {
+        rest->token_refused = false;
+        sw_buf_add(value, "Bearer ");
+        sw_buf_add(value, sw_secret_reveal(rest->token));
+    }
+    pthread_mutex_unlock(&rest->lock);
+    return value->length ? 0 : -1;
+}
+
 static int add_token(struct sw_rest *rest, struct sw_http_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf value = SW_BUF_INIT;
 
     if (!rest->options.token)
         return 0;
-    pthread_mutex_lock(&rest->lock);
-    if (!rest->token)
-        rest->token = rest->options.token(rest->options.token_context, rest->token_refused, err);
-    if (rest->token) {
-        rest->token_refused = false;
-        sw_buf_add(&value, "Bearer ");
-        sw_buf_add(&value, sw_secret_reveal(rest->token));
-    }
-    pthread_mutex_unlock(&rest->lock);
-    if (!value.length)
+    if (authorization(rest, &value, err) < 0)
         return -1;
     sw_http_request_header(request, "Authorization", value.data);
     explicit_bzero(value.data, value.length);
@@ -304,6 +304,30 @@ size_t sw_rest_busy(const struct sw_rest *rest)
 int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err)
 {
     return sw_http_work(rest->own.http, wait_ms, err);
+}
+
+void sw_rest_wake(struct sw_rest *rest)
+{
+    sw_http_wake(rest->own.http);
+}
+
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
+                                       struct sw_error *err)
+{
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    sw_auto(json) json_t *said = NULL;
+    sw_auto(sw_buf) struct sw_buf token = SW_BUF_INIT;
+    sw_autofree char *url = sw_format("%s%s", rest->base, path), *text = sw_json_dump(body);
+    struct sw_http_stream *stream;
+
+    if (rest->options.token && authorization(rest, &token, err) < 0)
+        return NULL;
+    stream = sw_http_upgrade(rest->own.http, url, token.data, text, &reply);
+    if (token.data)
+        explicit_bzero(token.data, token.length);
+    if (!stream)
+        rest_judge(rest, &reply, false, &said, err);
+    return stream;
 }
 
 /* ---- a call, waited for ------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "net/http.h"
+#include "net/http_stream.h"
 
 struct sw_rest;
 
@@ -62,8 +63,6 @@ struct sw_rest_options {
 struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_error *err);
 void sw_rest_close(struct sw_rest *rest);      /* requests under way are dropped, unreported */
 SW_DEFINE_AUTO(sw_rest, struct sw_rest *, sw_rest_close)
-/* For what is not a call: an upgraded connection, a wake-up. Borrowed. */
-struct sw_http *sw_rest_http(struct sw_rest *rest);
 
 /* ---- one call ----------------------------------------------------------------------------------- */
 
@@ -138,10 +137,13 @@ int sw_rest_send(struct sw_rest *rest, const struct sw_rest_call *call, sw_rest_
 void sw_rest_drop(struct sw_rest *rest, const void *context);     /* finished() is not called */
 size_t sw_rest_busy(const struct sw_rest *rest);
 int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err);
+void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work() returns soon */
 
-/* What a reply means, as above: 0, *json owned (NULL: none). For replies that came another way. */
-int sw_rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, json_t **json,
-                  struct sw_error *err);
+/* ---- a connection of its own --------------------------------------------------------------------- */
+
+/* A POST whose connection becomes a stream of bytes in both directions (exec, attach), owned; one try. */
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
+                                       struct sw_error *err);
 
 /* ---- texts, pure -------------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 
-extern const struct sw_platform sw_platform_local;
 
 static const struct sw_option local_options[] = {
     { "share_gpus", SW_FLAG, .initial = "false",
@@ -74,7 +73,7 @@ const struct sw_platform sw_platform_local = {
     .preflight_report = local_preflight_report,
     .submit = local_mounts_submit,
     .observe = local_observe,
-    .read_log = local_read_log,
+    .log_read = local_log_read,
     .log_size = local_log_size,
     .log_time = local_log_time,
     .log_since = local_log_since,

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "core/state.h"
 #include "platform/local/local_tree.h"
@@ -59,7 +60,8 @@ static json_t *lost_record(const char *folder, bool same_boot)
     json_t *replicas = json_object_get(status, "replicas");
 
     return sw_json_object(
-        SW_STR("state", sw_state_name(SW_ERROR)), SW_STR("reason", same_boot ? "lost" : "restart"),
+        SW_STR("state", sw_state_name(SW_ERROR)),
+        SW_STR("reason", same_boot ? SW_REASON_LOST : SW_REASON_RESTART),
         SW_STR("message", same_boot ? "its supervisor was killed"
                                     : "the machine restarted while the job ran"),
         SW_INT("failed_replica", -1), SW_INT("started_ms", sw_json_int(status, "started_ms", 0)),
@@ -121,11 +123,11 @@ static void look_at_the_abandoned(struct sw_observation *seen, const char *folde
         }
         record = local_declare_lost(folder);
         if (!record)
-            record = pending_record("starting", "its supervisor is busy");
+            record = pending_record(SW_REASON_STARTING, "its supervisor is busy");
     }
     if (!record && local_has(folder, LOCAL_CANCEL))
         record = sw_json_object(SW_STR("state", sw_state_name(SW_CANCELED)),
-                                SW_STR("reason", "canceled"),
+                                SW_STR("reason", SW_REASON_CANCELED),
                                 SW_STR("message", "canceled before it started"),
                                 SW_INT("exit_code", 130));
     if (record)
@@ -155,7 +157,7 @@ static void look(struct sw_connection *conn, struct sw_observation *seen)
             return;         /* it has not heard "go", and may never: not a job yet, nor none */
         record = local_record_read(folder, LOCAL_STATUS);
         if (!record)
-            record = pending_record("starting", "");
+            record = pending_record(SW_REASON_STARTING, "");
     }
     if (record)
         say(seen, record);

@@ -88,7 +88,7 @@ void local_site_done(struct local_site *site);
 static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err);
+                                 struct sw_error *err);
 bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);

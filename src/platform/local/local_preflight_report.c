@@ -86,7 +86,7 @@ json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan 
     json_t *rows;
 
     local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
+    payload = local_payload(plan, &site, err);
     if (!payload)
         return NULL;
     rows = json_array();

@@ -83,7 +83,7 @@ static int write_code(const struct sw_plan *plan, const struct local_site *site,
 static int write_folder(const struct sw_plan *plan, const struct local_site *site, int attempt,
                         struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, attempt, err);
+    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, err);
     sw_auto(json) json_t *plan_json = NULL, *letter = NULL, *launch = NULL;
     sw_autofree char *logs = sw_path_join(site->folder, "logs");
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);

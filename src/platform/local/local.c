@@ -30,27 +30,29 @@ static const struct sw_option local_options[] = {
 
 static struct sw_connection *local_open(const struct sw_connect_options *config, struct sw_error *err)
 {
-    struct sw_connection *conn;
+    struct local_connection *conn;
 
     if (!config->state_dir) {
         sw_fail(err, SW_E_USAGE, "the local platform needs a state folder");
         return NULL;
     }
-    conn = sw_new(struct sw_connection);
+    conn = sw_new(struct local_connection);
     conn->state_dir = sw_path_absolute(config->state_dir, NULL);
     conn->root = sw_path_join(conn->state_dir, "local");
     conn->warn = config->warn;
     conn->warn_context = config->warn_context;
-    return conn;
+    return (struct sw_connection *)conn;
 }
 
 static void local_close(struct sw_connection *conn)
 {
-    if (!conn)
+    struct local_connection *here = local_of(conn);
+
+    if (!here)
         return;
-    free(conn->state_dir);
-    free(conn->root);
-    free(conn);
+    free(here->state_dir);
+    free(here->root);
+    free(here);
 }
 
 static bool local_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
@@ -69,11 +71,12 @@ const struct sw_platform sw_platform_local = {
     .open = local_open,
     .close = local_close,
     .sees_loopback = local_sees_loopback,
-    .render = local_mounts_render,
-    .preflight = local_mounts_preflight,
+    .render = local_render,
+    .preflight = local_preflight,
     .preflight_report = local_preflight_report,
-    .submit = local_mounts_submit,
+    .submit = local_submit,
     .observe = local_observe,
+    .reconcile = local_reconcile,
     .read_log = local_read_log,
     .log_size = local_log_size,
     .log_time = local_log_time,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_render.c - plan in, what will be started out: the runner's letter and the launch record.
+ * local_render.c - plan in, what will be started out: the payload and the launch record.
  *
  * Everything that can be decided before a process exists is decided here, so that `slipway plan`
  * shows it and tests compare it. What differs between ranks (rendezvous, GPUs) is left to the
@@ -23,46 +23,6 @@
 static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
 };
-
-/* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
-static char *work_dir(const struct sw_connection *conn, const struct sw_plan *plan, int attempt)
-{
-    sw_autofree char *folder = local_attempt_folder(conn, plan->job_id, attempt);
-
-    while (plan->only_collect && attempt > 1) {
-        sw_autofree char *before = local_attempt_folder(conn, plan->job_id, --attempt);
-        sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
-
-        free(folder);
-        folder = sw_take(before);
-        if (!json_object_get(launch, "command_exit"))
-            break;
-    }
-    return sw_path_join(folder, "work");
-}
-
-void local_site_init(struct local_site *site, const struct sw_connection *conn,
-                     const struct sw_plan *plan, int attempt)
-{
-    const char *asked = sw_json_str(plan->options, "results_dir");
-
-    site->folder = local_attempt_folder(conn, plan->job_id, attempt);
-    site->work_dir = work_dir(conn, plan, attempt);
-    if (sw_text_empty(asked)) {
-        site->results_dir = sw_format("%s/%s/results", conn->root, plan->job_id);
-    } else {
-        sw_autofree char *folder = sw_path_absolute(asked, plan->base_dir);
-
-        site->results_dir = sw_path_join(folder, plan->job_id);
-    }
-}
-
-void local_site_done(struct local_site *site)
-{
-    free(site->folder);
-    free(site->work_dir);
-    free(site->results_dir);
-}
 
 /* "{name}" in this text: its length, or 0. */
 static size_t placeholder_length(const char *at)
@@ -221,18 +181,18 @@ bool local_rewrites_paths(const struct sw_plan *plan)
     return true;
 }
 
-struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 struct sw_error *err)
+struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err)
 {
+    const struct sw_plan *plan = &job->plan;
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(plan, site->work_dir, site->results_dir);
-    sw_autofree char *above = sw_path_absolute("..", site->results_dir);
+        sw_paths_of_plan(plan, job->work_dir, job->results_dir);
+    sw_autofree char *above = sw_path_absolute("..", job->results_dir);
 
     if (!payload)
         return NULL;
-    payload->work_dir = sw_strdup(site->work_dir);
-    payload->results_dir = sw_strdup(site->results_dir);
+    payload->work_dir = sw_strdup(job->work_dir);
+    payload->results_dir = sw_strdup(job->results_dir);
     payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
     if (!plan->code) {
         free(payload->workdir);
@@ -240,13 +200,13 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
     }
     if (payload->config)
         payload->config_path =
-            sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
+            sw_format("%s/spec.%s", job->work_dir, format_endings[plan->config_format]);
     json_decref(payload->env);
     payload->env = sw_job_env_own(plan->env);
     sw_paths_payload(paths, payload);
-    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = site->results_dir,
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = job->results_dir,
                                          .results_above = above,
-                                         .results_dir = site->results_dir }, payload->env);
+                                         .results_dir = job->results_dir }, payload->env);
     if (set_inputs(payload, plan, err) < 0 || set_outputs(payload, plan, err) < 0 ||
         set_command(payload, plan, err) < 0)
         return NULL;
@@ -273,8 +233,9 @@ static json_t *guard_json(const json_t *guard)
                           SW_BOOL("stop", sw_text_same(sw_json_str(guard, "action"), "stop")));
 }
 
-json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
+json_t *local_launch(const struct local_job *job, int attempt)
 {
+    const struct sw_plan *plan = &job->plan;
     sw_autofree char *venv_bin = NULL;
 
     if (sw_json_str(plan->python, "venv")) {
@@ -298,8 +259,8 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("disk_wait_ms", sw_json_duration_ms(plan->options, "disk_wait", 60000)),
         SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
-        SW_STR("work_dir", site->work_dir),
-        SW_STR("results_dir", site->results_dir),
+        SW_STR("work_dir", job->work_dir),
+        SW_STR("results_dir", job->results_dir),
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
         SW_SUB("command_exit", plan->only_collect ? json_integer(plan->command_exit) : NULL),
@@ -338,28 +299,31 @@ static char *shown_command(const struct sw_payload *payload)
                : sw_words_line(words);
 }
 
+static json_t *row(const char *what, json_t *text)
+{
+    return sw_json_object(SW_STR("what", what), SW_SUB("text", text));
+}
+
+static json_t *pretty_text(json_t *document)
+{
+    sw_autofree char *text = sw_json_dump_pretty(document);
+
+    json_decref(document);
+    return sw_json_text(text);
+}
+
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
-    sw_auto(json) json_t *letter = NULL, *launch = NULL;
-    sw_autofree char *command = NULL, *letter_text = NULL, *launch_text = NULL;
+    sw_autofree char *command = NULL;
 
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, err);
-    if (!payload)
+    if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_SHOW, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return NULL;
     command = shown_command(payload);
-    letter = sw_payload_to_json(payload);
-    letter_text = sw_json_dump_pretty(letter);
-    launch = local_launch(plan, &site, 1);
-    launch_text = sw_json_dump_pretty(launch);
-    return json_pack("[o, o, o, o]",
-                     sw_json_object(SW_STR("what", "command"), SW_STR("text", command)),
-                     sw_json_object(SW_STR("what", "environment"),
-                                    SW_SUB("text", names_of(payload->env, plan))),
-                     sw_json_object(SW_STR("what", "payload for the runner"),
-                                    SW_STR("text", letter_text)),
-                     sw_json_object(SW_STR("what", "launch record for the supervisor"),
-                                    SW_STR("text", launch_text)));
+    return json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
+                     row("environment", names_of(payload->env, plan)),
+                     row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
+                     row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
 }

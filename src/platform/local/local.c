@@ -13,17 +13,19 @@
 
 extern const struct sw_platform sw_platform_local;
 
-static const struct sw_option local_options[] = {
-    { "share_gpus", SW_FLAG, .initial = "false",
+#define FILLS(member) SW_FILLS(struct local_job_options, member)
+
+const struct sw_option local_options[] = {
+    { "share_gpus", SW_FLAG, FILLS(share_gpus), .initial = "false",
       .help = "use GPUs that other jobs have, instead of waiting until they are free" },
-    { "gpu_ids", SW_TEXTS, .help = "GPUs to choose from, by number or UUID" },
-    { "results_dir", SW_TEXT, .trust = SW_TRUST_PROFILE,
+    { "gpu_ids", SW_TEXTS, FILLS(gpu_ids), .help = "GPUs to choose from, by number or UUID" },
+    { "results_dir", SW_TEXT, FILLS(results_dir), .trust = SW_TRUST_PROFILE,
       .help = "put the results into a folder named after the job in here" },
-    { "shell", SW_TEXT, .trust = SW_TRUST_PROFILE, .initial = "/bin/sh",
+    { "shell", SW_TEXT, FILLS(shell), .trust = SW_TRUST_PROFILE, .initial = "/bin/sh",
       .help = "program that reads the command" },
-    { "inherit_env", SW_FLAG, .initial = "true",
+    { "inherit_env", SW_FLAG, FILLS(inherit_env), .initial = "true",
       .help = "the job sees the environment of the one who submits it (never credentials)" },
-    { "disk_wait", SW_DURATION, .initial = "1m",
+    { "disk_wait", SW_DURATION, FILLS(disk_wait_ms), .initial = "1m",
       .help = "how long the job waits when there is no room for its log, before it ends" },
     { 0 }
 };

@@ -83,7 +83,17 @@ void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *
 
 /* ---- local_job.c: one attempt on this machine -------------------------------------------- */
 
+struct local_job_options {
+    bool share_gpus, inherit_env;
+    const json_t *gpu_ids;           /* NULL: any */
+    const char *results_dir;         /* NULL or "": the job's own folder */
+    const char *shell;
+    int64_t disk_wait_ms;
+};
+extern const struct sw_option local_options[];
+
 struct local_job {
+    struct local_job_options options;
     struct sw_plan plan;             /* the caller's, with `mounts:` among its own `inputs` */
     char *folder;                    /* the attempt's */
     char *work_dir;
@@ -119,7 +129,7 @@ json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_
 /* Is this variable of the client kept from jobs that do not name it under `secrets`? */
 bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
-char **local_env_for(const struct sw_plan *plan, char *const *environment);
+char **local_env_for(const struct local_job *job, char *const *environment);
 
 /* ---- local_preflight_report.c -------------------------------------------------------------- */
 

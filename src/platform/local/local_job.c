@@ -71,13 +71,14 @@ static char *work_dir(const struct sw_connection *conn, const struct sw_plan *pl
     return sw_path_join(folder, "work");
 }
 
-static char *results_dir(const struct sw_connection *conn, const struct sw_plan *plan)
+static char *results_dir(const struct sw_connection *conn, const struct local_job *job)
 {
-    const char *asked = sw_json_str(plan->options, "results_dir");
-    sw_autofree char *folder = sw_text_empty(asked) ? NULL : sw_path_absolute(asked, plan->base_dir);
+    const char *asked = job->options.results_dir;
+    sw_autofree char *folder = sw_text_empty(asked) ? NULL
+                                                    : sw_path_absolute(asked, job->plan.base_dir);
 
-    return folder ? sw_path_join(folder, plan->job_id)
-                  : sw_format("%s/%s/results", local_of(conn)->root, plan->job_id);
+    return folder ? sw_path_join(folder, job->plan.job_id)
+                  : sw_format("%s/%s/results", local_of(conn)->root, job->plan.job_id);
 }
 
 int local_job_init(struct local_job *job, const struct sw_connection *conn, const struct sw_plan *plan,
@@ -85,9 +86,11 @@ int local_job_init(struct local_job *job, const struct sw_connection *conn, cons
 {
     *job = (struct local_job){ .plan = *plan };
     job->plan.inputs = plan->inputs ? json_deep_copy(plan->inputs) : json_array();
+    if (sw_options_fill(local_options, plan->options, SW_JOB, &job->options, err) < 0)
+        return -1;
     job->folder = local_attempt_folder(conn, plan->job_id, attempt);
     job->work_dir = work_dir(conn, plan, attempt);
-    job->results_dir = results_dir(conn, plan);
+    job->results_dir = results_dir(conn, job);
     return add_mounts(job, conn, use, err);
 }
 

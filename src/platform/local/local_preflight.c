@@ -109,9 +109,9 @@ static void name_gpus(const struct sw_gpu *gpus, int count, struct sw_buf *out)
         sw_buf_addf(out, "%s%d %s", i ? ", " : "", gpus[i].index, gpus[i].name);
 }
 
-static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
+static int check_gpus(const struct local_job *job, struct sw_error *err)
 {
-    const json_t *ids = json_object_get(plan->options, "gpu_ids");
+    const struct sw_plan *plan = &job->plan;
     struct sw_gpu gpus[SW_GPU_MAX];
     sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
@@ -121,7 +121,7 @@ static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
         return 0;
     count = sw_gpu_list(gpus, SW_GPU_MAX);
     for (int i = 0; i < count; i++)
-        fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
+        fitting += gpu_fits(&gpus[i], plan->gpu_type, job->options.gpu_ids);
     if (wanted <= fitting)
         return 0;
     name_gpus(gpus, count, &here);
@@ -156,10 +156,8 @@ static int check_outputs(const struct sw_payload *payload, struct sw_error *err)
     return 0;
 }
 
-static int check_shell(const struct sw_plan *plan, struct sw_error *err)
+static int check_shell(const char *shell, struct sw_error *err)
 {
-    const char *shell = sw_json_str(plan->options, "shell");
-
     if (sw_text_empty(shell) || access(shell, X_OK) == 0)
         return 0;
     return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
@@ -190,10 +188,10 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *given, str
     if (local_job_init(&job, conn, given, 1, LOCAL_MOUNTS_CHECK, err) < 0 ||
         !(payload = local_payload(&job, err)))
         return -1;
-    if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 || check_shell(plan, err) < 0 ||
+    if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 || check_shell(job.options.shell, err) < 0 ||
         (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
         check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
-        check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
+        check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(&job, err) < 0)
         return -1;
     warn_of_unused(local_of(conn), plan);
     return 0;

@@ -110,9 +110,10 @@ static void set_shell(struct sw_payload *payload, const char *shell)
 }
 
 /* With `args:` a command is used as it is: its braces are its own. */
-static int set_command(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
+static int set_command(struct sw_payload *payload, const struct local_job *job, struct sw_error *err)
 {
-    const char *shell = sw_json_str(plan->options, "shell");
+    const struct sw_plan *plan = &job->plan;
+    const char *shell = job->options.shell;
     const struct sw_fill fill = { .config_path = payload->config_path,
                                   .results_dir = payload->results_dir, .job_id = payload->job_id };
 
@@ -208,7 +209,7 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
                                          .results_above = above,
                                          .results_dir = job->results_dir }, payload->env);
     if (set_inputs(payload, plan, err) < 0 || set_outputs(payload, plan, err) < 0 ||
-        set_command(payload, plan, err) < 0)
+        set_command(payload, job, err) < 0)
         return NULL;
     return sw_take(payload);
 }
@@ -250,13 +251,13 @@ json_t *local_launch(const struct local_job *job, int attempt)
         SW_INT("nodes", plan->nodes),
         SW_INT("gpus", plan->only_collect ? 0 : plan->gpus),
         SW_STR_OPT("gpu_type", plan->gpu_type),
-        SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
-        SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
+        SW_BOOL("share_gpus", job->options.share_gpus),
+        SW_SUB("gpu_ids", json_deep_copy(job->options.gpu_ids)),
         SW_REAL("cpus", plan->cpus),
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
-        SW_INT("disk_wait_ms", sw_json_duration_ms(plan->options, "disk_wait", 60000)),
+        SW_INT("disk_wait_ms", job->options.disk_wait_ms),
         SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
         SW_STR("work_dir", job->work_dir),

@@ -154,11 +154,10 @@ static int spawn_program(const char *program, const char *folder, char **environ
     return failed ? -1 : 0;
 }
 
-static int start_supervisor(const struct sw_plan *plan, const char *folder, struct talk *talk,
-                            struct sw_error *err)
+static int start_supervisor(const struct local_job *job, struct talk *talk, struct sw_error *err)
 {
     sw_autofree char *program = sw_helper_path("slipway-supervisor", err);
-    sw_autofree char **environment = local_env_for(plan, environ);
+    sw_autofree char **environment = local_env_for(job, environ);
     int secrets[2], control[2], result;
     pid_t pid = 0;
 
@@ -171,7 +170,7 @@ static int start_supervisor(const struct sw_plan *plan, const char *folder, stru
         close(secrets[1]);
         return sw_fail_errno(err, SW_E_IO, "cannot make a socket pair");
     }
-    result = spawn_program(program, folder, environment, secrets[0], control[1], &pid);
+    result = spawn_program(program, job->folder, environment, secrets[0], control[1], &pid);
     if (result < 0)
         sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);
     close(secrets[0]);
@@ -288,7 +287,7 @@ int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
         return -1;
     if (!local_has(job.folder, LOCAL_SUPERVISOR) && !local_has(job.folder, LOCAL_EXIT)) {
         if (write_folder(&job, attempt, err) < 0 ||
-            start_supervisor(plan, job.folder, &talk, err) < 0 ||
+            start_supervisor(&job, &talk, err) < 0 ||
             converse(&talk, secrets, job.folder, err) < 0)
             return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }

@@ -188,7 +188,8 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *given, str
     if (local_job_init(&job, conn, given, 1, LOCAL_MOUNTS_CHECK, err) < 0 ||
         !(payload = local_payload(&job, err)))
         return -1;
-    if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 || check_shell(job.options.shell, err) < 0 ||
+    if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
+        check_shell(job.options.shell, err) < 0 ||
         (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
         check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(&job, err) < 0)

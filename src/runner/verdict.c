@@ -9,6 +9,7 @@
  * rules are diagnose/'s own, so client and script cannot disagree (docs/decisions/0027). One line
  * comes out: AGAIN CLASS CAUSE RULE NODE, with `again` or `never`, and `-` for what is not known.
  */
+#include "core/reason.h"
 #include "runner/runner.h"
 
 #include <fcntl.h>
@@ -151,7 +152,7 @@ static void add_report(struct verdict_request *question)
 
     sw_report_facts(question->report, question->evidence.facts);
     if (reason && question->evidence.exit_code == RUNNER_IO &&
-        sw_text_same(question->evidence.reason, "exit"))
+        sw_text_same(question->evidence.reason, SW_REASON_EXIT))
         take_reason(question, reason);
 }
 
@@ -192,7 +193,7 @@ char *runner_failed_node(const char *log)
 
 int runner_verdict(int argc, char **argv)
 {
-    struct verdict_request question = { .evidence = { .state = SW_ERROR, .reason = "exit",
+    struct verdict_request question = { .evidence = { .state = SW_ERROR, .reason = SW_REASON_EXIT,
                                                .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
                                                .facts = json_object() } };
     sw_auto(json) json_t *verdict = NULL;

@@ -10,6 +10,7 @@
  *     docker_tar.c       the files that go in by archive upload                (pure)
  *     docker_states.c    the engine's words for states, in ours                (pure)
  *     docker_frames.c    the engine's log stream, cut into messages            (pure)
+ *     docker_log.c       the log as the engine gives it, reports in it
  *     docker_gpu.c       which GPUs are free                                   (pure)
  *     docker_submit.c    one plan, sent; found again after a crash
  *     docker_queue.c     jobs that wait for GPUs
@@ -20,11 +21,9 @@
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_paths.c     files of the engine's machine
  *     docker_results.c   results, wherever the engine has them
- *     docker_spool.c     the log as a local file that grows
  *     docker_cancel.c    cancel
  *     docker_end.c       cleanup, leftovers
  *     docker_finalize.c    what is done when a job is over: its log is kept, its containers may go
- *     docker_keep.c      the end of a log, kept when the end is seen
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -69,6 +68,8 @@ enum {
 
 /* ---- docker.c: the connection ---------------------------------------------------------------- */
 
+extern const struct sw_platform sw_platform_docker;
+
 struct sw_connection {
     struct docker_where where;
     char *state_dir;
@@ -79,7 +80,7 @@ struct sw_connection {
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
-    struct docker_streams *streams;  /* logs that are being followed */
+    struct sw_log_spools *spools;    /* copies of logs */
     struct sw_watch *events;         /* what the engine tells by itself */
 };
 
@@ -129,7 +130,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 const char *docker_label(const json_t *container, const char *name);
 int docker_label_number(const json_t *container, const char *name, int missing);
 
-/* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
+/* ---- docker_log.c: logs and reports in them --------------------------------------------------- */
 
 /* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
  * may be NULL). -1: it could not be read. */
@@ -142,11 +143,8 @@ int docker_ask_report(struct docker_api *api, const char *container, const char 
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
-/* The last lines that are in the spool; owned; NULL: none. */
-/* *gone: there was a log, and neither the engine nor this machine has it. */
-char *docker_spool_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica, bool *gone);
-struct docker_streams *docker_streams_open(void);
-void docker_streams_close(struct docker_streams *streams);
+int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
 
 /* ---- docker_render.c ------------------------------------------------------------------------- */
 
@@ -333,14 +331,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
 int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
 int docker_wake_fd(struct sw_connection *conn);
-ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int docker_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
-                    struct sw_error *err);
-int docker_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
-                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-int docker_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
-                     int64_t *offset, struct sw_error *err);
 enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
 void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,

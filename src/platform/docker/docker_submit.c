@@ -57,12 +57,12 @@ static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
 static int settle_image(struct docker_sending *s, struct sw_error *err)
 {
     const char *policy = sw_json_str(s->plan->options, "pull");
-    sw_auto(docker_image) struct docker_image named = { 0 };
+    sw_auto(sw_image_ref) struct sw_image_ref named = { 0 };
     struct sw_error why = { 0 };
 
-    if (docker_image_parse(s->plan->image, &named, err) < 0)
+    if (sw_image_ref_parse(s->plan->image, &named, err) < 0)
         return -1;
-    s->image = docker_image_text(&named);
+    s->image = sw_image_ref_text(&named);
     if (sw_text_same(policy, "always") && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
         return -1;
     if (look_at_image(s, &why) == 0)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
@@ -424,7 +425,7 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
         whole = true;
     }
     if (whole)
-        say(seen, SW_PENDING, "starting", "it is being started");
+        say(seen, SW_PENDING, SW_REASON_STARTING, "it is being started");
     else
         seen->presence = SW_ABSENT;
     return 0;
@@ -434,7 +435,7 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
 static int judge_unstarted(struct docker_api *api, const struct docker_crew *crew,
                            struct sw_observation *seen, struct sw_error *err)
 {
-    say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+    say(seen, SW_PENDING, SW_REASON_STARTING, "its container is made and not started yet");
     for (int rank = 0; rank < crew->nodes; rank++) {
         sw_auto(docker_story) struct docker_story story = { 0 };
 
@@ -558,7 +559,7 @@ static int judge_missing(struct sw_connection *conn, struct docker_api *api, con
         return 0;
     }
     snprintf(words, sizeof words, "the container of rank %d is gone; the others are told to end", lost);
-    say(seen, SW_RUNNING, "ending", words);
+    say(seen, SW_RUNNING, SW_REASON_ENDING, words);
     end_the_others(api, crew);
     return 0;
 }
@@ -588,7 +589,7 @@ static int judge_job(struct sw_connection *conn, struct docker_api *api, const j
         return sw_text_empty(seen->job.remote_id) ? judge_unconfirmed(api, seen, err)
                                                   : judge_gone(conn, api, seen, err);
     if (crew.nodes == 0) {
-        say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
+        say(seen, SW_PENDING, SW_REASON_GPU_WAIT, "waiting for GPUs of the engine");
         return 0;
     }
     note_container(&crew, seen);
@@ -597,12 +598,12 @@ static int judge_job(struct sw_connection *conn, struct docker_api *api, const j
     if (crew.over + crew.missing == crew.nodes)
         return judge_over(conn, api, &crew, seen, err);
     if (crew.over && any_failed(&crew)) {
-        say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
+        say(seen, SW_RUNNING, SW_REASON_ENDING, "a rank failed; the others are told to end");
         end_the_others(api, &crew);
     } else if (crew.missing) {
         return judge_missing(conn, api, &crew, seen, err);
     } else if (crew.paused) {
-        say(seen, SW_PAUSED, "paused", "somebody paused its container");
+        say(seen, SW_PAUSED, SW_REASON_PAUSED, "somebody paused its container");
     } else if (crew.created) {
         return judge_unstarted(api, &crew, seen, err);
     } else {
@@ -623,7 +624,7 @@ static void look_after_queue(struct docker_api *api, struct sw_observation *jobs
     if (!all || docker_queue_advance(api, all, NULL) < 0)
         return;
     for (size_t i = 0; i < count; i++)
-        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, "gpu-wait"))
+        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT))
             docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
 }
 
@@ -660,7 +661,7 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
 
         if (judge_job(conn, lent.api, json_object_get(index, key), count == 1, &jobs[i],
                       &why) == 0) {
-            some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
+            some_wait |= sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT);
             bad = 0;
         } else if (put_off(&jobs[i], &why, &bad, count, err) < 0) {
             return -1;

@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 
-extern const struct sw_platform sw_platform_local;
 
 #define FILLS(member) SW_FILLS(struct local_job_options, member)
 
@@ -79,7 +78,7 @@ const struct sw_platform sw_platform_local = {
     .submit = local_submit,
     .observe = local_observe,
     .reconcile = local_reconcile,
-    .read_log = local_read_log,
+    .log_read = local_log_read,
     .log_size = local_log_size,
     .log_time = local_log_time,
     .log_since = local_log_since,

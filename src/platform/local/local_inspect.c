@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "core/id.h"
 #include "core/state.h"
+#include "platform/kit/log.h"
 #include "platform/local/local_gpu.h"
 
 /* ---- ranks, evidence ----------------------------------------------------------------------- */
@@ -50,7 +51,8 @@ void local_evidence(struct sw_connection *conn, const struct sw_observation *con
         sw_auto(json) json_t *record = newest_record(conn, &seen[i]->job);
 
         out[i].facts = json_deep_copy(json_object_get(record, "facts"));
-        out[i].log_tail = local_log_tail(conn, &seen[i]->job, seen[i]->failed_replica);
+        out[i].log_tail = sw_log_tail(&(struct sw_log){ &sw_platform_local, conn, &seen[i]->job,
+                                                        seen[i]->failed_replica }, NULL);
     }
 }
 

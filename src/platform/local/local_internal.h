@@ -39,6 +39,8 @@ enum {
     LOCAL_REPLICAS_MAX = 128,
 };
 
+extern const struct sw_platform sw_platform_local;
+
 struct local_connection {
     char *state_dir;
     char *root;                      /* <state_dir>/local */
@@ -153,7 +155,7 @@ int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *
 
 /* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
 
-ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t local_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int local_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
@@ -161,7 +163,6 @@ int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int 
                    int64_t *at_ms, int64_t *until, struct sw_error *err);
 int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-char *local_log_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
 /* ---- local_inspect.c --------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "core/state.h"
 #include "platform/local/local_tree.h"
@@ -49,7 +50,7 @@ static void fill_in(struct sw_observation *seen, const json_t *record)
 
 static json_t *starting_record(void)
 {
-    return sw_json_object(SW_STR("state", sw_state_name(SW_PENDING)), SW_STR("reason", "starting"),
+    return sw_json_object(SW_STR("state", sw_state_name(SW_PENDING)), SW_STR("reason", SW_REASON_STARTING),
                           SW_STR("message", ""));
 }
 
@@ -69,7 +70,8 @@ static json_t *lost_record(const char *folder)
     bool same_boot = is_of_this_boot(who);
 
     return sw_json_object(
-        SW_STR("state", sw_state_name(SW_ERROR)), SW_STR("reason", same_boot ? "lost" : "restart"),
+        SW_STR("state", sw_state_name(SW_ERROR)),
+        SW_STR("reason", same_boot ? SW_REASON_LOST : SW_REASON_RESTART),
         SW_STR("message", same_boot ? "its supervisor was killed"
                                     : "the machine restarted while the job ran"),
         SW_INT("failed_replica", -1), SW_INT("started_ms", sw_json_int(status, "started_ms", 0)),
@@ -113,7 +115,7 @@ json_t *local_declare_lost(const char *folder)
 
 static json_t *canceled_record(void)
 {
-    return sw_json_object(SW_STR("state", sw_state_name(SW_CANCELED)), SW_STR("reason", "canceled"),
+    return sw_json_object(SW_STR("state", sw_state_name(SW_CANCELED)), SW_STR("reason", SW_REASON_CANCELED),
                           SW_STR("message", "canceled before it started"), SW_INT("exit_code", 130));
 }
 

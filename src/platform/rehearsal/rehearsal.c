@@ -426,7 +426,7 @@ static size_t before_rotation(struct sw_connection *conn, const struct rehearsal
                                                          : size;
 }
 
-static ssize_t rehearsal_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static ssize_t rehearsal_log_read_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                   int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
@@ -641,7 +641,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .observe       = rehearsal_observe,
-    .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .log_read   = rehearsal_log_read_of,   .log_size   = rehearsal_log_size_of,
     .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,

@@ -174,7 +174,7 @@ char *fixture_log(struct fixture *here, const char *id, int rank)
     struct sw_jobref job = fixture_ref(id);
     char *text = sw_alloc(1 << 20);
 
-    if (sw_platform_local.read_log(here->conn, &job, rank, 0, text, (1 << 20) - 1, NULL) < 0)
+    if (sw_platform_local.log_read(here->conn, &job, rank, 0, text, (1 << 20) - 1, NULL) < 0)
         fail_msg("cannot read the log of %s", id);
     return text;
 }

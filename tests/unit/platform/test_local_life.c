@@ -450,7 +450,7 @@ static void a_second_attempt_shares_the_results_and_has_its_own_log(void **state
             break;
         assert_true(sw_monotonic_ms() < deadline);
     }
-    sw_platform_local.read_log(here->conn, &here->seen.job, 0, 0, log, sizeof log - 1, NULL);
+    sw_platform_local.log_read(here->conn, &here->seen.job, 0, 0, log, sizeof log - 1, NULL);
     assert_string_equal(log, "attempt 2\n");
     lines = sw_file_read(all, 100, NULL, NULL);
     assert_string_equal(lines, "x\nx\n");

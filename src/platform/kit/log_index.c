@@ -2,7 +2,7 @@
 /*
  * log_index.c - see log_index.h. Reads 256 bytes a step; no state, no lock.
  */
-#include "core/log_index.h"
+#include "platform/kit/log_index.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,14 +65,17 @@ static int64_t column(const struct sw_log_moment *moment, bool by_time)
     return by_time ? moment->at_ms : moment->offset;
 }
 
-void sw_log_index_search(int fd, bool by_time, int64_t value, struct sw_log_moment *before,
-                         bool *has_before, struct sw_log_moment *found, bool *has_found)
+/* The first moment whose offset (or time) is at or above `value`, in *found, and the one before it.
+ * */
+static bool search(int fd, bool by_time, int64_t value, struct sw_log_moment *before,
+                   struct sw_log_moment *found)
 {
     struct stat info;
     int64_t low = 0, high = fstat(fd, &info) == 0 ? info.st_size : 0;
     struct sw_log_moment here;
+    bool has_found = false;
 
-    *has_before = *has_found = false;
+    *before = (struct sw_log_moment){ 0 };
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
 
@@ -80,12 +83,26 @@ void sw_log_index_search(int fd, bool by_time, int64_t value, struct sw_log_mome
             high = middle;                 /* no line begins in the upper half */
         } else if (column(&here, by_time) >= value) {
             *found = here;
-            *has_found = true;
+            has_found = true;
             high = middle;
         } else {
             *before = here;
-            *has_before = true;
             low = here.ends;
         }
     }
+    return has_found;
+}
+
+void sw_log_index_time(int index, int64_t offset, int64_t size, int64_t *at_ms, int64_t *until)
+{
+    struct sw_log_moment moment = { 0 }, next;
+    bool has_next = offset < INT64_MAX && search(index, false, offset + 1, &moment, &next);
+
+    *at_ms = moment.at_ms;
+    *until = has_next ? next.offset : size > offset ? size : offset;
+}
+
+bool sw_log_index_since(int index, int64_t at_ms, struct sw_log_moment *found, struct sw_log_moment *before)
+{
+    return search(index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, before, found);
 }

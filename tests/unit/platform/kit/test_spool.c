@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_docker_spool.c - a log that is taken up again anywhere has every byte once.
+ * test_spool.c - a log that is taken up again anywhere has every byte once.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "platform/docker/docker_spool.h"
+#include "platform/kit/spool.h"
 
 enum { MESSAGES = 400 };
 
@@ -34,7 +34,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A log of the engine: message i at a time that mostly grows, some in another order. */
+/* A log of the platform: message i at a time that mostly grows, some in another order. */
 static int64_t time_of(int i)
 {
     static const int shuffle[] = { 0, 3, 1, 2, 0, 0, 1, 0 };
@@ -42,29 +42,29 @@ static int64_t time_of(int i)
     return 1700000000000000000 + (int64_t)(i / 5) * 700000000 - shuffle[i % 8] * 200000000;
 }
 
-static void give(struct docker_spool *spool, int64_t number, int i)
+static void give(struct sw_spool *spool, int64_t number, int i)
 {
     sw_autofree char *text = sw_format("message %d\n", i);
-    const struct docker_message message = { .at_ns = time_of(i), .stream = 1, .bytes = text,
+    const struct sw_log_message message = { .at_ns = time_of(i), .bytes = text,
                                             .length = strlen(text) };
 
-    docker_spool_add(spool, number, &message);
+    sw_spool_add(spool, number, &message);
 }
 
-/* As the engine answers: everything at or after `since`, up to message `until`. */
+/* As the platform answers: everything at or after `since`, up to message `until`. */
 static void fetch(const char *folder, int until)
 {
-    struct docker_spool spool;
+    struct sw_spool spool;
     int64_t since = 0, number;
 
-    assert_int_equal(docker_spool_open(&spool, folder, 0, NULL), 0);
-    assert_int_equal(docker_spool_lock(&spool, NULL), 0);
-    number = docker_spool_resume(&spool, &since);
+    assert_int_equal(sw_spool_open(&spool, folder, 0, NULL), 0);
+    assert_int_equal(sw_spool_lock(&spool, NULL), 0);
+    number = sw_spool_resume(&spool, &since);
     for (int i = 0; i < until; i++)
         if (time_of(i) >= since * 1000000000)
             give(&spool, number++, i);
-    assert_int_equal(docker_spool_unlock(&spool, NULL), 0);
-    docker_spool_close(&spool);
+    assert_int_equal(sw_spool_unlock(&spool, NULL), 0);
+    sw_spool_close(&spool);
 }
 
 static void expect_whole(const char *folder, int count)
@@ -119,68 +119,68 @@ static void a_damaged_note_or_a_lost_log_begins_anew(void **state)
 
 static void two_that_fetch_at_once_write_each_message_once(void **state)
 {
-    struct docker_spool a, b;
+    struct sw_spool a, b;
     int64_t since;
 
-    assert_int_equal(docker_spool_open(&a, *state, 0, NULL), 0);
-    assert_int_equal(docker_spool_open(&b, *state, 0, NULL), 0);
+    assert_int_equal(sw_spool_open(&a, *state, 0, NULL), 0);
+    assert_int_equal(sw_spool_open(&b, *state, 0, NULL), 0);
     for (int i = 0; i < 50; i++)
         for (int who = 0; who < 2; who++) {
-            struct docker_spool *spool = (i + who) % 2 ? &a : &b;
+            struct sw_spool *spool = (i + who) % 2 ? &a : &b;
 
-            assert_int_equal(docker_spool_lock(spool, NULL), 0);
+            assert_int_equal(sw_spool_lock(spool, NULL), 0);
             give(spool, i, i);
-            assert_int_equal(docker_spool_unlock(spool, NULL), 0);
+            assert_int_equal(sw_spool_unlock(spool, NULL), 0);
         }
-    assert_int_equal(docker_spool_lock(&a, NULL), 0);
-    docker_spool_resume(&a, &since);
+    assert_int_equal(sw_spool_lock(&a, NULL), 0);
+    sw_spool_resume(&a, &since);
     assert_int_equal(a.note.messages, 50);
-    assert_int_equal(docker_spool_unlock(&a, NULL), 0);
-    docker_spool_close(&a);
-    docker_spool_close(&b);
+    assert_int_equal(sw_spool_unlock(&a, NULL), 0);
+    sw_spool_close(&a);
+    sw_spool_close(&b);
     expect_whole(*state, 50);
 }
 
 static void a_clock_that_was_set_back_means_to_read_it_all(void **state)
 {
-    struct docker_spool spool;
+    struct sw_spool spool;
     int64_t since = -1;
 
-    assert_int_equal(docker_spool_open(&spool, *state, 0, NULL), 0);
-    assert_int_equal(docker_spool_lock(&spool, NULL), 0);
+    assert_int_equal(sw_spool_open(&spool, *state, 0, NULL), 0);
+    assert_int_equal(sw_spool_lock(&spool, NULL), 0);
     give(&spool, 0, 390);
     give(&spool, 1, 0);
-    assert_int_equal(docker_spool_resume(&spool, &since), 0);
+    assert_int_equal(sw_spool_resume(&spool, &since), 0);
     assert_int_equal(since, 0);
-    assert_int_equal(docker_spool_unlock(&spool, NULL), 0);
-    docker_spool_close(&spool);
+    assert_int_equal(sw_spool_unlock(&spool, NULL), 0);
+    sw_spool_close(&spool);
 }
 
-/* Messages of times that are given, as the engine sends them after a gap. */
-static void fetch_times(const char *folder, const int64_t *times_s, int count, int64_t engine_s,
+/* Messages of times that are given, as the platform sends them after a gap. */
+static void fetch_times(const char *folder, const int64_t *times_s, int count, int64_t server_s,
                         int64_t machine_s, uint64_t boot)
 {
     for (bool again = true; again;) {
-        struct docker_spool spool;
+        struct sw_spool spool;
         int64_t since = 0, number;
         bool told = false;
 
-        assert_int_equal(docker_spool_open(&spool, folder, 0, NULL), 0);
-        assert_int_equal(docker_spool_lock(&spool, NULL), 0);
-        number = docker_spool_resume(&spool, &since);
-        again = docker_spool_clock(&spool, engine_s * 1000, machine_s * 1000, boot);
+        assert_int_equal(sw_spool_open(&spool, folder, 0, NULL), 0);
+        assert_int_equal(sw_spool_lock(&spool, NULL), 0);
+        number = sw_spool_resume(&spool, &since);
+        again = sw_spool_clock(&spool, server_s * 1000, machine_s * 1000, boot);
         for (int i = 0; i < count && !again; i++)
             if (times_s[i] >= since) {
                 sw_autofree char *text = sw_format("message %d\n", i);
 
                 told = true;
-                docker_spool_add(&spool, number++, &(struct docker_message){
-                    .at_ns = times_s[i] * 1000000000, .stream = 1, .bytes = text,
+                sw_spool_add(&spool, number++, &(struct sw_log_message){
+                    .at_ns = times_s[i] * 1000000000, .bytes = text,
                     .length = strlen(text) });
             }
         assert_true(told || again);
-        assert_int_equal(docker_spool_unlock(&spool, NULL), 0);
-        docker_spool_close(&spool);
+        assert_int_equal(sw_spool_unlock(&spool, NULL), 0);
+        sw_spool_close(&spool);
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_spool.c - see docker_spool.h.
+ * spool.c - see spool.h.
  */
-#include "platform/docker/docker_spool.h"
+#include "platform/kit/spool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,14 +13,14 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "core/log_index.h"
+#include "platform/kit/log_index.h"
 
-/* The engine's clock is known to the second, twice: what is below SET_BACK_MS is within the overlap. */
+/* Both readings of the platform's clock are whole seconds; less than this is within the overlap. */
 enum { SET_BACK_MS = 3500 };
 
 static const char magic[8] = "swlog02";
 
-uint64_t docker_hash(const void *bytes, size_t length)
+uint64_t sw_spool_hash(const void *bytes, size_t length)
 {
     const unsigned char *at = bytes;
     uint64_t hash = 0xcbf29ce484222325u;
@@ -29,9 +30,9 @@ uint64_t docker_hash(const void *bytes, size_t length)
     return hash;
 }
 
-static uint64_t check_of(const struct docker_spool_note *note)
+static uint64_t check_of(const struct sw_spool_note *note)
 {
-    return docker_hash(note, offsetof(struct docker_spool_note, check));
+    return sw_spool_hash(note, offsetof(struct sw_spool_note, check));
 }
 
 static int open_one(const char *folder, int replica, const char *ending)
@@ -41,10 +42,10 @@ static int open_one(const char *folder, int replica, const char *ending)
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
-int docker_spool_open(struct docker_spool *spool, const char *folder, int replica,
+int sw_spool_open(struct sw_spool *spool, const char *folder, int replica,
                       struct sw_error *err)
 {
-    *spool = (struct docker_spool)DOCKER_SPOOL_INIT;
+    *spool = (struct sw_spool)SW_SPOOL_INIT;
     if (sw_mkdirs(folder, 0700, err) < 0)
         return -1;
     spool->log = open_one(folder, replica, "log");
@@ -53,11 +54,11 @@ int docker_spool_open(struct docker_spool *spool, const char *folder, int replic
     if (spool->log >= 0 && spool->index >= 0 && spool->state >= 0)
         return 0;
     sw_fail_errno(err, SW_E_IO, "cannot keep a log in '%s'", folder);
-    docker_spool_close(spool);
+    sw_spool_close(spool);
     return -1;
 }
 
-void docker_spool_close(struct docker_spool *spool)
+void sw_spool_close(struct sw_spool *spool)
 {
     int *const all[] = { &spool->log, &spool->index, &spool->state };
 
@@ -69,18 +70,18 @@ void docker_spool_close(struct docker_spool *spool)
     sw_buf_done(&spool->fresh);
 }
 
-/* What is in the log beyond the note was written by somebody who died; a log that is shorter, or a
- * note that is damaged, means to begin anew. */
-static int make_sound(struct docker_spool *spool)
+/* Bytes beyond the note are from a process that died. After a log that is shorter than its note, or
+ * a damaged note, the spool begins anew. */
+static int make_sound(struct sw_spool *spool)
 {
-    struct docker_spool_note *note = &spool->note;
+    struct sw_spool_note *note = &spool->note;
     struct stat info;
 
     if (fstat(spool->log, &info) < 0)
         return -1;
     if (memcmp(note->magic, magic, sizeof magic) != 0 || note->check != check_of(note) ||
         info.st_size < note->bytes) {
-        *note = (struct docker_spool_note){ 0 };
+        *note = (struct sw_spool_note){ 0 };
         memcpy(note->magic, magic, sizeof magic);
         if (ftruncate(spool->index, 0) < 0)
             return -1;
@@ -88,21 +89,23 @@ static int make_sound(struct docker_spool *spool)
     return info.st_size > note->bytes ? ftruncate(spool->log, note->bytes) : 0;
 }
 
-int docker_spool_lock(struct docker_spool *spool, struct sw_error *err)
+int sw_spool_lock(struct sw_spool *spool, struct sw_error *err)
 {
     int locked;
 
+    assert(!spool->locked);
     do
         locked = flock(spool->state, LOCK_EX);
     while (locked < 0 && errno == EINTR);
     if (locked < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot lock a log");
     if (pread(spool->state, &spool->note, sizeof spool->note, 0) != sizeof spool->note)
-        spool->note = (struct docker_spool_note){ 0 };
-    if (make_sound(spool) == 0)
+        spool->note = (struct sw_spool_note){ 0 };
+    spool->locked = make_sound(spool) == 0;
+    if (spool->locked)
         return 0;
     flock(spool->state, LOCK_UN);
-    return sw_fail_errno(err, SW_E_IO, "cannot put a log right");
+    return sw_fail_errno(err, SW_E_IO, "cannot repair a log");
 }
 
 static int write_at(int fd, const char *bytes, size_t length, int64_t offset)
@@ -121,12 +124,13 @@ static int write_at(int fd, const char *bytes, size_t length, int64_t offset)
     return 0;
 }
 
-int docker_spool_unlock(struct docker_spool *spool, struct sw_error *err)
+int sw_spool_unlock(struct sw_spool *spool, struct sw_error *err)
 {
-    struct docker_spool_note *note = &spool->note;
+    struct sw_spool_note *note = &spool->note;
     int64_t before = note->bytes - (int64_t)spool->fresh.length;
     int result = 0;
 
+    assert(spool->locked);
     if (spool->fresh.length)
         result = write_at(spool->log, spool->fresh.data, spool->fresh.length, before);
     if (result == 0) {
@@ -136,30 +140,36 @@ int docker_spool_unlock(struct docker_spool *spool, struct sw_error *err)
     if (result < 0)
         sw_fail_errno(err, SW_E_IO, "cannot keep a log");
     sw_buf_clear(&spool->fresh);
+    spool->locked = false;
     flock(spool->state, LOCK_UN);
     return result;
 }
 
+int sw_spool_read_note(struct sw_spool *spool, struct sw_error *err)
+{
+    return sw_spool_lock(spool, err) < 0 ? -1 : sw_spool_unlock(spool, err);
+}
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static void note_time(struct docker_spool_note *note, int64_t at_s)
+static void note_time(struct sw_spool_note *note, int64_t at_s)
 {
     if (at_s > note->last_s) {
         int64_t gap = at_s - note->last_s;
 
-        for (int64_t i = 1; i <= gap && i <= SPOOL_SECONDS; i++)
-            note->recent[(at_s - (i - 1)) % SPOOL_SECONDS] = 0;
+        for (int64_t i = 1; i <= gap && i <= SW_SPOOL_SECONDS; i++)
+            note->recent[(at_s - (i - 1)) % SW_SPOOL_SECONDS] = 0;
         note->last_s = at_s;
     }
-    if (at_s >= note->last_s - SPOOL_OVERLAP_S)
-        note->recent[at_s % SPOOL_SECONDS]++;
+    if (at_s >= note->last_s - SW_SPOOL_OVERLAP_S)
+        note->recent[at_s % SW_SPOOL_SECONDS]++;
     else
         note->unsorted = 1;
 }
 
-static void add_to_index(struct docker_spool *spool, int64_t at_ms)
+static void add_to_index(struct sw_spool *spool, int64_t at_ms)
 {
-    struct docker_spool_note *note = &spool->note;
+    struct sw_spool_note *note = &spool->note;
     char line[64];
     struct stat info;
     int length;
@@ -168,14 +178,15 @@ static void add_to_index(struct docker_spool *spool, int64_t at_ms)
         return;
     length = snprintf(line, sizeof line, "%lld %lld\n", (long long)note->bytes, (long long)at_ms);
     note->indexed_ms = at_ms;
-    write_at(spool->index, line, (size_t)length, info.st_size);     /* only times depend on it */
+    write_at(spool->index, line, (size_t)length, info.st_size);     /* only times need it */
 }
 
-void docker_spool_add(struct docker_spool *spool, int64_t number,
-                      const struct docker_message *message)
+void sw_spool_add(struct sw_spool *spool, int64_t number,
+                      const struct sw_log_message *message)
 {
-    struct docker_spool_note *note = &spool->note;
+    struct sw_spool_note *note = &spool->note;
 
+    assert(spool->locked);
     if (number < note->messages)
         return;
     note->messages = number + 1;
@@ -189,14 +200,15 @@ void docker_spool_add(struct docker_spool *spool, int64_t number,
     note->bytes += (int64_t)message->length;
 }
 
-bool docker_spool_clock(struct docker_spool *spool, int64_t engine_ms, int64_t machine_ms,
+bool sw_spool_clock(struct sw_spool *spool, int64_t server_ms, int64_t machine_ms,
                         uint64_t boot)
 {
-    struct docker_spool_note *note = &spool->note;
-    int64_t skew_ms = engine_ms - machine_ms;
+    struct sw_spool_note *note = &spool->note;
+    int64_t skew_ms = server_ms - machine_ms;
     bool known = note->boot != 0 && note->messages > 0;
     bool set_back = known && (note->boot != boot || skew_ms < note->skew_ms - SET_BACK_MS);
 
+    assert(spool->locked);
     note->skew_ms = skew_ms;
     note->boot = boot;
     if (!set_back || note->unsorted)
@@ -205,16 +217,17 @@ bool docker_spool_clock(struct docker_spool *spool, int64_t engine_ms, int64_t m
     return true;
 }
 
-int64_t docker_spool_resume(const struct docker_spool *spool, int64_t *since_s)
+int64_t sw_spool_resume(const struct sw_spool *spool, int64_t *since_s)
 {
-    const struct docker_spool_note *note = &spool->note;
+    const struct sw_spool_note *note = &spool->note;
     int64_t again = 0;
 
+    assert(spool->locked);
     *since_s = 0;
-    if (note->unsorted || note->last_s <= SPOOL_OVERLAP_S)
+    if (note->unsorted || note->last_s <= SW_SPOOL_OVERLAP_S)
         return 0;
-    *since_s = note->last_s - SPOOL_OVERLAP_S;
+    *since_s = note->last_s - SW_SPOOL_OVERLAP_S;
     for (int64_t s = *since_s; s <= note->last_s; s++)
-        again += note->recent[s % SPOOL_SECONDS];
+        again += note->recent[s % SW_SPOOL_SECONDS];
     return note->messages - again;
 }

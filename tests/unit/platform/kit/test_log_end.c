@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_docker_keep.c - the end of a log that was kept joins what is known of it: nothing twice, and a line
+ * test_log_end.c - the end of a log that was kept joins what is known of it: nothing twice, and a line
  * where something is missing.
  */
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "platform/docker/docker_keep.h"
+#include "platform/kit/spool.h"
 
 static const int64_t SECOND = 1000000000, BEGAN = 1700000000;
 
@@ -38,7 +38,7 @@ static char *log_after(const char *folder, int known, int first, int last)
 {
     sw_auto(sw_buf) struct sw_buf tail = SW_BUF_INIT;
     sw_autofree char *path = sw_format("%s/0.tail", folder), *log = sw_format("%s/0.log", folder);
-    struct docker_spool spool;
+    struct sw_spool spool;
     char *text;
 
     for (int i = first; i < last; i++) {
@@ -47,19 +47,19 @@ static char *log_after(const char *folder, int known, int first, int last)
         sw_buf_addf(&tail, "%lld %zu\n%s", (long long)((BEGAN + i) * SECOND), strlen(line), line);
     }
     assert_int_equal(sw_file_write(path, sw_buf_text(&tail), tail.length, 0600, NULL), 0);
-    assert_int_equal(docker_spool_open(&spool, folder, 0, NULL), 0);
-    assert_int_equal(docker_spool_lock(&spool, NULL), 0);
+    assert_int_equal(sw_spool_open(&spool, folder, 0, NULL), 0);
+    assert_int_equal(sw_spool_lock(&spool, NULL), 0);
     for (int i = 0; i < known; i++) {
         sw_autofree char *line = sw_format("message %d\n", i);
 
-        docker_spool_add(&spool, i, &(struct docker_message){
-            .at_ns = (BEGAN + i) * SECOND, .stream = 1, .bytes = line, .length = strlen(line) });
+        sw_spool_add(&spool, i, &(struct sw_log_message){
+            .at_ns = (BEGAN + i) * SECOND, .bytes = line, .length = strlen(line) });
     }
-    assert_int_equal(docker_spool_unlock(&spool, NULL), 0);
-    assert_int_equal(docker_keep_take(&spool, folder, 0, NULL), 1);
+    assert_int_equal(sw_spool_unlock(&spool, NULL), 0);
+    assert_int_equal(sw_spool_join_end(&spool, folder, 0, NULL), 1);
     assert_int_equal(spool.note.done, 1);
-    assert_int_equal(docker_keep_take(&spool, folder, 0, NULL), 1);      /* and not once more */
-    docker_spool_close(&spool);
+    assert_int_equal(sw_spool_join_end(&spool, folder, 0, NULL), 1);      /* and not once more */
+    sw_spool_close(&spool);
     text = sw_file_read(log, 1 << 20, NULL, NULL);
     assert_non_null(text);
     return text;
@@ -108,5 +108,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_alone_begins_with_that_line, begin, end),
     };
 
-    return cmocka_run_group_tests_name("docker_keep", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("log_end", tests, NULL, NULL);
 }

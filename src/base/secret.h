@@ -19,6 +19,7 @@ struct sw_secret;     /* one value; wiped when released */
 
 struct sw_secret *sw_secret_new(const char *value);
 void sw_secret_free(struct sw_secret *secret);
+SW_DEFINE_AUTO(sw_secret, struct sw_secret *, sw_secret_free)
 /* The value, borrowed, for a header or file that its receiver needs; never for a message or a log. */
 const char *sw_secret_reveal(const struct sw_secret *secret);
 

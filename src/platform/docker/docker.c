@@ -168,7 +168,7 @@ static void docker_close(struct sw_connection *conn)
 {
     if (!conn)
         return;
-    docker_events_close(conn->events);
+    sw_watch_close(conn->events);
     docker_streams_close(conn->streams);
     pool_free(conn->pool);
     docker_where_done(&conn->where);

@@ -81,7 +81,7 @@ struct sw_connection {
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
     struct docker_streams *streams;  /* logs that are being followed */
-    struct docker_events *events;    /* what the engine tells by itself */
+    struct sw_watch *events;         /* what the engine tells by itself */
 };
 
 /* A client of the engine for one call of ours: several threads may share a connection. */

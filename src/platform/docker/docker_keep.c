@@ -216,7 +216,7 @@ static bool is_here(const struct sw_connection *conn, const struct sw_jobref *jo
     return here;
 }
 
-static void finished(void *context, const struct docker_answer *answer)
+static void finished(void *context, const struct sw_rest_answer *answer)
 {
     struct keeping *keeping = context;
 

@@ -448,7 +448,7 @@ static int look_whether_over(struct stream *stream, enum docker_told told, struc
 }
 
 /* It ended with the container, or was cut: in both cases the next read catches up anew. */
-static void on_follow_over(void *context, const struct docker_answer *answer)
+static void on_follow_over(void *context, const struct sw_rest_answer *answer)
 {
     struct stream *stream = context;
 

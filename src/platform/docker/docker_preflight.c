@@ -60,7 +60,7 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
     }
     if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
         sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
-        return sw_hint(err, "start mpirun or ray in the command: docs/platforms/docker.md shows how");
+        return sw_hint(err, "start mpirun or ray in the command: docs/use/platforms/docker.md shows how");
     }
     if (sw_image_ref_parse(plan->image, &image, err) < 0 || docker_borrow(conn, &lent, err) < 0)
         return -1;

@@ -220,7 +220,7 @@ struct end {
     struct sw_error why;
 };
 
-static void note_end(void *context, const struct docker_answer *answer)
+static void note_end(void *context, const struct sw_rest_answer *answer)
 {
     struct end *end = context;
 
@@ -269,25 +269,25 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     sw_autofree char *name = sw_image_ref_name(image);
     sw_autofree struct pulling *pulling = sw_new(struct pulling);
     sw_autofree char *what = sw_format("pulling %s", pull->image);
-    struct docker_lines lines = { .take = take_line, .context = pulling };
-    struct docker_call call = { .method = "POST", .sink = docker_lines_sink, .stall_ms = -1,
+    struct sw_rest_lines lines = { .take = take_line, .context = pulling };
+    struct docker_call call = { .method = "POST", .sink = sw_rest_lines_sink, .stall_ms = -1,
                                 .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
     header = find_login(api, image, &login);
     sw_buf_add(&path, "/images/create");
-    docker_query(&path, "fromImage", name);
-    docker_query(&path, "tag", image->digest ? image->digest : image->tag);
+    sw_rest_query(&path, "fromImage", name);
+    sw_rest_query(&path, "tag", image->digest ? image->digest : image->tag);
     if (pull->platform)
-        docker_query(&path, "platform", pull->platform);
+        sw_rest_query(&path, "platform", pull->platform);
     call.path = sw_buf_text(&path);
     call.registry_auth = header;
     pulling->pull = pull;
     pulling->what = what;
     pulling->began_ms = sw_monotonic_ms();
     result = ask_and_tell(api, &call, pulling, &why);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     if (pulling->canceled)
         return sw_fail(err, SW_E_INTERRUPTED, "pulling %s was stopped", pull->image);
     if (pulling->words[0])

@@ -358,7 +358,7 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
     docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
                           docker_label(inspected, LABEL_RUNTIME) != NULL);
     sw_buf_add(&path, "/containers/create");
-    docker_query(&path, "name", real);
+    sw_rest_query(&path, "name", real);
     if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
                                                .json = body }, &reply, err) < 0)
         return -1;

@@ -25,7 +25,7 @@
 #include "base/text.h"
 #include "core/id.h"
 #include "core/report.h"
-#include "net/http.h"
+#include "platform/docker/docker_events.h"
 
 char *docker_end_volume(const char *id)
 {
@@ -179,40 +179,6 @@ int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const
 }
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
-
-static int take_date(void *context, const struct sw_http_reply *so_far, const char *bytes,
-                     size_t length)
-{
-    (void)bytes;
-    (void)length;
-    *(int64_t *)context = so_far->date_ms;
-    return 0;
-}
-
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct docker_lines lines = { .take = take, .context = context };
-    int64_t now_ms = 0;
-    int result;
-
-    /* By the engine's own clock: "until" a time to come would be waited for. */
-    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0) {
-        json_decref(filters);
-        return -1;
-    }
-    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
-    if (filters)
-        docker_query_json(&path, "filters", filters);
-    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = docker_lines_sink,
-                                                    .sink_context = &lines }, NULL, err);
-    docker_lines_done(&lines);
-    return result;
-}
 
 struct past {                        /* of one rank, as the engine's events tell it */
     int attempt, rank;

@@ -197,7 +197,7 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
 
     *begun = false;
     sw_buf_add(&path, "/containers/create");
-    docker_query(&path, "name", name);
+    sw_rest_query(&path, "name", name);
     if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
                                                   .json = body }, &reply, &why) < 0) {
         if (why.code == SW_E_CONFLICT)

@@ -51,11 +51,6 @@ int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const 
                       int rank, struct docker_story *out, struct sw_error *err);
 /* The folder of this machine that holds them, as its containers tell; borrowed; NULL: a volume, or none. */
 const char *docker_bound_ends(const json_t *container);
-/* What the engine remembers (256 events), asked now. Steals `filters`; NULL: all. */
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err);
-
 /* docker_finalize.c: do its containers go when it is over? */
 bool docker_removes_itself(const struct sw_jobref *job);
 /* docker_hand.c: since when the engine is there; 0: it does not tell. */

@@ -13,9 +13,9 @@ char *sw_get_results(struct sw_session *session, const char *id, const char *to,
     char *copied;
 
     if (!where || api_job_open(session, id, &job, err) < 0 ||
-        (job.platform->bring && api_job_verify(session, &job, err) != 0))
+        (job.platform->fetch_results && api_job_verify(session, &job, err) != 0))
         return NULL;
-    copied = job.platform->bring ? api_text(job.platform->bring(job.link, &job.ref, to, err))
+    copied = job.platform->fetch_results ? api_text(job.platform->fetch_results(job.conn, &job.ref, to, err))
                                  : sw_copy(session, where, to, &options, NULL, NULL, err);
     if (!copied)
         sw_wrap(err, "cannot bring home the results of '%s'", id);

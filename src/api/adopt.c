@@ -47,7 +47,7 @@ static void drop_strange(struct sw_session *session, const char *platform, const
 
 /* A plan of this user, or what may be kept of another's. Its name is the job's in any case. */
 static void judge_plan(struct sw_session *session, const char *platform, const char *id, bool trust,
-                       const struct sw_receipt *receipt, json_t *plan)
+                       const struct sw_submission *receipt, json_t *plan)
 {
     bool ours = sw_text_same(sw_json_str(plan, "job_id"), id) &&
                 (receipt->trusted || sw_signature_fits(plan, receipt->signature));
@@ -62,7 +62,7 @@ static void judge_plan(struct sw_session *session, const char *platform, const c
 /* Write the row of a job that exists already: it goes through the same phases as our own. */
 static int record_adopted(struct sw_session *session, const struct sw_platform *platform,
                           const char *id, int64_t place, json_t *plan,
-                          const struct sw_receipt *receipt, struct sw_error *err)
+                          const struct sw_submission *receipt, struct sw_error *err)
 {
     struct sw_job row = {
         .name = (char *)(sw_json_str(plan, "name") ? sw_json_str(plan, "name") : id),
@@ -92,9 +92,9 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
                  struct sw_error *err)
 {
     const struct sw_platform *platform = sw_platform_need(platform_name, err);
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     sw_auto(json) json_t *plan = NULL;
-    struct sw_link *link;
+    struct sw_connection *conn;
     int64_t place = 0;
     bool known;
     int result;
@@ -106,9 +106,9 @@ static int adopt(struct sw_session *session, const char *platform_name, const ch
     if (!platform->adopt)
         return sw_fail(err, SW_E_UNSUPPORTED, "adopting jobs is not available on %s",
                        platform->name);
-    link = api_link(session, platform, session->profile, err);
-    if (!link || api_settle_place(session, platform, link, &place, err) < 0 ||
-        platform->adopt(link, id, &plan, &receipt, err) < 0)
+    conn = api_connect(session, platform, session->profile, err);
+    if (!conn || api_settle_place(session, platform, conn, &place, err) < 0 ||
+        platform->adopt(conn, id, &plan, &receipt, err) < 0)
         return -1;
     if (plan)
         judge_plan(session, platform->name, id, trust, &receipt, plan);
@@ -159,8 +159,8 @@ static json_t *adoptable_row(const char *platform, const json_t *job)
 static int add_adoptable(struct sw_session *session, const struct sw_platform *platform, json_t *rows,
                          struct sw_error *err)
 {
-    struct sw_link *link = api_link(session, platform, session->profile, err);
-    sw_auto(json) json_t *jobs = link ? platform->jobs(link, err) : NULL;
+    struct sw_connection *conn = api_connect(session, platform, session->profile, err);
+    sw_auto(json) json_t *jobs = conn ? platform->jobs(conn, err) : NULL;
     size_t i;
     json_t *job;
 

@@ -22,14 +22,14 @@ struct connection {                /* connection.c */
     const struct sw_platform *platform;
     char *key;                     /* "profile NAME", "options {...}"; NULL: opened for a row */
     int64_t place;                 /* that of the rows it serves; 0: not settled */
-    struct sw_link *link;
+    struct sw_connection *conn;
 };
 
 struct sw_session {
     atomic_int references;         /* the caller's, and one for each question that is under way */
     bool read_only;
     struct sw_store *store;        /* guards itself */
-    struct sw_crew *crew;          /* likewise */
+    struct sw_refresh_pool *crew;          /* likewise */
     char *state_dir, *profile;
     char *project_dir;             /* NULL: where the job file is, or here */
 
@@ -110,31 +110,31 @@ const struct sw_spec_platform *api_spec_platforms(size_t *count);
 /* connection.c: links are opened once and stay the session's. */
 
 /* For verbs without a job: where profile, environment and defaults lead now. */
-struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+struct sw_connection *api_connect(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err);
 /* For a job that is planned: where its own options lead, with the values of its folder. */
-struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
+struct sw_connection *api_connect_job(struct sw_session *session, const struct sw_platform *platform,
                                 const json_t *options, struct api_folder *folder,
                                 struct sw_error *err);
 /* For a job that was sent: where its row says it is. place 0: a row that does not say. */
-struct sw_link *api_link_of_place(void *session, const struct sw_platform *platform,
+struct sw_connection *api_connect_place(void *session, const struct sw_platform *platform,
                                   const char *profile, int64_t place, struct sw_error *err);
 /* Does that place still answer as the one that the jobs were sent to? 0; SW_ANOTHER_PLACE with
  * SW_E_UNREACHABLE and the words "it runs on ..."; -1: it could not be asked. */
 int api_verify_place(void *session, const struct sw_platform *platform, const char *profile,
                      int64_t place, struct sw_error *err);
-/* The place that this open link leads to, with its identity, written down. */
+/* The place that this open connection leads to, with its identity, written down. */
 int api_settle_place(struct sw_session *session, const struct sw_platform *platform,
-                     struct sw_link *link, int64_t *place, struct sw_error *err);
+                     struct sw_connection *conn, int64_t *place, struct sw_error *err);
 /* Its address for people; owned; NULL: this machine. Asks no question. */
-char *api_address(const struct sw_platform *platform, struct sw_link *link);
+char *api_address(const struct sw_platform *platform, struct sw_connection *conn);
 void api_connections_close(struct sw_session *session);
 
-/* A job, its platform, the open link and the reference to it: what most verbs begin with. */
+/* A job, its platform, the open connection and the reference to it: what most verbs begin with. */
 struct api_job {
     struct sw_job row;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct sw_jobref ref;
 };
 /* How many ranks it has: a platform may have made more than the job file says (whole nodes, an
@@ -169,7 +169,7 @@ struct api_plan {
     struct sw_spec *spec;
     struct sw_plan *plan;
     const struct sw_platform *platform;
-    struct sw_link *link;          /* NULL: only thought about */
+    struct sw_connection *conn;          /* NULL: only thought about */
     struct api_folder *folder;
     size_t choice;                 /* which of `platform: [...]` it is for */
     bool looked;                   /* its preflight went well */

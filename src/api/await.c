@@ -23,8 +23,8 @@ static nfds_t find_bells(struct sw_session *session, struct pollfd *bells, size_
     pthread_mutex_lock(&session->lock);
     for (size_t i = 0; i < session->connection_count; i++) {
         const struct connection *open = &session->connections[i];
-        int bell = open->link && open->platform->notice && count < BELLS_MOST
-                       ? open->platform->notice(open->link) : -1;
+        int bell = open->conn && open->platform->wake_fd && count < BELLS_MOST
+                       ? open->platform->wake_fd(open->conn) : -1;
 
         if (bell < 0)
             ++*mute;

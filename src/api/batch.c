@@ -27,7 +27,7 @@ struct sw_jobref api_ref(const struct sw_job *row)
 {
     return (struct sw_jobref){ .id = row->id, .remote_id = row->remote_id, .attempt = row->attempt,
                                .state = row->state, .details = row->details, .plan = row->plan,
-                               .over = row->phase == SW_PHASE_OVER };
+                               .finished = row->phase == SW_PHASE_OVER };
 }
 
 void api_one_fail(struct api_one *one, const struct sw_error *why)
@@ -168,8 +168,8 @@ static void run_place(void *context, size_t index)
     batch->profile = profile;
     batch->platform = sw_platform_need(batch->jobs[0].row.platform, &why);
     if (batch->platform)
-        batch->link = api_link_of_place(batch->session, batch->platform, profile, batch->place, &why);
-    if (batch->link)
+        batch->conn = api_connect_place(batch->session, batch->platform, profile, batch->place, &why);
+    if (batch->conn)
         slice->fn(batch);
     else
         api_batch_fail(batch, &why);

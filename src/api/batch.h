@@ -21,7 +21,7 @@ struct api_batch {                 /* jobs of one place */
     const struct sw_platform *platform;
     const char *profile;           /* borrowed */
     int64_t place;
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct api_one *jobs;
     size_t count;
 };

@@ -49,7 +49,7 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    return job.platform->exec(job.link, &job.ref, replica, words, exit_status, err);
+    return job.platform->exec(job.conn, &job.ref, replica, words, exit_status, err);
 }
 
 /* ---- gc ------------------------------------------------------------------------------------- */
@@ -69,8 +69,8 @@ static void sweep_platform(struct sw_session *session, const struct sw_platform 
                            const struct sw_sweep *sweep, json_t *rows)
 {
     struct sw_error why = { 0 };
-    struct sw_link *link = api_link(session, platform, session->profile, &why);
-    sw_auto(json) json_t *found = link ? platform->leftovers(link, sweep, &why) : NULL;
+    struct sw_connection *conn = api_connect(session, platform, session->profile, &why);
+    sw_auto(json) json_t *found = conn ? platform->orphans(conn, sweep, &why) : NULL;
     json_t *leftover;
     size_t i;
 
@@ -168,7 +168,7 @@ char *sw_gc_with(struct sw_session *session, const struct sw_gc_options *options
     if (sweep_jobs(session, options->remove, rows, err) < 0)
         return NULL;
     for (size_t i = 0; (platform = sw_platform_at(i)); i++)
-        if (platform->leftovers)
+        if (platform->orphans)
             sweep_platform(session, platform, &sweep, rows);
     if (options->caches)
         sweep_clones(session, options->remove, rows);

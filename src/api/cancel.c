@@ -29,7 +29,7 @@ struct canceling {                 /* cancels under way at one place; may outliv
     atomic_int references;         /* the caller's and the call's */
     struct sw_session *session;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
     char *profile;
     int64_t place;
     int owners;                    /* holds the locks: no other process repeats it meanwhile */
@@ -37,6 +37,7 @@ struct canceling {                 /* cancels under way at one place; may outliv
     struct sw_jobref *refs;
     struct sw_batch_job *jobs;
     size_t count;
+    int64_t deadline_ms;
 };
 
 static int ask_platform(void *context, struct sw_error *err)
@@ -45,7 +46,7 @@ static int ask_platform(void *context, struct sw_error *err)
 
     if (api_verify_place(what->session, what->platform, what->profile, what->place, err) != 0)
         return -1;
-    what->platform->cancel(what->link, what->jobs, what->count);
+    what->platform->cancel(what->conn, what->jobs, what->count, what->deadline_ms);
     return 0;
 }
 
@@ -74,7 +75,7 @@ static struct canceling *prepare(const struct api_batch *batch, struct sw_error 
     size_t open = 0;
 
     *what = (struct canceling){ .references = 1, .session = batch->session, .platform = batch->platform,
-                                .link = batch->link, .profile = sw_strdup(batch->profile),
+                                .conn = batch->conn, .profile = sw_strdup(batch->profile),
                                 .place = batch->place };
     what->owners = sw_owner_open(batch->session->store);
     for (size_t i = 0; i < batch->count; i++)
@@ -109,6 +110,7 @@ static int cancel_within(const struct api_batch *batch, int64_t patience_ms, str
     if (!what)
         return -1;
     what->references = 2;
+    what->deadline_ms = sw_monotonic_ms() + patience_ms;
     if (api_call_within(batch->session, &(struct api_bounded){ ask_platform, release, what },
                         patience_ms, &late, err) < 0) {
         release(what);
@@ -233,7 +235,7 @@ static void stop(struct api_batch *batch, bool silent, bool written, bool *never
 /* The platform confirmed; where its own answer is not final yet, our own knowledge is. */
 static int record_cancels(struct api_batch *batch, struct sw_error *err)
 {
-    sw_autofree struct sw_sighting *seen = sw_alloc((batch->count + 1) * sizeof *seen);
+    sw_autofree struct sw_observation *seen = sw_alloc((batch->count + 1) * sizeof *seen);
     size_t count = 0;
 
     for (size_t i = 0; i < batch->count; i++) {
@@ -241,7 +243,7 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
 
         if (batch->jobs[i].done || row->phase == SW_PHASE_OVER)
             continue;
-        seen[count] = (struct sw_sighting){
+        seen[count] = (struct sw_observation){
             .job = api_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
         };

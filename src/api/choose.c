@@ -55,7 +55,7 @@ static void begin_next(struct api_plan *made, bool next)
 int api_look(struct api_plan *made, struct sw_error *err)
 {
     if (!made->looked && made->platform->preflight &&
-        made->platform->preflight(made->link, made->plan, err) < 0)
+        made->platform->preflight(made->conn, made->plan, err) < 0)
         return -1;
     made->looked = true;
     return 0;

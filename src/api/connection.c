@@ -3,7 +3,7 @@
  * connection.c - open links to platforms, and the places they lead to.
  *
  * A job is tied to its place. Before it is sent, the place is settled from the job's own options and
- * written down with the identity of what answers there; every later verb opens its link from the
+ * written down with the identity of what answers there; every later verb opens its connection from the
  * row. Today's folder, profile and environment decide only where new jobs go.
  *
  * That a job is there is proven by our marks on it. That it is gone is believed only where the
@@ -19,7 +19,7 @@
 void api_connections_close(struct sw_session *session)
 {
     for (size_t i = 0; i < session->connection_count; i++) {
-        session->connections[i].platform->close(session->connections[i].link);
+        session->connections[i].platform->close(session->connections[i].conn);
         free(session->connections[i].key);
     }
     free(session->connections);
@@ -41,25 +41,25 @@ static struct connection *find(struct sw_session *session, const struct sw_platf
 }
 
 /* `folder`: that of the job which is planned; NULL: variables come from the user's own files alone. */
-static struct sw_link *open_one(struct sw_session *session, const struct sw_platform *platform,
+static struct sw_connection *open_one(struct sw_session *session, const struct sw_platform *platform,
                                 const json_t *options, struct api_folder *folder,
                                 const char *key, int64_t place, struct sw_error *err)
 {
-    const struct sw_place_config config = {
+    const struct sw_connect_options config = {
         .state_dir = session->state_dir, .options = options, .warn = api_warn,
         .warn_context = session, .progress = api_progress, .progress_context = session,
         .env = folder ? api_folder_env : api_env,
         .env_context = folder ? (void *)folder : session,
     };
-    struct sw_link *link = platform->open(&config, err);
+    struct sw_connection *conn = platform->open(&config, err);
 
-    if (!link)
+    if (!conn)
         return NULL;
     session->connections = sw_realloc_array(session->connections, session->connection_count + 1,
                                             sizeof *session->connections);
     session->connections[session->connection_count++] =
-        (struct connection){ platform, sw_strdup(key), place, link };
-    return link;
+        (struct connection){ platform, sw_strdup(key), place, conn };
+    return conn;
 }
 
 /* A platform's own options outside any job: profile, environment, defaults. */
@@ -79,7 +79,7 @@ static json_t *options_of_today(struct sw_session *session, const struct sw_plat
     return sw_spec_place_options(&input, platform->name, err);
 }
 
-static struct sw_link *link_of_profile(struct sw_session *session,
+static struct sw_connection *connect_profile(struct sw_session *session,
                                        const struct sw_platform *platform, const char *profile,
                                        struct sw_error *err)
 {
@@ -89,13 +89,13 @@ static struct sw_link *link_of_profile(struct sw_session *session,
                                           : options_of_today(session, platform, profile, err);
 
     if (known)
-        return known->link;
+        return known->conn;
     return options ? open_one(session, platform, options, NULL, key, 0, err) : NULL;
 }
 
 /* What the job says about the connection counts; everything else comes from the user's own files, so that
- * jobs of one place share a link. */
-static struct sw_link *link_of_options(struct sw_session *session,
+ * jobs of one place share a connection. */
+static struct sw_connection *connect_options(struct sw_session *session,
                                        const struct sw_platform *platform, const json_t *options,
                                        struct api_folder *folder, struct sw_error *err)
 {
@@ -107,7 +107,7 @@ static struct sw_link *link_of_options(struct sw_session *session,
     sw_auto(json) json_t *today = NULL, *whole = NULL;
 
     if (known)
-        return known->link;
+        return known->conn;
     today = options_of_today(session, platform, session->profile, err);
     if (!today)
         return NULL;
@@ -117,7 +117,7 @@ static struct sw_link *link_of_options(struct sw_session *session,
 
 /* What the row says about the connection counts; a profile that cannot be read any more takes nothing from
  * it. */
-static struct sw_link *link_of_place(struct sw_session *session,
+static struct sw_connection *connect_place(struct sw_session *session,
                                      const struct sw_platform *platform, const char *profile,
                                      int64_t seq, struct sw_error *err)
 {
@@ -126,7 +126,7 @@ static struct sw_link *link_of_place(struct sw_session *session,
     sw_auto(json) json_t *today = NULL, *options = NULL;
 
     if (known)
-        return known->link;
+        return known->conn;
     if (sw_store_place(session->store, seq, &place, err) < 0)
         return NULL;
     today = options_of_today(session, platform, profile, place.complete ? NULL : err);
@@ -136,95 +136,95 @@ static struct sw_link *link_of_place(struct sw_session *session,
     return open_one(session, platform, options, NULL, NULL, seq, err);
 }
 
-struct sw_link *api_link(struct sw_session *session, const struct sw_platform *platform,
+struct sw_connection *api_connect(struct sw_session *session, const struct sw_platform *platform,
                          const char *profile, struct sw_error *err)
 {
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     pthread_mutex_lock(&session->lock);
-    link = link_of_profile(session, platform, profile, err);
+    conn = connect_profile(session, platform, profile, err);
     pthread_mutex_unlock(&session->lock);
-    return link;
+    return conn;
 }
 
-struct sw_link *api_link_of_job(struct sw_session *session, const struct sw_platform *platform,
+struct sw_connection *api_connect_job(struct sw_session *session, const struct sw_platform *platform,
                                 const json_t *options, struct api_folder *folder,
                                 struct sw_error *err)
 {
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     pthread_mutex_lock(&session->lock);
-    link = link_of_options(session, platform, options, folder, err);
+    conn = connect_options(session, platform, options, folder, err);
     pthread_mutex_unlock(&session->lock);
-    return link;
+    return conn;
 }
 
-struct sw_link *api_link_of_place(void *context, const struct sw_platform *platform,
+struct sw_connection *api_connect_place(void *context, const struct sw_platform *platform,
                                   const char *profile, int64_t place, struct sw_error *err)
 {
     struct sw_session *session = context;
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     pthread_mutex_lock(&session->lock);
-    link = place ? link_of_place(session, platform, profile, place, err)
-                 : link_of_profile(session, platform, profile, err);
+    conn = place ? connect_place(session, platform, profile, place, err)
+                 : connect_profile(session, platform, profile, err);
     pthread_mutex_unlock(&session->lock);
-    return link;
+    return conn;
 }
 
 /* ---- the place itself --------------------------------------------------------------------------- */
 
 /* All but the identity, which has to be asked for. */
-static void describe(const struct sw_platform *platform, struct sw_link *link,
+static void describe(const struct sw_platform *platform, struct sw_connection *conn,
                      struct sw_place *out)
 {
     *out = (struct sw_place){ .platform = sw_strdup(platform->name), .complete = true };
     if (platform->place)
-        platform->place(link, out);
+        platform->place(conn, out);
     if (!out->address)
         out->address = sw_strdup("");
     if (!out->options)
         out->options = json_object();
 }
 
-char *api_address(const struct sw_platform *platform, struct sw_link *link)
+char *api_address(const struct sw_platform *platform, struct sw_connection *conn)
 {
     sw_auto(sw_place) struct sw_place place = { 0 };
 
-    describe(platform, link, &place);
+    describe(platform, conn, &place);
     return *place.address ? sw_take(place.address) : NULL;
 }
 
-static int ask_identity(const struct sw_platform *platform, struct sw_link *link, char **identity,
+static int ask_identity(const struct sw_platform *platform, struct sw_connection *conn, char **identity,
                         struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
-    if (platform->identify && platform->identify(link, &text, err) < 0)
+    if (platform->identify && platform->identify(conn, &text, err) < 0)
         return -1;
     *identity = sw_strdup(sw_buf_text(&text));
     return 0;
 }
 
-/* Rows of this place are served by this link. */
-static void serve(struct sw_session *session, const struct sw_link *link, int64_t place)
+/* Rows of this place are served by this connection. */
+static void serve(struct sw_session *session, const struct sw_connection *conn, int64_t place)
 {
     pthread_mutex_lock(&session->lock);
     for (size_t i = 0; i < session->connection_count; i++)
-        if (session->connections[i].link == link)
+        if (session->connections[i].conn == conn)
             session->connections[i].place = place;
     pthread_mutex_unlock(&session->lock);
 }
 
 /* Never heard before: is it the same when asked again? Some engines make a new id for each answer. */
-static int believe_identity(const struct sw_platform *platform, struct sw_link *link,
+static int believe_identity(const struct sw_platform *platform, struct sw_connection *conn,
                             struct sw_place *place, struct sw_error *err)
 {
     sw_autofree char *again = NULL;
 
     if (sw_text_empty(place->identity))
         return 0;
-    if (ask_identity(platform, link, &again, err) < 0)
+    if (ask_identity(platform, conn, &again, err) < 0)
         return -1;
     if (sw_text_empty(again) || !sw_identity_same(place->identity, again))
         *place->identity = '\0';
@@ -232,35 +232,35 @@ static int believe_identity(const struct sw_platform *platform, struct sw_link *
 }
 
 int api_settle_place(struct sw_session *session, const struct sw_platform *platform,
-                     struct sw_link *link, int64_t *place, struct sw_error *err)
+                     struct sw_connection *conn, int64_t *place, struct sw_error *err)
 {
     sw_auto(sw_place) struct sw_place here = { 0 };
 
-    describe(platform, link, &here);
-    if (ask_identity(platform, link, &here.identity, err) < 0 ||
+    describe(platform, conn, &here);
+    if (ask_identity(platform, conn, &here.identity, err) < 0 ||
         sw_store_place_find(session->store, &here, place, err) < 0)
         return -1;
-    if (!*place && (believe_identity(platform, link, &here, err) < 0 ||
+    if (!*place && (believe_identity(platform, conn, &here, err) < 0 ||
                     sw_store_place_add(session->store, &here, place, err) < 0))
         return -1;
-    serve(session, link, *place);
+    serve(session, conn, *place);
     return 0;
 }
 
 /* A row of an older version: its address answers, so now the rest is known, too. */
 static int learn(struct sw_session *session, const struct sw_platform *platform,
-                 struct sw_link *link, int64_t seq, const char *identity, struct sw_error *err)
+                 struct sw_connection *conn, int64_t seq, const char *identity, struct sw_error *err)
 {
     sw_auto(sw_place) struct sw_place here = { 0 };
     int64_t learnt = 0;
 
     if (session->read_only)
         return 0;
-    describe(platform, link, &here);
+    describe(platform, conn, &here);
     here.identity = sw_strdup(identity);
     if (sw_store_place_learn(session->store, seq, &here, &learnt, err) < 0)
         return -1;
-    serve(session, link, learnt);
+    serve(session, conn, learnt);
     return 0;
 }
 
@@ -283,19 +283,19 @@ int api_verify_place(void *context, const struct sw_platform *platform, const ch
     struct sw_session *session = context;
     sw_auto(sw_place) struct sw_place place = { 0 };
     sw_autofree char *identity = NULL;
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (!seq || !platform->identify)
         return 0;
-    link = api_link_of_place(session, platform, profile, seq, err);
-    if (!link || sw_store_place(session->store, seq, &place, err) < 0)
+    conn = api_connect_place(session, platform, profile, seq, err);
+    if (!conn || sw_store_place(session->store, seq, &place, err) < 0)
         return -1;
     if (place.complete && sw_text_empty(place.identity))
         return 0;
-    if (ask_identity(platform, link, &identity, err) < 0)
+    if (ask_identity(platform, conn, &identity, err) < 0)
         return -1;
     if (!place.complete)
-        return learn(session, platform, link, seq, identity, err);
+        return learn(session, platform, conn, seq, identity, err);
     if (sw_identity_same(place.identity, identity))
         return 0;
     fail_elsewhere(&place, identity, err);
@@ -325,12 +325,12 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
     out->platform = sw_platform_need(out->row.platform, err);
     if (!out->platform)
         return -1;
-    out->link = api_link_of_place(session, out->platform, out->row.profile, out->row.place, err);
-    if (!out->link)
+    out->conn = api_connect_place(session, out->platform, out->row.profile, out->row.place, err);
+    if (!out->conn)
         return -1;
     out->ref = (struct sw_jobref){ .id = out->row.id, .remote_id = out->row.remote_id,
                                    .attempt = out->row.attempt, .state = out->row.state,
                                    .details = out->row.details, .plan = out->row.plan,
-                                   .over = out->row.phase == SW_PHASE_OVER };
+                                   .finished = out->row.phase == SW_PHASE_OVER };
     return 0;
 }

@@ -18,7 +18,7 @@
 static json_t *verdict_for(struct sw_session *session, const struct api_job *job)
 {
     const struct sw_job *row = &job->row;
-    struct sw_sighting seen = {
+    struct sw_observation seen = {
         .job = job->ref, .presence = SW_PRESENT, .state = row->state, .exit_code = row->exit_code,
         .signal = row->signal, .failed_replica = row->failed_replica,
     };
@@ -29,7 +29,7 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
     snprintf(seen.reason, sizeof seen.reason, "%s", row->reason ? row->reason : "");
     snprintf(seen.message, sizeof seen.message, "%s", row->message ? row->message : "");
     snprintf(seen.node, sizeof seen.node, "%s", row->node ? row->node : "");
-    sw_verdicts(job->platform, job->link, api_rules(session), &(struct sw_sighting *){ &seen },
+    sw_verdicts(job->platform, job->conn, api_rules(session), &(struct sw_observation *){ &seen },
                 json_object_get(row->progress, "runner"), &verdict, 1);
     json_decref(seen.runner);
     /* What was refused came with a hint, and nothing on the platform knows it. */
@@ -77,7 +77,7 @@ static char *headline_of(const struct sw_job *row, const json_t *verdict, const 
 /* What becomes of the failure: the same decision as the monitor's. */
 static json_t *retry_json(const struct api_job *job, const json_t *verdict)
 {
-    struct sw_sighting failed = { .job = job->ref, .state = job->row.state };
+    struct sw_observation failed = { .job = job->ref, .state = job->row.state };
     struct sw_retry retry;
     char at[40];
 

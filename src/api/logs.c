@@ -120,7 +120,7 @@ static size_t same_time(struct reading *r, const struct stream *s, size_t length
 
     *at_ms = 0;
     if (!platform->log_time || (platform->log_time_asks && !wants_times(r->options)) ||
-        platform->log_time(r->job->link, &r->job->ref, s->replica, s->offset, at_ms, &until, NULL) < 0) {
+        platform->log_time(r->job->conn, &r->job->ref, s->replica, s->offset, at_ms, &until, NULL) < 0) {
         *at_ms = 0;
         return length;
     }
@@ -165,7 +165,7 @@ static void say_gone(struct reading *r, const struct sw_error *why)
 static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, s->replica, s->offset,
+    ssize_t n = r->job->platform->read_log(r->job->conn, &r->job->ref, s->replica, s->offset,
                                            r->piece, PIECE, &why);
 
     if (n >= 0)
@@ -271,7 +271,7 @@ static int is_behind(struct reading *r, const struct stream *s, struct sw_error 
     int64_t size = 0;
 
     for (int tries = 0; tries < 2; tries++)
-        if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, &why) == 0)
+        if (r->job->platform->log_size(r->job->conn, &r->job->ref, s->replica, &size, &why) == 0)
             return size > s->offset;
     r->cut |= why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT;
     if (why.code == SW_E_NOT_FOUND && r->moved)
@@ -334,7 +334,7 @@ static int go_on(struct reading *r, const struct standing *now, struct sw_error 
     if (api_job_open(r->session, id, r->job, err) < 0)
         return -1;
     r->job->ref.attempt = next;
-    r->job->ref.over = now->over || next < now->attempt;
+    r->job->ref.finished = now->over || next < now->attempt;
     for (size_t i = 0; i < r->count; i++)
         r->streams[i].offset = 0;
     r->moved = true;
@@ -348,7 +348,7 @@ static int read_on(struct reading *r, bool ended, struct sw_error *err)
 {
     int any = drain_all(r, err);
 
-    r->job->ref.over |= ended;
+    r->job->ref.finished |= ended;
     if (ended && any >= 0)
         any = drain_to_the_end(r, err);
     r->read = ended && any >= 0 && !r->cut;          /* the last bytes may be behind the cut */
@@ -408,7 +408,7 @@ static ssize_t read_at(struct reading *r, int replica, int64_t from, size_t size
     size_t got = 0;
 
     while (got < size && sw_monotonic_ms() - heard_ms <= SILENCE_MS) {
-        ssize_t n = r->job->platform->read_log(r->job->link, &r->job->ref, replica,
+        ssize_t n = r->job->platform->read_log(r->job->conn, &r->job->ref, replica,
                                                from + (int64_t)got, r->piece + got, size - got,
                                                err);
 
@@ -429,7 +429,7 @@ static int tail_offset(struct reading *r, struct stream *s, int64_t lines, struc
 {
     int64_t size = 0;
 
-    if (r->job->platform->log_size(r->job->link, &r->job->ref, s->replica, &size, err) < 0)
+    if (r->job->platform->log_size(r->job->conn, &r->job->ref, s->replica, &size, err) < 0)
         return -1;
     s->offset = lines == 0 ? size : 0;
     for (int64_t at = size; lines > 0 && at > 0;) {
@@ -463,7 +463,7 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
     if (!platform->log_since)
         return sw_fail(err, SW_E_UNSUPPORTED,
                        "the times of log lines are not available on %s", platform->name);
-    if (platform->log_since(r->job->link, &r->job->ref, s->replica, r->options->since_ms, &since,
+    if (platform->log_since(r->job->conn, &r->job->ref, s->replica, r->options->since_ms, &since,
                             err) < 0)
         return -1;
     s->offset = s->offset > since ? s->offset : since;

@@ -235,7 +235,7 @@ char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *e
         sw_fail(err, SW_E_UNSUPPORTED, "replicas are not available on %s", job.platform->name);
         return NULL;
     }
-    return api_text(job.platform->replicas(job.link, &job.ref, err));
+    return api_text(job.platform->replicas(job.conn, &job.ref, err));
 }
 
 char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error *err)
@@ -247,7 +247,7 @@ char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error
     if (!sw_text_empty(job.row.results_dir))
         return sw_strdup(job.row.results_dir);
     if (job.platform->results_dir)
-        return job.platform->results_dir(job.link, &job.ref, err);
+        return job.platform->results_dir(job.conn, &job.ref, err);
     sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id);
     return NULL;
 }

@@ -72,11 +72,11 @@ char *sw_platforms(struct sw_session *session, const char *name, struct sw_error
     return api_text(sw_json_object(SW_INT("version", 1), SW_SUB_COPY("platforms", rows)));
 }
 
-static struct sw_link *link_to(struct sw_session *session, const char *name,
+static struct sw_connection *link_to(struct sw_session *session, const char *name,
                                const struct sw_platform **platform, struct sw_error *err)
 {
     *platform = sw_platform_need(name ? name : "local", err);
-    return *platform ? api_link(session, *platform, session->profile, err) : NULL;
+    return *platform ? api_connect(session, *platform, session->profile, err) : NULL;
 }
 
 /* A URI, or a path when no platform is asked about: ours to look at. The paths of a cluster's file
@@ -93,34 +93,34 @@ int sw_check_path(struct sw_session *session, const char *platform_name, const c
                   bool *exists, struct sw_error *err)
 {
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (is_ours(platform_name, path))
         return api_check_uri(session, path, exists, err);
-    link = link_to(session, platform_name, &platform, err);
-    if (!link)
+    conn = link_to(session, platform_name, &platform, err);
+    if (!conn)
         return -1;
     if (!platform->check_path)
         return sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be checked on %s", platform->name);
-    return platform->check_path(link, path, exists, err);
+    return platform->check_path(conn, path, exists, err);
 }
 
 char *sw_list_path(struct sw_session *session, const char *platform_name, const char *path,
                    struct sw_error *err)
 {
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (is_ours(platform_name, path))
         return api_list_uri(session, path, err);
-    link = link_to(session, platform_name, &platform, err);
-    if (!link)
+    conn = link_to(session, platform_name, &platform, err);
+    if (!conn)
         return NULL;
     if (!platform->list_path) {
         sw_fail(err, SW_E_UNSUPPORTED, "paths cannot be listed on %s", platform->name);
         return NULL;
     }
-    return api_text(platform->list_path(link, path, err));
+    return api_text(platform->list_path(conn, path, err));
 }
 
 char *sw_schema(struct sw_error *err)
@@ -236,7 +236,7 @@ static char *in_words(const json_t *inventory)
 char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err)
 {
     const struct sw_platform *found = sw_platform_need(platform, err);
-    struct sw_link *link;
+    struct sw_connection *conn;
     json_t *inventory;
 
     if (!found)
@@ -245,8 +245,8 @@ char *sw_inventory(struct sw_session *session, const char *platform, struct sw_e
         sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", platform);
         return NULL;
     }
-    link = api_link(session, found, session->profile, err);
-    inventory = link ? found->inventory(link, err) : NULL;
+    conn = api_connect(session, found, session->profile, err);
+    inventory = conn ? found->inventory(conn, err) : NULL;
     return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", platform),
                                                SW_SUB("inventory", inventory)))
                      : NULL;
@@ -258,12 +258,12 @@ static void check_platforms(struct sw_session *session, json_t *rows)
 
     for (size_t i = 0; (platform = sw_platform_at(i)); i++) {
         struct sw_error why = { 0 };
-        struct sw_link *link = api_link(session, platform, NULL, &why);
-        sw_auto(json) json_t *here = link && platform->inventory
-                                         ? platform->inventory(link, &why) : NULL;
+        struct sw_connection *conn = api_connect(session, platform, NULL, &why);
+        sw_auto(json) json_t *here = conn && platform->inventory
+                                         ? platform->inventory(conn, &why) : NULL;
         sw_autofree char *seen = here ? in_words(here) : NULL;
         sw_autofree char *title = sw_format("platform %s", platform->name);
-        bool good = link && (here || !platform->inventory);
+        bool good = conn && (here || !platform->inventory);
 
         if (!good && api_is_idle(session, platform, &why))
             not_set_up(rows, title, &why);

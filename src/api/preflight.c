@@ -38,7 +38,7 @@ static void add_verdict(json_t *rows, const struct api_plan *made)
 {
     struct sw_error why = { 0 };
     bool good = !made->platform->preflight ||
-                made->platform->preflight(made->link, made->plan, &why) == 0;
+                made->platform->preflight(made->conn, made->plan, &why) == 0;
 
     if (good || !is_told(rows, why.message))
         add(rows, "job", good ? "the platform takes it" : NULL, good ? NULL : &why);
@@ -141,7 +141,8 @@ char *sw_preflight(struct sw_session *session, const struct sw_request *request,
 
     if (api_choose(session, request, false, &made, err) < 0)
         return NULL;
-    rows = made.platform->checks ? made.platform->checks(made.link, made.plan, err) : json_array();
+    rows = made.platform->preflight_report ? made.platform->preflight_report(made.conn, made.plan,
+                                                                             err) : json_array();
     if (!rows)
         return NULL;
     add_verdict(rows, &made);

@@ -34,13 +34,13 @@ static int remove_unwritten(struct sw_session *session, const char *id, bool kee
                             struct sw_error *err)
 {
     sw_auto(api_job) struct api_job job = { 0 };
-    struct sw_sighting seen = { .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    struct sw_observation seen = { .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     int result;
 
     if (api_job_reach(session, id, &job, err) < 0)
         return -1;
     seen.job = job.ref;
-    if (job.row.phase != SW_PHASE_OVER && job.platform->poll(job.link, &seen, 1, err) < 0)
+    if (job.row.phase != SW_PHASE_OVER && job.platform->observe(job.conn, &seen, 1, err) < 0)
         return -1;
     json_decref(sw_take(seen.before));
     json_decref(sw_take(seen.live));
@@ -48,7 +48,7 @@ static int remove_unwritten(struct sw_session *session, const char *id, bool kee
     if (job.row.phase != SW_PHASE_OVER &&
         (seen.presence != SW_PRESENT || !sw_state_is_final(seen.state)))
         return still_there(&job.row, NULL, err);
-    result = sw_platform_cleanup(job.platform, job.link, &job.ref, keep_results, err);
+    result = sw_platform_cleanup(job.platform, job.conn, &job.ref, keep_results, err);
     if (result == 0 && job.row.phase != SW_PHASE_OVER)
         result = sw_store_saw(session->store, &seen, NULL, sw_now_ms(), NULL, err);
     return result < 0 ? sw_wrap(err, "cannot remove job '%s'", id)
@@ -90,7 +90,7 @@ static void clean_up(struct api_batch *batch, bool keep_results)
     if (api_verify_place(batch->session, batch->platform, batch->profile, batch->place, &why) != 0)
         sw_batch_fail(jobs, count, &why);
     else
-        batch->platform->cleanup(batch->link, jobs, count, keep_results);
+        batch->platform->cleanup(batch->conn, jobs, count, keep_results, SW_NO_DEADLINE);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].result == 0)
             continue;

@@ -362,7 +362,7 @@ static void warn_of_loopback(struct sw_session *session, const struct api_plan *
     json_t *row;
     size_t i;
 
-    if (made->platform->sees_loopback && made->platform->sees_loopback(made->link, made->plan))
+    if (made->platform->sees_loopback && made->platform->sees_loopback(made->conn, made->plan))
         return;
     json_array_foreach(made->plan->settings, i, row) {
         const char *value = sw_json_str(row, "value");
@@ -393,8 +393,8 @@ int api_plan_prepare(struct sw_session *session, const struct sw_request *reques
 
 int api_plan_open(struct sw_session *session, struct api_plan *plan, struct sw_error *err)
 {
-    plan->link = api_link_of_job(session, plan->platform, plan->spec->options, plan->folder, err);
-    if (!plan->link)
+    plan->conn = api_connect_job(session, plan->platform, plan->spec->options, plan->folder, err);
+    if (!plan->conn)
         return -1;
     warn_of_loopback(session, plan);
     return 0;

@@ -38,7 +38,7 @@ static int check_next(const struct api_batch *batch, const struct sw_job *row, s
 
     if (!secrets)
         return -1;
-    return batch->platform->preflight ? batch->platform->preflight(batch->link, plan, err) : 0;
+    return batch->platform->preflight ? batch->platform->preflight(batch->conn, plan, err) : 0;
 }
 
 /* ---- outputs alone ---------------------------------------------------------------------------- */

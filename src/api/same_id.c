@@ -64,7 +64,7 @@ static char *difference(const struct sw_job *row, const struct api_plan *made)
 {
     sw_auto(json) json_t *plan = sw_plan_to_json(made->plan);
     sw_auto(json) json_t *first = NULL, *second = NULL;
-    sw_autofree char *address = api_address(made->platform, made->link);
+    sw_autofree char *address = api_address(made->platform, made->conn);
 
     if (!json_is_object(row->plan))           /* adopted without one */
         return NULL;

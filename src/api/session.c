@@ -54,7 +54,7 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     }
     session->references = 1;
     session->read_only = options->read_only;
-    session->crew = sw_crew_new();
+    session->crew = sw_refresh_pool_new();
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->warn_lock, NULL);
     if (session->state_dir) {
@@ -90,7 +90,7 @@ void api_release(void *context)
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
-    sw_crew_free(session->crew);
+    sw_refresh_pool_free(session->crew);
     pthread_mutex_destroy(&session->lock);
     pthread_mutex_destroy(&session->warn_lock);
     free(session->state_dir);
@@ -227,19 +227,19 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err)
 {
-    struct sw_harbour harbour = {
-        .link = api_link_of_place, .verify = api_verify_place,
+    struct sw_monitor monitor = {
+        .connect = api_connect_place, .verify = api_verify_place,
         .context = session, .hold = api_hold, .release = api_release,
         .rules = api_rules, .warn = api_warn,
     };
 
     if (api_need(session, err) < 0)
         return -1;
-    harbour.store = session->store;
-    harbour.crew = session->crew;
-    if (sw_refresh(&harbour, ids, count, options, unreachable, err) < 0 &&
+    monitor.store = session->store;
+    monitor.crew = session->crew;
+    if (sw_refresh(&monitor, ids, count, options, unreachable, err) < 0 &&
         (!sw_store_make_room(session->store) ||
-         sw_refresh(&harbour, ids, count, options, unreachable, err) < 0))
+         sw_refresh(&monitor, ids, count, options, unreachable, err) < 0))
         return -1;
     api_run_hooks(session);
     return 0;

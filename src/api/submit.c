@@ -112,8 +112,8 @@ char *sw_plan_job(struct sw_session *session, const struct sw_request *request,
     if (look_ahead(session, &made, err) < 0)
         return NULL;
     warn_of_secrets(session, &made);
-    address = api_address(made.platform, made.link);
-    sends = made.platform->render(made.link, made.plan, err);
+    address = api_address(made.platform, made.conn);
+    sends = made.platform->render(made.conn, made.plan, err);
     if (!sends)
         return NULL;
     return api_text(api_plan_hide(sw_json_object(
@@ -156,7 +156,7 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
     struct sw_error why = { 0 };
 
     if (sw_attempt_submit(&(struct sw_attempt){
-            .store = session->store, .platform = made->platform, .link = made->link,
+            .store = session->store, .platform = made->platform, .conn = made->conn,
             .plan = made->plan, .number = 1, .secrets = secrets, .warn = api_warn,
             .warn_context = session }, &why, err) < 0)
         return -1;
@@ -177,7 +177,7 @@ static int make_ready(struct sw_session *session, struct api_plan *made,
     *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
     if (!*secrets)
         return -1;
-    return api_settle_place(session, made->platform, made->link, place, err);
+    return api_settle_place(session, made->platform, made->conn, place, err);
 }
 
 /* 1: the id is that of a job that is there already. */

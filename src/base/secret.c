@@ -27,6 +27,32 @@ struct sw_secrets {
     size_t count;
 };
 
+struct sw_secret {
+    char *value;
+};
+
+struct sw_secret *sw_secret_new(const char *value)
+{
+    struct sw_secret *secret = sw_new(struct sw_secret);
+
+    secret->value = sw_strdup(value);
+    return secret;
+}
+
+void sw_secret_free(struct sw_secret *secret)
+{
+    if (!secret)
+        return;
+    explicit_bzero(secret->value, strlen(secret->value));
+    free(secret->value);
+    free(secret);
+}
+
+const char *sw_secret_reveal(const struct sw_secret *secret)
+{
+    return secret->value;
+}
+
 struct sw_secrets *sw_secrets_new(void)
 {
     return sw_new(struct sw_secrets);

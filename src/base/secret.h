@@ -3,7 +3,8 @@
  * secret.h - a secret is a type of its own that no formatting function accepts.
  *
  * Values live in struct sw_secrets only; they leave it through sw_secrets_send() (a pipe to a
- * process of ours) or sw_secrets_export() (the child's environment), and nothing else. The
+ * process of ours) or sw_secrets_export() (the child's environment), and nothing else. A token that
+ * goes into the header of a request is a struct sw_secret. The
  * redactor replaces every secret value in a stream by "[redacted]", also across pieces, and the forms
  * that secret_forms.h lists; secrets that overlap are one mask.
  */
@@ -13,6 +14,14 @@
 #include "base/buf.h"
 #include "base/environment.h"
 #include "base/error.h"
+
+struct sw_secret;     /* one value; wiped when released */
+
+struct sw_secret *sw_secret_new(const char *value);       /* a copy */
+void sw_secret_free(struct sw_secret *secret);
+SW_DEFINE_AUTO(sw_secret, struct sw_secret *, sw_secret_free)
+/* Borrowed, for the function that sends it: not to be kept, formatted or logged. */
+const char *sw_secret_reveal(const struct sw_secret *secret);
 
 struct sw_secrets;    /* name -> value; wiped when released */
 

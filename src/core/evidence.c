@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct sw_evidence sw_evidence_of(const struct sw_sighting *seen)
+struct sw_evidence sw_evidence_of(const struct sw_observation *seen)
 {
     struct sw_evidence evidence = {
         .state = seen->state, .exit_code = seen->exit_code, .signal = seen->signal,

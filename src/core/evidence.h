@@ -9,13 +9,13 @@
 #define SW_CORE_EVIDENCE_H
 
 #include "base/json.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 
 #define SW_FACT_LOG_GONE "log_gone"      /* a fact: there was a log, and it cannot be read any more */
 
 struct sw_evidence {
     enum sw_state state;
-    char reason[48];          /* the platform's word, as in struct sw_sighting */
+    char reason[48];          /* the platform's word, as in struct sw_observation */
     char message[256];
     int exit_code;            /* SW_NO_EXIT_CODE: not known */
     int signal;
@@ -25,7 +25,7 @@ struct sw_evidence {
 };
 
 /* What a sighting says, and no facts yet. */
-struct sw_evidence sw_evidence_of(const struct sw_sighting *seen);
+struct sw_evidence sw_evidence_of(const struct sw_observation *seen);
 
 void sw_evidence_done(struct sw_evidence *evidence);
 

@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose_internal.h"
 
 enum {

@@ -18,10 +18,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 
 enum {
-    SENTENCE_BYTES = 190,     /* with rank and code it has to fit struct sw_sighting's message */
+    SENTENCE_BYTES = 190,     /* with rank and code it has to fit struct sw_observation's message */
     SENTENCE_LEAST = 60,      /* a sentence is not cut at a full stop before this */
     NEXT_LINES = 4,           /* where NCCL's "Last error:" is, after its exception */
 };

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 
 static const struct reason_rule {
     const char *reason;

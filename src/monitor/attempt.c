@@ -156,7 +156,7 @@ static void heartbeat_end(struct heartbeat *heart)
 int sw_attempt_refuse(struct sw_store *store, const char *id, int number, const char *reason,
                       const struct sw_error *why, struct sw_error *err)
 {
-    struct sw_sighting seen = { .job = { .id = id, .attempt = number } };
+    struct sw_observation seen = { .job = { .id = id, .attempt = number } };
     sw_auto(json) json_t *verdict = sw_json_object(
         SW_STR("err_class", "ERR_PROGRAM"), SW_STR("cause", "user"),
         SW_STR("suggestion", why->hint[0] ? why->hint
@@ -174,7 +174,7 @@ int sw_attempt_refuse(struct sw_store *store, const char *id, int number, const 
 static int record_doubt(const struct sw_attempt *attempt, const struct sw_error *why,
                         struct sw_error *err)
 {
-    struct sw_sighting seen = { .job = { .id = attempt->plan->job_id,
+    struct sw_observation seen = { .job = { .id = attempt->plan->job_id,
                                          .attempt = attempt->number } };
     sw_autofree char *message = sw_format("sent, not confirmed yet: %.200s", why->message);
 
@@ -192,17 +192,17 @@ static void tell(const struct sw_attempt *attempt, const char *text)
 }
 
 /* Started, and not wanted any more. 0: nothing of it runs; -1 + why. */
-static int take_back(const struct sw_attempt *attempt, const struct sw_receipt *receipt,
+static int take_back(const struct sw_attempt *attempt, const struct sw_submission *receipt,
                      struct sw_error *why)
 {
     const struct sw_jobref job = { .id = attempt->plan->job_id, .remote_id = receipt->remote_id,
                                    .attempt = attempt->number, .details = receipt->details };
 
-    return sw_platform_cancel(attempt->platform, attempt->link, &job, why) < 0 ? -1 : 0;
+    return sw_platform_cancel(attempt->platform, attempt->conn, &job, why) < 0 ? -1 : 0;
 }
 
 /* The row is gone, or tells of another attempt: what was started has no row. */
-static int take_back_unknown(const struct sw_attempt *attempt, const struct sw_receipt *receipt,
+static int take_back_unknown(const struct sw_attempt *attempt, const struct sw_submission *receipt,
                              struct sw_error *why)
 {
     struct sw_error trouble = { 0 };
@@ -220,7 +220,7 @@ static int take_back_unknown(const struct sw_attempt *attempt, const struct sw_r
 
 /* Canceled meanwhile: it is stopped; where that fails the row is open again, and every later refresh
  * tries once more. */
-static int carry_cancel_out(const struct sw_attempt *attempt, const struct sw_receipt *receipt,
+static int carry_cancel_out(const struct sw_attempt *attempt, const struct sw_submission *receipt,
                             const struct sw_job *row, struct sw_error *err)
 {
     struct sw_error trouble = { 0 };
@@ -237,7 +237,7 @@ static int carry_cancel_out(const struct sw_attempt *attempt, const struct sw_re
                : 0;
 }
 
-static int confirm(const struct sw_attempt *attempt, const struct sw_receipt *receipt,
+static int confirm(const struct sw_attempt *attempt, const struct sw_submission *receipt,
                    struct sw_error *why, struct sw_error *err)
 {
     const char *id = attempt->plan->job_id;
@@ -269,13 +269,13 @@ static int confirm(const struct sw_attempt *attempt, const struct sw_receipt *re
 int sw_attempt_submit(const struct sw_attempt *attempt, struct sw_error *why, struct sw_error *err)
 {
     struct heartbeat heart = { .store = attempt->store, .id = attempt->plan->job_id };
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     int result;
 
     sw_attempt_mark(attempt->plan, attempt->store);
     sign(attempt->plan);
     heartbeat_begin(&heart);
-    result = attempt->platform->submit(attempt->link, attempt->plan, attempt->number,
+    result = attempt->platform->submit(attempt->conn, attempt->plan, attempt->number,
                                        attempt->secrets, &receipt, why);
     heartbeat_end(&heart);
     if (result == 0) {

@@ -27,7 +27,7 @@ struct sw_plan *sw_attempt_plan(const struct sw_job *row, struct sw_error *err);
 struct sw_attempt {
     struct sw_store *store;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct sw_plan *plan;            /* gets its marks here */
     int number;                      /* from 1 */
     const struct sw_secrets *secrets;

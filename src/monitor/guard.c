@@ -3,7 +3,7 @@
  * guard.c - `guard:` for platforms that do not watch their jobs themselves.
  *
  * A platform with somebody of ours beside each job (local's supervisor) sees silence and idle GPUs
- * to the second, says so in its sightings, and has `guards` set: this file stays out of its way.
+ * to the second, says so in its observations, and has `guards` set: this file stays out of its way.
  * Elsewhere all we have is what a poll tells: when the log last grew, and what the GPUs do. Each
  * silence is told once, whoever watches. With `action: stop` the job is canceled, and ends as
  * Canceled with the reason "guard": it did what it was told, so it did not fail, and it must not
@@ -32,7 +32,7 @@ static int64_t duration(const json_t *guard, const char *key)
 /* Since when all GPUs have been idle; 0: they are not, or nobody knows. The first idle look is
  * remembered with the progress. */
 static int64_t idle_since(struct sw_store *store, struct sw_job *job,
-                          const struct sw_sighting *seen, int64_t now_ms)
+                          const struct sw_observation *seen, int64_t now_ms)
 {
     const json_t *gpus = json_object_get(seen->live, "gpus");
     int64_t since = sw_json_int(job->progress, "idle_since_ms", 0);
@@ -51,20 +51,20 @@ static int64_t idle_since(struct sw_store *store, struct sw_job *job,
     return 0;
 }
 
-static void stop(struct sw_store *store, const struct sw_platform *platform, struct sw_link *link,
+static void stop(struct sw_store *store, const struct sw_platform *platform, struct sw_connection *conn,
                  const struct sw_job *job, const char *message)
 {
-    struct sw_sighting seen = { .job = monitor_ref(job) };
+    struct sw_observation seen = { .job = monitor_ref(job) };
 
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
-        sw_platform_cancel(platform, link, &seen.job, NULL) < 0)
+        sw_platform_cancel(platform, conn, &seen.job, NULL) < 0)
         return;                      /* the intent stands: cancel_again() carries it out */
     monitor_say(&seen, SW_CANCELED, "guard", message);
     sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, NULL);
 }
 
 void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
-                   struct sw_link *link, struct sw_job *job, const struct sw_sighting *seen,
+                   struct sw_connection *conn, struct sw_job *job, const struct sw_observation *seen,
                    int64_t now_ms)
 {
     const json_t *guard = json_object_get(job->plan, "guard");
@@ -94,5 +94,5 @@ void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
     data = sw_json_object(SW_STR("what", what), SW_INT("since_ms", since),
                           SW_STR("action", stops ? "stop" : "warn"), SW_STR("message", message));
     if (sw_store_guard(store, job->id, job->attempt, since, data, &won, NULL) == 0 && won && stops)
-        stop(store, platform, link, job, message);
+        stop(store, platform, conn, job, message);
 }

@@ -41,14 +41,14 @@ struct view {                          /* one row, what was seen of it, and what
 };
 
 struct slice {
-    const struct sw_harbour *harbour;
+    const struct sw_monitor *monitor;
     const struct question *question;
     struct sw_store *store;
-    struct sw_link *link;
+    struct sw_connection *conn;
     const json_t *rules;               /* the user's own, for explaining failures */
     int owners;                        /* holds the locks of the rows we claimed; -1: none */
     struct view *views;
-    struct sw_sighting *seen;          /* beside the views: poll wants them in a row */
+    struct sw_observation *seen;          /* beside the views: poll wants them in a row */
     size_t count;
     int64_t now_ms;
 };
@@ -121,7 +121,7 @@ static int load(struct slice *slice, size_t from, struct sw_error *err)
             continue;
         }
         slice->views[slice->count].job = jobs[i];
-        slice->seen[slice->count] = (struct sw_sighting){
+        slice->seen[slice->count] = (struct sw_observation){
             .job = monitor_ref(&slice->views[slice->count].job),
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
         };
@@ -141,7 +141,7 @@ static void release_claims(const struct slice *slice)
 
 /* ---- what an answer means --------------------------------------------------------------------- */
 
-void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+void monitor_say(struct sw_observation *seen, enum sw_state state, const char *reason,
                  const char *message)
 {
     seen->presence = SW_PRESENT;
@@ -154,7 +154,7 @@ void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reas
 }
 
 /* The platform has no such job: what that means depends on how far we were. */
-static void judge_absence(struct view *view, struct sw_sighting *seen, int64_t now_ms)
+static void judge_absence(struct view *view, struct sw_observation *seen, int64_t now_ms)
 {
     const struct sw_job *job = &view->job;
 
@@ -181,12 +181,12 @@ static int take_over(const struct slice *slice, struct view *view, struct sw_err
 {
     const struct sw_platform *platform = slice->question->platform;
     const struct sw_job *job = &view->job;
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     json_t *plan = NULL;
     int result;
 
-    if (platform->adopt && platform->adopt(slice->link, job->id, &plan, &receipt, NULL) < 0)
-        receipt = (struct sw_receipt){ 0 };
+    if (platform->adopt && platform->adopt(slice->conn, job->id, &plan, &receipt, NULL) < 0)
+        receipt = (struct sw_submission){ 0 };
     result = sw_store_submitted(slice->store, job->id, receipt.remote_id, receipt.details,
                                 receipt.results_dir ? receipt.results_dir : job->results_dir, err);
     json_decref(plan);
@@ -197,7 +197,7 @@ static int take_over(const struct slice *slice, struct view *view, struct sw_err
 }
 
 /* The platform tried again by itself: the row goes on to the attempt that is there now. */
-static int catch_up(const struct slice *slice, struct view *view, struct sw_sighting *seen,
+static int catch_up(const struct slice *slice, struct view *view, struct sw_observation *seen,
                     struct sw_error *err)
 {
     if (seen->presence != SW_PRESENT || seen->attempt <= view->job.attempt)
@@ -210,7 +210,7 @@ static int catch_up(const struct slice *slice, struct view *view, struct sw_sigh
 }
 
 /* A job that ended well and left nothing where results were declared is told from one that left them. */
-static void warn_of_empty(struct sw_sighting *seen)
+static void warn_of_empty(struct sw_observation *seen)
 {
     sw_autofree char *warning = seen->presence == SW_PRESENT && seen->state == SW_COMPLETE
                                     ? sw_report_warning(seen->runner) : NULL;
@@ -219,21 +219,21 @@ static void warn_of_empty(struct sw_sighting *seen)
         snprintf(seen->message, sizeof seen->message, "warning: %s", warning);
 }
 
-static bool must_be_canceled(const struct view *view, const struct sw_sighting *seen)
+static bool must_be_canceled(const struct view *view, const struct sw_observation *seen)
 {
     return view->job.canceling && seen->presence == SW_PRESENT && !sw_state_is_final(seen->state);
 }
 
-static bool failed(const struct view *view, const struct sw_sighting *seen)
+static bool failed(const struct view *view, const struct sw_observation *seen)
 {
     (void)view;
     return seen->presence == SW_PRESENT && seen->state == SW_ERROR;
 }
 
-/* Those of the slice for which that is so: their sightings and, beside them, their numbers. */
+/* Those of the slice for which that is so: their observations and, beside them, their numbers. */
 static size_t those(const struct slice *slice,
-                    bool (*so)(const struct view *view, const struct sw_sighting *seen),
-                    struct sw_sighting **seen, size_t *which)
+                    bool (*so)(const struct view *view, const struct sw_observation *seen),
+                    struct sw_observation **seen, size_t *which)
 {
     size_t count = 0;
 
@@ -246,7 +246,7 @@ static size_t those(const struct slice *slice,
 }
 
 /* The program's own words say more than "exit code 1": they are the message from now on. */
-static void say_own_words(struct sw_sighting *seen, const json_t *verdict)
+static void say_own_words(struct sw_observation *seen, const json_t *verdict)
 {
     if (sw_json_bool(verdict, "from_log", false))
         snprintf(seen->message, sizeof seen->message, "%.255s", sw_json_str(verdict, "headline"));
@@ -256,14 +256,14 @@ static void say_own_words(struct sw_sighting *seen, const json_t *verdict)
 static void cancel_and_explain(const struct slice *slice)
 {
     const struct sw_platform *platform = slice->question->platform;
-    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    sw_autofree struct sw_observation **seen = sw_alloc(slice->count * sizeof *seen);
     sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
     sw_autofree json_t **verdicts = sw_alloc(slice->count * sizeof *verdicts);
     size_t count = those(slice, must_be_canceled, seen, which);
 
-    monitor_cancel_again(slice->store, platform, slice->link, seen, count);
+    monitor_cancel_again(slice->store, platform, slice->conn, seen, count);
     count = those(slice, failed, seen, which);
-    sw_verdicts(platform, slice->link, slice->rules, seen, NULL, verdicts, count);
+    sw_verdicts(platform, slice->conn, slice->rules, seen, NULL, verdicts, count);
     for (size_t i = 0; i < count; i++) {
         slice->views[which[i]].verdict = verdicts[i];
         say_own_words(seen[i], verdicts[i]);
@@ -273,7 +273,7 @@ static void cancel_and_explain(const struct slice *slice)
 /* ---- retry ------------------------------------------------------------------------------------ */
 
 /* Where the next attempt should not go: where earlier ones failed, and now this one. */
-static json_t *nodes_to_avoid(const struct sw_job *job, const struct sw_sighting *failed)
+static json_t *nodes_to_avoid(const struct sw_job *job, const struct sw_observation *failed)
 {
     const char *node = *failed->node ? failed->node : job->node;
     json_t *avoid = json_is_array(job->avoid) ? json_deep_copy(job->avoid) : json_array();
@@ -293,7 +293,7 @@ static json_t *nodes_to_avoid(const struct sw_job *job, const struct sw_sighting
 /* Shall a failed job be tried again, as its rules say? */
 static bool is_retried(const struct slice *slice, size_t index, struct sw_retry *retry)
 {
-    const struct sw_sighting *seen = &slice->seen[index];
+    const struct sw_observation *seen = &slice->seen[index];
     const struct view *view = &slice->views[index];
 
     if (slice->question->platform->retries || !failed(view, seen) || view->job.canceling ||
@@ -308,7 +308,7 @@ static bool is_retried(const struct slice *slice, size_t index, struct sw_retry 
 static int retry_one(const struct slice *slice, size_t index, const struct sw_retry *retry,
                      struct sw_error *err)
 {
-    struct sw_sighting *seen = &slice->seen[index];
+    struct sw_observation *seen = &slice->seen[index];
     const struct view *view = &slice->views[index];
     sw_auto(json) json_t *avoid = retry->avoid_node ? nodes_to_avoid(&view->job, seen) : NULL;
     bool won = false;
@@ -317,12 +317,13 @@ static int retry_one(const struct slice *slice, size_t index, const struct sw_re
                           retry->only_collect, avoid, retry->why, slice->now_ms, &won, err);
 }
 
-/* Try failed jobs again, where their rules say so. What was retried is taken out of the sightings: it is not
+/* Try failed jobs again, where their rules say so. What was retried is taken out of the
+ * observations: it is not
  * an end. Nor is what may still run: the next look finds out. */
 static int retry_or_end(const struct slice *slice, struct sw_error *err)
 {
     sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
-    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    sw_autofree struct sw_observation **seen = sw_alloc(slice->count * sizeof *seen);
     size_t candidates = those(slice, failed, seen, which), count = 0;
     sw_autofree struct sw_retry *retries = sw_alloc((candidates + 1) * sizeof *retries);
     sw_autofree struct sw_batch_job *jobs = sw_alloc((candidates + 1) * sizeof *jobs);
@@ -333,7 +334,7 @@ static int retry_or_end(const struct slice *slice, struct sw_error *err)
             which[count++] = which[i];
         }
     if (count > 0)
-        slice->question->platform->cancel(slice->link, jobs, count);
+        slice->question->platform->cancel(slice->conn, jobs, count, SW_NO_DEADLINE);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].result >= 0 && retry_one(slice, which[i], &retries[i], err) < 0)
             return -1;
@@ -348,7 +349,7 @@ static int judge(struct slice *slice, struct sw_error *err)
 {
     for (size_t i = 0; i < slice->count; i++) {
         struct view *view = &slice->views[i];
-        struct sw_sighting *seen = &slice->seen[i];
+        struct sw_observation *seen = &slice->seen[i];
 
         if (seen->presence == SW_ABSENT)
             judge_absence(view, seen, slice->now_ms);
@@ -366,7 +367,7 @@ static int judge(struct slice *slice, struct sw_error *err)
 /* Mostly nothing is new: then the rows are not read a second time. */
 static int write_down(const struct slice *slice, struct sw_error *err)
 {
-    sw_autofree struct sw_sighting *news = NULL;
+    sw_autofree struct sw_observation *news = NULL;
     sw_autofree json_t **verdicts = NULL;
     size_t count = 0;
 
@@ -390,7 +391,7 @@ static int write_down(const struct slice *slice, struct sw_error *err)
 /* How far it came is read once more at the end, by every kind of refresh; and one that only waits must not
  * miss a milestone. */
 static bool wants_progress(const struct question *question, const struct sw_job *job,
-                           const struct sw_sighting *seen)
+                           const struct sw_observation *seen)
 {
     return question->progress || sw_state_is_final(seen->state) ||
            sw_json_str(json_object_get(job->plan, "hooks"), "on_epoch_milestone");
@@ -399,18 +400,18 @@ static bool wants_progress(const struct question *question, const struct sw_job 
 static void read_log(const struct slice *slice, size_t index, struct monitor_words *words)
 {
     const struct view *view = &slice->views[index];
-    const struct sw_sighting *seen = &slice->seen[index];
+    const struct sw_observation *seen = &slice->seen[index];
 
     words->job = &view->job;
     if (seen->presence != SW_PRESENT)
         return;
     if (wants_progress(slice->question, &view->job, seen) && seen->state != SW_PENDING)
-        monitor_read_progress(slice->question->platform, slice->link, seen, words);
+        monitor_read_progress(slice->question->platform, slice->conn, seen, words);
     else if (seen->runner && slice->question->progress)
         monitor_take_report(seen, words);
 }
 
-static bool has_ended(const struct view *view, const struct sw_sighting *seen)
+static bool has_ended(const struct view *view, const struct sw_observation *seen)
 {
     (void)view;
     return seen->presence == SW_PRESENT && sw_state_is_final(seen->state);
@@ -420,14 +421,14 @@ static bool has_ended(const struct view *view, const struct sw_sighting *seen)
 static void read_ends(const struct slice *slice, struct monitor_words *words)
 {
     const struct sw_platform *platform = slice->question->platform;
-    sw_autofree struct sw_sighting **seen = sw_alloc(slice->count * sizeof *seen);
+    sw_autofree struct sw_observation **seen = sw_alloc(slice->count * sizeof *seen);
     sw_autofree size_t *which = sw_alloc(slice->count * sizeof *which);
     sw_autofree char **texts = sw_alloc(slice->count * sizeof *texts);
     size_t count = platform->log_ends ? those(slice, has_ended, seen, which) : 0;
 
     if (count == 0)
         return;
-    platform->log_ends(slice->link, (const struct sw_sighting *const *)seen, texts, count);
+    platform->log_ends(slice->conn, (const struct sw_observation *const *)seen, texts, count);
     for (size_t i = 0; i < count; i++)
         words[which[i]].log_end = texts[i];
 }
@@ -455,8 +456,8 @@ static void settle(const struct slice *slice)
     for (size_t i = 0; i < slice->count; i++)
         if (slice->seen[i].presence == SW_PRESENT && sw_state_is_final(slice->seen[i].state))
             over[count++] = &slice->seen[i].job;
-    if (platform->settle && count > 0)
-        platform->settle(slice->link, over, count);
+    if (platform->finalize && count > 0)
+        platform->finalize(slice->conn, over, count);
 }
 
 /* Attempts that are due, and of which the platform has nothing. */
@@ -468,7 +469,7 @@ static int send_due(const struct slice *slice, struct sw_error *err)
     for (size_t i = 0; i < slice->count; i++)
         if (slice->views[i].send)
             ids[count++] = slice->views[i].job.id;
-    return monitor_send(slice->harbour, slice->question->platform, slice->link, ids, count, err);
+    return monitor_send(slice->monitor, slice->question->platform, slice->conn, ids, count, err);
 }
 
 /* What follows for single jobs: an attempt is sent, a log is read, a guard barks. */
@@ -480,10 +481,10 @@ static int follow_up(const struct slice *slice, struct sw_error *err)
         return -1;
     for (size_t i = 0; i < slice->count; i++) {
         struct view *view = &slice->views[i];
-        const struct sw_sighting *seen = &slice->seen[i];
+        const struct sw_observation *seen = &slice->seen[i];
 
         if (seen->presence == SW_PRESENT && seen->state == SW_RUNNING)
-            monitor_guard(slice->store, platform, slice->link, &view->job, seen, slice->now_ms);
+            monitor_guard(slice->store, platform, slice->conn, &view->job, seen, slice->now_ms);
     }
     read_logs(slice, false);
     settle(slice);
@@ -497,13 +498,13 @@ static void note_unreachable(json_t *unreachable, const char *platform, const st
                                                           SW_STR("message", why->message)));
 }
 
-static bool was_found(const struct sw_sighting *seen)
+static bool was_found(const struct sw_observation *seen)
 {
     return seen->presence == SW_PRESENT && !seen->by_absence;
 }
 
 /* "No such job" counts only where the jobs were sent to. */
-static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
+static void doubt_absence(const struct sw_monitor *monitor, struct slice *slice,
                           json_t *unreachable)
 {
     const struct question *question = slice->question;
@@ -512,8 +513,8 @@ static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
 
     for (size_t i = 0; i < slice->count; i++)
         missed += !was_found(&slice->seen[i]);
-    if (missed == 0 || !harbour->verify ||
-        harbour->verify(harbour->context, question->platform, question->profile, question->place,
+    if (missed == 0 || !monitor->verify ||
+        monitor->verify(monitor->context, question->platform, question->profile, question->place,
                         &why) == 0)
         return;
     for (size_t i = 0; i < slice->count; i++)
@@ -523,14 +524,14 @@ static void doubt_absence(const struct sw_harbour *harbour, struct slice *slice,
 }
 
 /* 1: the platform did not answer, and asking for the rest of its jobs would not help. */
-static int look_at_slice(const struct sw_harbour *harbour, const struct question *question,
-                         struct sw_link *link, size_t from, json_t *unreachable,
+static int look_at_slice(const struct sw_monitor *monitor, const struct question *question,
+                         struct sw_connection *conn, size_t from, json_t *unreachable,
                          struct sw_error *err)
 {
     __attribute__((cleanup(slice_auto))) struct slice slice = {
-        .harbour = harbour, .question = question, .store = harbour->store, .link = link,
+        .monitor = monitor, .question = question, .store = monitor->store, .conn = conn,
         .now_ms = sw_now_ms(), .owners = -1,
-        .rules = harbour->rules ? harbour->rules(harbour->context) : NULL,
+        .rules = monitor->rules ? monitor->rules(monitor->context) : NULL,
     };
     struct sw_error why = { 0 };
     int polled;
@@ -539,12 +540,14 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
         return -1;
     if (slice.count == 0)
         return 0;
-    polled = question->platform->poll(link, slice.seen, slice.count, &why);
+    polled = question->platform->observe(conn, slice.seen, slice.count, &why);
     for (size_t i = 0; polled < 0 && i < slice.count; i++)
         slice.seen[i].presence = SW_UNSEEN;
     if (polled == 0)
-        doubt_absence(harbour, &slice, unreachable);
+        doubt_absence(monitor, &slice, unreachable);
     release_claims(&slice);
+    if (polled == 0 && question->platform->reconcile)
+        question->platform->reconcile(conn, slice.seen, slice.count);
     if (polled < 0) {
         note_unreachable(unreachable, question->platform->name, &why);
         return 1;
@@ -558,19 +561,19 @@ static int look_at_slice(const struct sw_harbour *harbour, const struct question
     return write_down(&slice, err) < 0 ? -1 : follow_up(&slice, err);
 }
 
-int monitor_look(const struct sw_harbour *harbour, const struct question *question,
+int monitor_look(const struct sw_monitor *monitor, const struct question *question,
                  json_t *unreachable, struct sw_error *err)
 {
     struct sw_error why = { 0 };
-    struct sw_link *link = harbour->link(harbour->context, question->platform, question->profile,
+    struct sw_connection *conn = monitor->connect(monitor->context, question->platform, question->profile,
                                          question->place, &why);
     int result = 0;
 
-    if (!link) {
+    if (!conn) {
         note_unreachable(unreachable, question->platform->name, &why);
         return 0;
     }
     for (size_t from = 0; from < question->count && result == 0; from += SLICE)
-        result = look_at_slice(harbour, question, link, from, unreachable, err);
+        result = look_at_slice(monitor, question, conn, from, unreachable, err);
     return result < 0 ? -1 : 0;
 }

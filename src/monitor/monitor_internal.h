@@ -18,28 +18,28 @@ struct question {                    /* the jobs of one place, by name */
 };
 
 /* crew.c: ask all these, in parallel; takes over what they own. */
-int monitor_ask_all(const struct sw_harbour *harbour, struct question *questions, size_t count,
+int monitor_ask_all(const struct sw_monitor *monitor, struct question *questions, size_t count,
                     int64_t deadline_ms, json_t *unreachable, struct sw_error *err);
 
 /* look.c: ask one, and work through the answers. */
-int monitor_look(const struct sw_harbour *harbour, const struct question *question,
+int monitor_look(const struct sw_monitor *monitor, const struct question *question,
                  json_t *unreachable, struct sw_error *err);
 
 struct sw_jobref monitor_ref(const struct sw_job *job);
 
-/* A sighting of our own making. */
-void monitor_say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+/* A observation of our own making. */
+void monitor_say(struct sw_observation *seen, enum sw_state state, const char *reason,
                  const char *message);
 
 /* together.c: cancels that were asked for and never confirmed are asked for again, unless another process
- * waits for them at this moment. Of each that will never begin the sighting says so afterwards. */
+ * waits for them at this moment. Of each that will never begin the observation says so afterwards. */
 void monitor_cancel_again(struct sw_store *store, const struct sw_platform *platform,
-                          struct sw_link *link, struct sw_sighting *const *seen, size_t count);
+                          struct sw_connection *conn, struct sw_observation *const *seen, size_t count);
 
 /* send.c: submit the attempts that these rows are at. They are claimed by the caller, and the platform has
  * nothing of them. -1: the store fails. */
-int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *platform,
-                 struct sw_link *link, const char *const *ids, size_t count, struct sw_error *err);
+int monitor_send(const struct sw_monitor *monitor, const struct sw_platform *platform,
+                 struct sw_connection *conn, const char *const *ids, size_t count, struct sw_error *err);
 
 /* progress.c: what the log of a job, and its runner, say about how far it is. */
 struct monitor_words {
@@ -49,16 +49,16 @@ struct monitor_words {
     json_t *milestones;            /* reached since the last reading; owned */
 };
 /* Read on in the log of out->job. */
-void monitor_read_progress(const struct sw_platform *platform, struct sw_link *link,
-                           const struct sw_sighting *seen, struct monitor_words *out);
+void monitor_read_progress(const struct sw_platform *platform, struct sw_connection *conn,
+                           const struct sw_observation *seen, struct monitor_words *out);
 /* Only what its runner reported last: there is no log yet, or nobody asked for it. */
-void monitor_take_report(const struct sw_sighting *seen, struct monitor_words *out);
+void monitor_take_report(const struct sw_observation *seen, struct monitor_words *out);
 /* What is new of it, in one transaction; the words are freed. */
 void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t count);
 
 /* guard.c: a job that stands still, on platforms that do not watch for it themselves. */
 void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
-                   struct sw_link *link, struct sw_job *job, const struct sw_sighting *seen,
+                   struct sw_connection *conn, struct sw_job *job, const struct sw_observation *seen,
                    int64_t now_ms);
 
 #endif

@@ -56,7 +56,7 @@ static char *last_line(const char *bytes, size_t length)
 
 struct reading {
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct sw_jobref ref;
     int replica;
     int64_t offset;                /* of the next byte to read */
@@ -70,7 +70,7 @@ static void find_place(struct reading *r)
 {
     int64_t size = 0;
 
-    if (r->platform->log_size(r->link, &r->ref, r->replica, &size, NULL) == 0 &&
+    if (r->platform->log_size(r->conn, &r->ref, r->replica, &size, NULL) == 0 &&
         (size < r->offset || size - r->offset > ROUND))
         r->offset = size > ROUND ? size - ROUND : 0;
 }
@@ -98,7 +98,7 @@ static void read_on(struct reading *r)
 
     find_place(r);
     for (int64_t left = ROUND; left > 0;) {
-        ssize_t n = r->platform->read_log(r->link, &r->ref, r->replica, r->offset, bytes, PIECE,
+        ssize_t n = r->platform->read_log(r->conn, &r->ref, r->replica, r->offset, bytes, PIECE,
                                           NULL);
 
         if (n <= 0)
@@ -121,7 +121,7 @@ static json_t *milestones(int64_t before, int64_t now, const json_t *hooks)
 }
 
 static json_t *document_of(const struct reading *r, const json_t *known,
-                           const struct sw_sighting *seen)
+                           const struct sw_observation *seen)
 {
     json_t *document = sw_progress_json(&r->reader);
     json_t *line = r->line ? sw_json_text(r->line)
@@ -155,20 +155,20 @@ static void run_through(struct sw_progress_reader *reader)
         reader->now.fraction = 1;
 }
 
-void monitor_read_progress(const struct sw_platform *platform, struct sw_link *link,
-                           const struct sw_sighting *seen, struct monitor_words *out)
+void monitor_read_progress(const struct sw_platform *platform, struct sw_connection *conn,
+                           const struct sw_observation *seen, struct monitor_words *out)
 {
     const struct sw_job *job = out->job;
     struct reading r = {
-        .platform = platform, .link = link, .ref = monitor_ref(job),
+        .platform = platform, .conn = conn, .ref = monitor_ref(job),
         .replica = seen->failed_replica > 0 ? seen->failed_replica : 0,
         .offset = sw_json_int(job->progress, "offset", 0),
         .reader = SW_PROGRESS_READER_INIT,
     };
     int64_t before;
 
-    r.ref.over = sw_state_is_final(seen->state);
-    r.ref.in_passing = !r.ref.over;
+    r.ref.finished = sw_state_is_final(seen->state);
+    r.ref.best_effort = !r.ref.finished;
     sw_progress_restore(&r.reader, job->progress);
     before = r.reader.highest_epoch;
     if (out->log_end)
@@ -186,7 +186,7 @@ void monitor_read_progress(const struct sw_platform *platform, struct sw_link *l
     free(r.line);
 }
 
-void monitor_take_report(const struct sw_sighting *seen, struct monitor_words *out)
+void monitor_take_report(const struct sw_observation *seen, struct monitor_words *out)
 {
     out->document = out->job->progress ? json_copy(out->job->progress) : json_object();
     json_object_set(out->document, "runner", seen->runner);

@@ -74,7 +74,7 @@ static int add_named(struct sw_store *store, const char *id, struct gathering *a
     return -1;
 }
 
-int sw_refresh(const struct sw_harbour *harbour, const char *const *ids, size_t count,
+int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t count,
                const struct sw_refresh_options *options, json_t *unreachable,
                struct sw_error *err)
 {
@@ -83,11 +83,11 @@ int sw_refresh(const struct sw_harbour *harbour, const char *const *ids, size_t 
         .progress = options->progress,
     };
 
-    if (count == 0 && sw_store_list(harbour->store, &active, add_job, &all, err) < 0)
+    if (count == 0 && sw_store_list(monitor->store, &active, add_job, &all, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        if (add_named(harbour->store, ids[i], &all, err) < 0)
+        if (add_named(monitor->store, ids[i], &all, err) < 0)
             return -1;
-    return monitor_ask_all(harbour, all.questions, all.count, options->deadline_ms, unreachable,
+    return monitor_ask_all(monitor, all.questions, all.count, options->deadline_ms, unreachable,
                            err);
 }

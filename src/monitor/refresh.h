@@ -7,28 +7,28 @@
 
 #include "monitor/attempt.h"
 
-struct sw_crew;      /* those who are asking at this moment; may outlive the call that sent them */
+struct sw_refresh_pool;      /* those who are asking at this moment; may outlive the call that sent them */
 
-struct sw_crew *sw_crew_new(void);
-void sw_crew_free(struct sw_crew *crew);      /* only when nobody of it is out */
+struct sw_refresh_pool *sw_refresh_pool_new(void);
+void sw_refresh_pool_free(struct sw_refresh_pool *crew);      /* only when nobody of it is out */
 
 /* What refreshing needs from its caller. */
-struct sw_harbour {
+struct sw_monitor {
     struct sw_store *store;
     /* The open connection to the place of these rows (kept by the caller), or NULL + err. */
-    struct sw_link *(*link)(void *context, const struct sw_platform *platform,
+    struct sw_connection *(*connect)(void *context, const struct sw_platform *platform,
                             const char *profile, int64_t place, struct sw_error *err);
     /* Does the place answer as it did when they were sent there? 0: yes, or it cannot tell; else + err. May
      * be NULL. */
     int (*verify)(void *context, const struct sw_platform *platform, const char *profile,
                   int64_t place, struct sw_error *err);
     void *context;
-    struct sw_crew *crew;
+    struct sw_refresh_pool *crew;
     /* Called around each question that may go on after sw_refresh() returned: between the two,
      * everything named here must stay. */
     void (*hold)(void *context);
     void (*release)(void *context);
-    const json_t *(*rules)(void *context);    /* the user's own rules; asked after link() */
+    const json_t *(*rules)(void *context);    /* the user's own rules; asked after connect() */
     void (*warn)(void *context, const char *text);        /* may be NULL */
 };
 
@@ -45,7 +45,7 @@ struct sw_refresh_options {
  * not answer, or not in time, changes no job: it is added to `unreachable` (JSON array of
  * {"platform","message"}, may be NULL) and the others go on. Failures that are to be retried are
  * retried, and attempts that are due are sent. -1 only when the store itself fails. */
-int sw_refresh(const struct sw_harbour *harbour, const char *const *ids, size_t count,
+int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t count,
                const struct sw_refresh_options *options, json_t *unreachable,
                struct sw_error *err);
 

@@ -66,7 +66,7 @@ static int64_t pause_before(const char *wait, int attempt, unsigned jitter)
     return pause_ms + more_ms > high_ms && high_ms > low_ms ? high_ms : pause_ms + more_ms;
 }
 
-void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_sighting *failed,
+void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_observation *failed,
                      const json_t *verdict, unsigned jitter, struct sw_retry *out)
 {
     const json_t *retry = json_object_get(plan, "retry");

@@ -5,7 +5,7 @@
 #ifndef SW_MONITOR_RETRY_H
 #define SW_MONITOR_RETRY_H
 
-#include "core/sighting.h"
+#include "core/observation.h"
 
 struct sw_retry {
     bool again;
@@ -18,7 +18,7 @@ struct sw_retry {
 
 /* `plan` and `verdict` as stored (either may be NULL). `jitter` (0 to 999) spreads jobs that failed
  * together: a quarter of the pause at most is added. */
-void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_sighting *failed,
+void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_observation *failed,
                      const json_t *verdict, unsigned jitter, struct sw_retry *out);
 
 /* The same number for the same attempt of the same job, so that two watchers agree. */

@@ -10,9 +10,9 @@
 enum { AT_ONCE = 8 };
 
 struct sending {
-    const struct sw_harbour *harbour;
+    const struct sw_monitor *monitor;
     const struct sw_platform *platform;
-    struct sw_link *link;
+    struct sw_connection *conn;
     const char *const *ids;
     struct sw_error *errors;           /* of the store, one for each */
 };
@@ -20,28 +20,28 @@ struct sending {
 /* The row is claimed by us, and the platform certainly has nothing of it. */
 static int send_next(const struct sending *sending, const char *id, struct sw_error *err)
 {
-    const struct sw_harbour *harbour = sending->harbour;
+    const struct sw_monitor *monitor = sending->monitor;
     sw_auto(sw_job) struct sw_job job = { 0 };
     sw_auto(sw_plan) struct sw_plan *plan = NULL;
     sw_auto(sw_secrets) struct sw_secrets *secrets = NULL;
     struct sw_error why = { 0 };
 
-    if (sw_store_get(harbour->store, id, SW_COLUMNS_ALL, &job, err) < 0)
+    if (sw_store_get(monitor->store, id, SW_COLUMNS_ALL, &job, err) < 0)
         return -1;
     if (job.canceling) {                            /* meanwhile: the next look ends it */
-        sw_store_let_go(harbour->store, id);
+        sw_store_let_go(monitor->store, id);
         return 0;
     }
     plan = sw_attempt_plan(&job, &why);
     if (!plan)
-        return sw_attempt_refuse(harbour->store, id, job.attempt, "no-plan", &why, err);
+        return sw_attempt_refuse(monitor->store, id, job.attempt, "no-plan", &why, err);
     secrets = sw_attempt_secrets(plan, NULL, NULL, &why);
     if (!secrets)
-        return sw_attempt_refuse(harbour->store, id, job.attempt, "credential", &why, err);
+        return sw_attempt_refuse(monitor->store, id, job.attempt, "credential", &why, err);
     return sw_attempt_submit(&(struct sw_attempt){
-        .store = harbour->store, .platform = sending->platform, .link = sending->link,
-        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = harbour->warn,
-        .warn_context = harbour->context }, &why, err);
+        .store = monitor->store, .platform = sending->platform, .conn = sending->conn,
+        .plan = plan, .number = job.attempt, .secrets = secrets, .warn = monitor->warn,
+        .warn_context = monitor->context }, &why, err);
 }
 
 static void send_one(void *context, size_t index)
@@ -51,11 +51,11 @@ static void send_one(void *context, size_t index)
     send_next(sending, sending->ids[index], &sending->errors[index]);
 }
 
-int monitor_send(const struct sw_harbour *harbour, const struct sw_platform *platform,
-                 struct sw_link *link, const char *const *ids, size_t count, struct sw_error *err)
+int monitor_send(const struct sw_monitor *monitor, const struct sw_platform *platform,
+                 struct sw_connection *conn, const char *const *ids, size_t count, struct sw_error *err)
 {
     sw_autofree struct sw_error *errors = sw_alloc((count + 1) * sizeof *errors);
-    struct sending sending = { harbour, platform, link, ids, errors };
+    struct sending sending = { monitor, platform, conn, ids, errors };
 
     sw_parallel(count, AT_ONCE, send_one, &sending);
     for (size_t i = 0; i < count; i++)

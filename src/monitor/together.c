@@ -9,7 +9,7 @@
 #include "monitor/monitor_internal.h"
 
 void monitor_cancel_again(struct sw_store *store, const struct sw_platform *platform,
-                          struct sw_link *link, struct sw_sighting *const *seen, size_t count)
+                          struct sw_connection *conn, struct sw_observation *const *seen, size_t count)
 {
     sw_autofree struct sw_batch_job *jobs = count ? sw_alloc(count * sizeof *jobs) : NULL;
     sw_autofree size_t *which = count ? sw_alloc(count * sizeof *which) : NULL;
@@ -26,7 +26,7 @@ void monitor_cancel_again(struct sw_store *store, const struct sw_platform *plat
     }
     if (ours == 0)
         return;
-    platform->cancel(link, jobs, ours);
+    platform->cancel(conn, jobs, ours, SW_NO_DEADLINE);
     for (size_t i = 0; i < ours; i++)
         if (jobs[i].result == 1)
             monitor_say(seen[which[i]], SW_CANCELED, "canceled", "canceled before it started");

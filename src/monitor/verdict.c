@@ -21,7 +21,7 @@ static void add_wishes(const json_t *plan, json_t *facts)
     json_object_set_new(facts, "nodes", json_integer(sw_json_int(plan, "nodes", 1)));
 }
 
-static json_t *verdict_of(struct sw_sighting *seen, struct sw_evidence *evidence, const json_t *report,
+static json_t *verdict_of(struct sw_observation *seen, struct sw_evidence *evidence, const json_t *report,
                           const json_t *user_rules)
 {
     sw_auto(json) json_t *rules = sw_diagnose_rules(json_object_get(seen->job.plan, "rules"), user_rules);
@@ -43,15 +43,16 @@ static json_t *verdict_of(struct sw_sighting *seen, struct sw_evidence *evidence
     return verdict;
 }
 
-void sw_verdicts(const struct sw_platform *platform, struct sw_link *link, const json_t *user_rules,
-                 struct sw_sighting *const *failed, const json_t *report, json_t **verdicts, size_t count)
+void sw_verdicts(const struct sw_platform *platform, struct sw_connection *conn, const json_t *user_rules,
+                 struct sw_observation *const *failed, const json_t *report, json_t **verdicts, size_t count)
 {
     sw_autofree struct sw_evidence *all = count ? sw_alloc(count * sizeof *all) : NULL;
 
     for (size_t i = 0; i < count; i++)
         all[i] = sw_evidence_of(failed[i]);
     if (platform->evidence && count > 0)
-        platform->evidence(link, (const struct sw_sighting *const *)failed, all, count);
+        platform->evidence(conn, (const struct sw_observation *const *)failed, all, count,
+                           SW_NO_DEADLINE);
     for (size_t i = 0; i < count; i++) {
         verdicts[i] = verdict_of(failed[i], &all[i], report, user_rules);
         sw_evidence_done(&all[i]);

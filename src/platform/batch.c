@@ -11,21 +11,21 @@ static int answer_of(const struct sw_batch_job *one, struct sw_error *err)
     return one->result;
 }
 
-int sw_platform_cancel(const struct sw_platform *platform, struct sw_link *link,
+int sw_platform_cancel(const struct sw_platform *platform, struct sw_connection *conn,
                        const struct sw_jobref *job, struct sw_error *err)
 {
     struct sw_batch_job one = { .job = job };
 
-    platform->cancel(link, &one, 1);
+    platform->cancel(conn, &one, 1, SW_NO_DEADLINE);
     return answer_of(&one, err);
 }
 
-int sw_platform_cleanup(const struct sw_platform *platform, struct sw_link *link,
+int sw_platform_cleanup(const struct sw_platform *platform, struct sw_connection *conn,
                         const struct sw_jobref *job, bool keep_results, struct sw_error *err)
 {
     struct sw_batch_job one = { .job = job };
 
-    platform->cleanup(link, &one, 1, keep_results);
+    platform->cleanup(conn, &one, 1, keep_results, SW_NO_DEADLINE);
     return answer_of(&one, err);
 }
 

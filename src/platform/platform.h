@@ -14,12 +14,12 @@
 #include "core/evidence.h"
 #include "core/option.h"
 #include "core/place.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "plan/plan.h"
 
-struct sw_link;      /* an open connection; each platform defines its own */
+struct sw_connection;      /* an open connection; each platform defines its own */
 
-struct sw_place_config {            /* what open() may know; all borrowed for the call */
+struct sw_connect_options {            /* what open() may know; all borrowed for the call */
     const char *state_dir;          /* our own folder on this machine */
     const json_t *options;          /* the platform's block: of a job, of its row, or of the profile */
     void (*warn)(void *context, const char *text);
@@ -27,18 +27,21 @@ struct sw_place_config {            /* what open() may know; all borrowed for th
     /* How far something is that a job waits for (its image); non-zero: stop it. May be NULL. */
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
-    /* Values by name, for as long as the link lives: the environment, and .env files behind it. */
+    /* Values by name, for as long as the connection lives: the environment, and .env files behind it. */
     sw_env_fn *env;
     void *env_context;
 };
 
-struct sw_receipt {                 /* what submit gives back */
+struct sw_submission {                 /* what submit gives back */
     char remote_id[128];
     json_t *details;                /* to be remembered with the job; owned by the caller after */
     char *results_dir;              /* where results will be; likewise owned; may be NULL */
     char signature[72];             /* of adopt(): the plan's, as it was found beside it; "": none */
     bool trusted;                   /* of adopt(): only this user can have written the plan */
 };
+
+/* A deadline is a time of sw_monotonic_ms(); this one leaves it to the patience of the platform. */
+#define SW_NO_DEADLINE INT64_C(0)
 
 /* One job of several, and what came of it: each has an answer of its own, and a bad one stops no other. */
 struct sw_batch_job {
@@ -69,129 +72,138 @@ struct sw_platform {
     bool retries;                            /* does what `retry:` says by itself, clients or none */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */
-    struct sw_link *(*open)(const struct sw_place_config *config, struct sw_error *err);
-    void (*close)(struct sw_link *link);
+    struct sw_connection *(*open)(const struct sw_connect_options *config, struct sw_error *err);
+    void (*close)(struct sw_connection *conn);
 
     /* Where this connection leads, without asking: fills in address and options of `out`, which lead open()
      * here again whatever the environment says then. Optional: this machine, and the options as given. */
-    void (*place)(struct sw_link *link, struct sw_place *out);
+    void (*place)(struct sw_connection *conn, struct sw_place *out);
     /* Who answers there: an id of the engine or cluster that stays the same, then a space and words for
      * people. An id that changes between two questions is none: then `identity` stays empty. Optional. */
-    int (*identify)(struct sw_link *link, struct sw_buf *identity, struct sw_error *err);
+    int (*identify)(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err);
 
     /* Does this job have no files of its own, so that the paths it declares are rewritten? Optional: it
      * has a container to itself. Pure. */
     bool (*rewrites_paths)(const struct sw_plan *plan);
 
     /* Pure: exactly what submit would send, as JSON array of {"what","text"}. */
-    json_t *(*render)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+    json_t *(*render)(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
     /* Is 127.0.0.1 of this machine also that of the job? Without asking. Optional: it is not. */
-    bool (*sees_loopback)(struct sw_link *link, const struct sw_plan *plan);
+    bool (*sees_loopback)(struct sw_connection *conn, const struct sw_plan *plan);
 
     /* Can this plan run here at all? Found before anything is remembered or sent. Optional. */
-    int (*preflight)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+    int (*preflight)(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
     /* All that this plan needs here, looked at one by one: JSON array of {"check","ok","message",
      * "fix"}. May take its time; changes nothing. Optional. */
-    json_t *(*checks)(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+    json_t *(*preflight_report)(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
     /* Hand over one plan. Called again after a crash: must find the job it already made (every
      * name derives from plan->job_id) instead of making a second one. SW_E_UNREACHABLE means
      * "maybe": the caller keeps the row and looks again. Any other failure: nothing runs. */
-    int (*submit)(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+    int (*submit)(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err);
 
-    /* Look at all these jobs in one round trip. Failing to reach the platform is -1 and changes
-     * no job. */
-    int (*poll)(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+    /* Looks at all these jobs of the connection at once, whatever their number, and changes nothing there.
+     * Failing to reach the platform is -1 and changes no job. */
+    int (*observe)(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
 
+    /* Acts on what observe() saw: starts a queued job, ends the other ranks, removes a secret. What fails is
+     * tried again after the next observe(). Optional: nothing is ever left to do. */
+    void (*reconcile)(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
+
     /* A descriptor that becomes readable when something here may have changed, for whoever stays and
-     * would otherwise ask again and again; what changed, only poll() tells. It stays the link's; the
+     * would otherwise ask again and again; what changed, only observe() tells. It stays the connection's; the
      * 8 bytes in it are for whoever waited. -1: this place cannot tell. Optional. */
-    int (*notice)(struct sw_link *link);
+    int (*wake_fd)(struct sw_connection *conn);
 
     /* The log of one replica is a stream of bytes from 0. Returns bytes read, 0: nothing there
      * (yet), -1. Bounded memory whatever its size. */
-    ssize_t (*read_log)(struct sw_link *link, const struct sw_jobref *job, int replica,
+    ssize_t (*read_log)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);
-    int (*log_size)(struct sw_link *link, const struct sw_jobref *job, int replica,
+    int (*log_size)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                     int64_t *size, struct sw_error *err);
 
     /* When the byte at `offset` was written, and the first offset of another time. Optional. With
      * log_time_asks it costs a question, and is left out where the times are not wanted. */
     bool log_time_asks;
-    int (*log_time)(struct sw_link *link, const struct sw_jobref *job, int replica,
+    int (*log_time)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                     int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err);
     /* The first byte written at or after a time. Optional. */
-    int (*log_since)(struct sw_link *link, const struct sw_jobref *job, int replica,
+    int (*log_since)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      int64_t at_ms, int64_t *offset, struct sw_error *err);
 
     /* Stop these jobs, all at once, and return when it is certain that nothing of them runs. Each result: 0,
      * also when it was over already; 1: it waited and will never begin, which is all that there is to know
      * about it; -1. A place that does not answer is found out once, not once for each job. */
-    void (*cancel)(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
+    void (*cancel)(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                   int64_t deadline_ms);
 
     /* These jobs are over, and that is written down: copy the end of their logs where the platform may
      * forget them, and put away what their options say they shall not leave. May be called again; what
      * fails stays for cleanup(). Few round trips for all of them. Optional. */
-    void (*settle)(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
+    void (*finalize)(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count);
 
     /* Remove what we made for these finished jobs; missing things are success. */
-    void (*cleanup)(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
+    void (*cleanup)(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
+                    int64_t deadline_ms);
 
     /* JSON array of {"rank","node","status","exit_code","pid",...}. Optional. */
-    json_t *(*replicas)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+    json_t *(*replicas)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 
-    /* Facts and the end of the log for diagnose/, of jobs that were just seen: out[i] holds what the sighting
+    /* Facts and the end of the log for diagnose/, of jobs that were just seen: out[i] holds what
+ * the observation
      * says already (sw_evidence_of) and is added to. What cannot be read stays out. Optional. */
-    void (*evidence)(struct sw_link *link, const struct sw_sighting *const *seen,
-                     struct sw_evidence *out, size_t count);
+    void (*evidence)(struct sw_connection *conn, const struct sw_observation *const *seen,
+                     struct sw_evidence *out, size_t count, int64_t deadline_ms);
 
     /* The ends of the logs of jobs that are over, for their progress: texts[i], owned, NULL: not read.
-     * Optional: where a log is read without asking anybody, read_log() does. */
-    void (*log_ends)(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count);
+     * Optional: where a log is read without asking anybody, read_log() does.
+ * */
+    void (*log_ends)(struct sw_connection *conn, const struct sw_observation *const *seen,
+                     char **texts, size_t count);
 
     /* Owned path or URI of the results; NULL + err. Optional: the receipt's is used. */
-    char *(*results_dir)(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+    char *(*results_dir)(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 
     /* Copy the results into a folder here, where results_dir() is a path of another machine: JSON
      * {"files","bytes","to"}. Optional: results_dir() is read from here. */
-    json_t *(*bring)(struct sw_link *link, const struct sw_jobref *job, const char *to,
+    json_t *(*fetch_results)(struct sw_connection *conn, const struct sw_jobref *job, const char *to,
                      struct sw_error *err);
 
-    int (*check_path)(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
-    json_t *(*list_path)(struct sw_link *link, const char *path, struct sw_error *err);
+    int (*check_path)(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
+    json_t *(*list_path)(struct sw_connection *conn, const char *path, struct sw_error *err);
 
     /* Find a job by its id alone, as another machine would: fills in a plan (may be NULL) and a
      * receipt. SW_E_NOT_FOUND. Optional. */
-    int (*adopt)(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+    int (*adopt)(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err);
 
     /* Every job of ours that is here, whichever store knows it: JSON array of {"id","state","owner",
      * "created_ms"}. Optional. */
-    json_t *(*jobs)(struct sw_link *link, struct sw_error *err);
+    json_t *(*jobs)(struct sw_connection *conn, struct sw_error *err);
 
     /* Run a command beside a running replica, with its environment and GPUs, on our terminal.
      * Optional. */
-    int (*exec)(struct sw_link *link, const struct sw_jobref *job, int replica,
+    int (*exec)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                 char *const argv[], int *exit_status, struct sw_error *err);
 
     /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",
      * "job","owner","kept","removed"}; "owner": whose it is, when it is not this store's; "kept": why it
      * stays. Optional. */
-    json_t *(*leftovers)(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
+    json_t *(*orphans)(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 
     /* What is here: JSON object. Optional. */
-    json_t *(*inventory)(struct sw_link *link, struct sw_error *err);
+    json_t *(*inventory)(struct sw_connection *conn, struct sw_error *err);
 };
 
 /* batch.c: one job alone, as a batch of one. As cancel() and cleanup(); -1 + err. */
-int sw_platform_cancel(const struct sw_platform *platform, struct sw_link *link,
+int sw_platform_cancel(const struct sw_platform *platform, struct sw_connection *conn,
                        const struct sw_jobref *job, struct sw_error *err);
-int sw_platform_cleanup(const struct sw_platform *platform, struct sw_link *link,
+int sw_platform_cleanup(const struct sw_platform *platform, struct sw_connection *conn,
                         const struct sw_jobref *job, bool keep_results, struct sw_error *err);
 /* The same answer for all of them that have none yet. */
 void sw_batch_fail(struct sw_batch_job *jobs, size_t count, const struct sw_error *why);

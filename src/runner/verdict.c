@@ -21,7 +21,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/report.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose.h"
 
 enum { TAIL_BYTES = 32 * 1024, RULES_MAX = 1024 * 1024 };

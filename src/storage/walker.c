@@ -142,7 +142,7 @@ static int keep_link(struct walker *walker, int folder, const char *entry, const
     return give(walker, found);
 }
 
-static int open_link(const struct walker *walker, int folder, const char *entry, const char *name,
+static int open_connection(const struct walker *walker, int folder, const char *entry, const char *name,
                      int flags)
 {
     return walker->links == WALK_ANYWHERE ? openat(folder, entry, flags | O_CLOEXEC)
@@ -158,7 +158,7 @@ static int follow_link(struct walker *walker, int folder, const char *entry, str
         { ENOENT, "it is a link to nothing" },
         { ENOTDIR, "it is a link to nothing" },
     };
-    sw_autofd int fd = open_link(walker, folder, entry, sw_buf_text(name), O_PATH);
+    sw_autofd int fd = open_connection(walker, folder, entry, sw_buf_text(name), O_PATH);
     int problem = errno;
     struct stat info;
 
@@ -168,7 +168,7 @@ static int follow_link(struct walker *walker, int folder, const char *entry, str
     if (fd < 0 || fstat(fd, &info) < 0)
         return leave_out(walker, name, "it is a link that cannot be followed");
     if (S_ISDIR(info.st_mode))
-        return enter(walker, open_link(walker, folder, entry, sw_buf_text(name),
+        return enter(walker, open_connection(walker, folder, entry, sw_buf_text(name),
                                        O_RDONLY | O_DIRECTORY), name, depth);
     return S_ISREG(info.st_mode) ? give_file(walker, name, &info)
                                  : leave_out(walker, name, "it is a link to no file");

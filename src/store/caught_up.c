@@ -62,7 +62,7 @@ static int tell(struct sw_store *store, int64_t seq, const json_t *was, int64_t 
     return store_event_add(store, seq, "attempt", data, now_ms, err);
 }
 
-int sw_store_caught_up(struct sw_store *store, const struct sw_sighting *seen, int64_t now_ms,
+int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen, int64_t now_ms,
                        struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;

@@ -175,7 +175,7 @@ int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
 }
 
 /* What the event of a retry tells: how the old attempt ended, and what comes next. */
-static json_t *retry_event(const struct sw_job *row, const struct sw_sighting *failed,
+static json_t *retry_event(const struct sw_job *row, const struct sw_observation *failed,
                            const json_t *verdict, int64_t not_before_ms, const char *why)
 {
     bool exited = failed->exit_code != SW_NO_EXIT_CODE;
@@ -195,13 +195,13 @@ static json_t *retry_event(const struct sw_job *row, const struct sw_sighting *f
 }
 
 /* May this row still be retried for that failure? Somebody may have been quicker. */
-static bool is_retriable_row(const struct sw_job *row, const struct sw_sighting *failed)
+static bool is_retriable_row(const struct sw_job *row, const struct sw_observation *failed)
 {
     return row->attempt == failed->job.attempt && row->phase != SW_PHASE_OVER && !row->canceling &&
            sw_state_may_follow(row->state, false, failed->state);
 }
 
-int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
+int sw_store_retry(struct sw_store *store, const struct sw_observation *failed, const json_t *verdict,
                    int64_t not_before_ms, bool only_collect, const json_t *avoid, const char *why,
                    int64_t now_ms, bool *won, struct sw_error *err)
 {

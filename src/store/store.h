@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "core/place.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 
 struct sw_store;
 
@@ -128,13 +128,13 @@ void sw_store_let_go(struct sw_store *store, const char *id);
  * Ignored: presence SW_UNSEEN, another attempt than the row's, a job that is gone. Unknown never
  * replaces a known state. Of a job that is over only gaps are filled, by a sighting of that same
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
-int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
+int sw_store_saw(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
 /* Would that write anything, if the row is still as the caller read it? Asks nobody. */
-bool sw_store_is_news(const struct sw_job *row, const struct sw_sighting *seen,
+bool sw_store_is_news(const struct sw_job *row, const struct sw_observation *seen,
                       const json_t *verdict, int64_t now_ms);
 /* Many sightings in one transaction, all or none; changed may be NULL or an array. */
-int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
+int sw_store_saw_many(struct sw_store *store, const struct sw_observation *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err);
 
@@ -237,7 +237,7 @@ int sw_store_collect_again(struct sw_store *store, const char *id, int from_atte
 /* The platform tried again by itself, maybe more than once: the attempts of seen->before are written
  * down, each with an event, and the job is at seen->attempt, Pending until that is seen. Nothing when
  * it is over or there already. */
-int sw_store_caught_up(struct sw_store *store, const struct sw_sighting *seen, int64_t now_ms,
+int sw_store_caught_up(struct sw_store *store, const struct sw_observation *seen, int64_t now_ms,
                        struct sw_error *err);
 /* Nodes (array of names) that coming attempts keep away from; NULL: none. */
 int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
@@ -249,7 +249,7 @@ int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
  * *won tells. `avoid` is an array of node names to keep away from (may be NULL). With only_collect the
  * command is done, and the next attempt brings what it left; an attempt that does so already is followed by
  * its like. */
-int sw_store_retry(struct sw_store *store, const struct sw_sighting *failed, const json_t *verdict,
+int sw_store_retry(struct sw_store *store, const struct sw_observation *failed, const json_t *verdict,
                    int64_t not_before_ms, bool only_collect, const json_t *avoid, const char *why,
                    int64_t now_ms, bool *won, struct sw_error *err);
 

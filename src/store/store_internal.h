@@ -177,7 +177,7 @@ int store_attempt_close(struct sw_store *store, int64_t seq, const char *why, in
                         struct sw_error *err);
 /* transitions.c: the row takes over what was seen, without an event. `row` is what it was. */
 int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row,
-                   const struct sw_sighting *seen, const json_t *verdict, int64_t now_ms,
+                   const struct sw_observation *seen, const json_t *verdict, int64_t now_ms,
                    struct sw_error *err);
 /* next_attempt.c: attempt + 1 for the row as it is now. *changes: 0 when it may not. */
 int store_attempt_begin(struct sw_store *store, int64_t seq, int from_attempt, const char *why,

@@ -88,26 +88,26 @@ static bool same_words(const char *said, const char *known)
     return sw_text_empty(known) ? !*said : sw_text_same(said, known);
 }
 
-static bool news_of_whereabouts(const struct sw_job *row, const struct sw_sighting *seen)
+static bool news_of_whereabouts(const struct sw_job *row, const struct sw_observation *seen)
 {
     return news_text(seen->remote_id, row->remote_id) || news_text(seen->node, row->node) ||
            (seen->started_ms > 0 && seen->started_ms != row->started_ms);
 }
 
-static bool news_of_story(const struct sw_job *row, const struct sw_sighting *seen)
+static bool news_of_story(const struct sw_job *row, const struct sw_observation *seen)
 {
     return seen->state != row->state || !same_words(seen->reason, row->reason) ||
            !same_words(seen->message, row->message);
 }
 
-static bool news_of_end(const struct sw_job *row, const struct sw_sighting *seen)
+static bool news_of_end(const struct sw_job *row, const struct sw_observation *seen)
 {
     return (seen->exit_code != SW_NO_EXIT_CODE && seen->exit_code != row->exit_code) ||
            (seen->signal > 0 && seen->signal != row->signal) ||
            (seen->failed_replica >= 0 && seen->failed_replica != row->failed_replica);
 }
 
-static bool has_gaps(const struct sw_job *row, const struct sw_sighting *seen,
+static bool has_gaps(const struct sw_job *row, const struct sw_observation *seen,
                      const json_t *verdict)
 {
     return (row->exit_code == SW_NO_EXIT_CODE && seen->exit_code != SW_NO_EXIT_CODE) ||
@@ -118,7 +118,7 @@ static bool has_gaps(const struct sw_job *row, const struct sw_sighting *seen,
            (!row->err_class && sw_json_str(verdict, "err_class"));
 }
 
-static enum effect effect_of(const struct sw_job *row, const struct sw_sighting *seen,
+static enum effect effect_of(const struct sw_job *row, const struct sw_observation *seen,
                              const json_t *verdict, int64_t now_ms)
 {
     int64_t age_ms = now_ms - row->seen_ms;
@@ -137,7 +137,7 @@ static enum effect effect_of(const struct sw_job *row, const struct sw_sighting 
     return age_ms >= 0 && age_ms < SEEN_IS_FRESH_MS ? EFFECT_NONE : EFFECT_TOUCH;
 }
 
-bool sw_store_is_news(const struct sw_job *row, const struct sw_sighting *seen,
+bool sw_store_is_news(const struct sw_job *row, const struct sw_observation *seen,
                       const json_t *verdict, int64_t now_ms)
 {
     return effect_of(row, seen, verdict, now_ms) != EFFECT_NONE;
@@ -151,13 +151,13 @@ static void bind_unless(sqlite3_stmt *statement, const char *name, int64_t value
         store_bind_int(statement, name, value);
 }
 
-static void bind_whereabouts(sqlite3_stmt *change, const struct sw_sighting *seen)
+static void bind_whereabouts(sqlite3_stmt *change, const struct sw_observation *seen)
 {
     store_bind_text(change, ":remote_id", seen->remote_id);
     store_bind_text(change, ":node", seen->node);
 }
 
-static void bind_end(sqlite3_stmt *change, const struct sw_sighting *seen, const json_t *verdict)
+static void bind_end(sqlite3_stmt *change, const struct sw_observation *seen, const json_t *verdict)
 {
     store_bind_text(change, ":state", sw_state_name(seen->state));
     bind_unless(change, ":exit_code", seen->exit_code, SW_NO_EXIT_CODE);
@@ -170,7 +170,7 @@ static void bind_end(sqlite3_stmt *change, const struct sw_sighting *seen, const
     }
 }
 
-static void bind_move(sqlite3_stmt *move, const struct sw_job *row, const struct sw_sighting *seen,
+static void bind_move(sqlite3_stmt *move, const struct sw_job *row, const struct sw_observation *seen,
                       int64_t now_ms)
 {
     bool final = sw_state_is_final(seen->state);
@@ -183,7 +183,7 @@ static void bind_move(sqlite3_stmt *move, const struct sw_job *row, const struct
 }
 
 /* When the platform does not say when it began, the first time we see it running must do. */
-static int64_t started_ms(const struct sw_job *row, const struct sw_sighting *seen, int64_t now_ms)
+static int64_t started_ms(const struct sw_job *row, const struct sw_observation *seen, int64_t now_ms)
 {
     if (seen->started_ms > 0)
         return seen->started_ms;
@@ -191,7 +191,7 @@ static int64_t started_ms(const struct sw_job *row, const struct sw_sighting *se
 }
 
 static int tell_move(struct sw_store *store, int64_t seq, const struct sw_job *row,
-                     const struct sw_sighting *seen, int64_t now_ms, struct sw_error *err)
+                     const struct sw_observation *seen, int64_t now_ms, struct sw_error *err)
 {
     bool exited = seen->exit_code != SW_NO_EXIT_CODE;
     sw_auto(json) json_t *data = sw_json_object(
@@ -207,7 +207,7 @@ static int tell_move(struct sw_store *store, int64_t seq, const struct sw_job *r
 }
 
 static int write_row(struct sw_store *store, enum effect effect, int64_t seq,
-                     const struct sw_job *row, const struct sw_sighting *seen,
+                     const struct sw_job *row, const struct sw_observation *seen,
                      const json_t *verdict, int64_t now_ms, struct sw_error *err)
 {
     sqlite3_stmt *change = store_statement(store, effect_sql[effect], err);
@@ -233,7 +233,7 @@ static int write_row(struct sw_store *store, enum effect effect, int64_t seq,
 }
 
 static int write_effect(struct sw_store *store, enum effect effect, int64_t seq,
-                        const struct sw_job *row, const struct sw_sighting *seen,
+                        const struct sw_job *row, const struct sw_observation *seen,
                         const json_t *verdict, int64_t now_ms, struct sw_error *err)
 {
     if (effect == EFFECT_MOVE && news_of_story(row, seen) &&
@@ -243,7 +243,7 @@ static int write_effect(struct sw_store *store, enum effect effect, int64_t seq,
 }
 
 int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row,
-                   const struct sw_sighting *seen, const json_t *verdict, int64_t now_ms,
+                   const struct sw_observation *seen, const json_t *verdict, int64_t now_ms,
                    struct sw_error *err)
 {
     return write_row(store, EFFECT_MOVE, seq, row, seen, verdict, now_ms, err);
@@ -251,7 +251,7 @@ int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row
 
 /* One sighting against its row: what would it do, and, when asked, do it. A job that was removed
  * meanwhile is nobody's problem. */
-static int handle(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
+static int handle(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                   int64_t now_ms, bool write, enum effect *effect, bool *changed,
                   struct sw_error *err)
 {
@@ -276,7 +276,7 @@ static int handle(struct sw_store *store, const struct sw_sighting *seen, const 
     return write_effect(store, *effect, seq, &row, seen, verdict, now_ms, err);
 }
 
-static int strongest_effect(struct sw_store *store, const struct sw_sighting *seen, size_t count,
+static int strongest_effect(struct sw_store *store, const struct sw_observation *seen, size_t count,
                             json_t *const *verdicts, int64_t now_ms, enum effect *strongest,
                             struct sw_error *err)
 {
@@ -298,7 +298,7 @@ static int strongest_effect(struct sw_store *store, const struct sw_sighting *se
     return 0;
 }
 
-int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, size_t count,
+int sw_store_saw_many(struct sw_store *store, const struct sw_observation *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err)
 {
@@ -324,7 +324,7 @@ int sw_store_saw_many(struct sw_store *store, const struct sw_sighting *seen, si
     return 0;
 }
 
-int sw_store_saw(struct sw_store *store, const struct sw_sighting *seen, const json_t *verdict,
+int sw_store_saw(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err)
 {
     sw_auto(json) json_t *shared = json_incref((json_t *)verdict);

@@ -5,7 +5,7 @@
 #ifndef SW_TESTS_CONTRACT_CASES_H
 #define SW_TESTS_CONTRACT_CASES_H
 
-#include "stay.h"
+#include "trial.h"
 
 struct contract_case {
     const char *claim;

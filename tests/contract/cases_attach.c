@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "cases.h"
 
-static int submit_and_leave(struct stay *here, int number)
+static int submit_and_leave(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
     struct sw_request *made = request(here, SLEEPS, 300);
@@ -30,14 +30,14 @@ static int submit_and_leave(struct stay *here, int number)
 
 static void a_job_submitted_by_a_process_that_left_is_seen_to_its_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     in_processes(here, 1, submit_and_leave);
     assert_int_equal(wait_until_over(here, "left-behind"), 0);
     expect_state(here, "left-behind", SW_COMPLETE);
 }
 
-static int look_too(struct stay *here, int number)
+static int look_too(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
     int code = -1;
@@ -49,7 +49,7 @@ static int look_too(struct stay *here, int number)
 
 static void eight_processes_may_wait_for_one_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     launch(here, EXITS, 3);
     in_processes(here, 8, look_too);
@@ -57,10 +57,10 @@ static void eight_processes_may_wait_for_one_job(void **state)
 
 /* ---- one id, one job ------------------------------------------------------------------------------ */
 
-static struct sw_request *marked_request(struct stay *here, const char *id)
+static struct sw_request *marked_request(struct trial *here, const char *id)
 {
     sw_autofree char *marks = path_in(here, "marks");
-    struct sw_request *made = here->berth->command_key
+    struct sw_request *made = here->fixture->command_key
                                   ? request_shell(here, "echo $$ >>'%s'; sleep 0.1", marks)
                                   : request(here, SLEEPS, 100);
 
@@ -68,7 +68,7 @@ static struct sw_request *marked_request(struct stay *here, const char *id)
     return made;
 }
 
-static int submit_marked(struct stay *here, int number)
+static int submit_marked(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
     struct sw_error err = { 0 };
@@ -83,24 +83,24 @@ static int submit_marked(struct stay *here, int number)
 }
 
 /* Where commands really run, each run left a mark. */
-static void expect_marks(struct stay *here, int count)
+static void expect_marks(struct trial *here, int count)
 {
     sw_autofree char *marks = path_in(here, "marks");
 
-    if (here->berth->command_key)
+    if (here->fixture->command_key)
         assert_int_equal(lines_in(marks), count);
 }
 
 static void sixteen_clients_that_submit_one_id_start_one_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     in_processes(here, 16, submit_marked);
     assert_int_equal(wait_until_over(here, "the-same"), 0);
     expect_marks(here, 1);
 }
 
-static int submit_own(struct stay *here, int number)
+static int submit_own(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
     struct sw_error err = { 0 };
@@ -116,7 +116,7 @@ static int submit_own(struct stay *here, int number)
 
 static void sixteen_clients_that_submit_at_once_start_sixteen_jobs(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     in_processes(here, 16, submit_own);
     for (int i = 0; i < 16; i++) {
@@ -130,7 +130,7 @@ static void sixteen_clients_that_submit_at_once_start_sixteen_jobs(void **state)
 
 static void submitting_an_id_again_finds_the_first_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     send_request(here, marked_request(here, "again"));
     send_request(here, marked_request(here, "again"));
@@ -142,7 +142,7 @@ static void submitting_an_id_again_finds_the_first_job(void **state)
 
 /* ---- a client that dies ------------------------------------------------------------------------------ */
 
-static void kill_a_client_after(struct stay *here, int64_t microseconds, const char *id)
+static void kill_a_client_after(struct trial *here, int64_t microseconds, const char *id)
 {
     pid_t child = fork();
 
@@ -162,7 +162,7 @@ static void kill_a_client_after(struct stay *here, int64_t microseconds, const c
 }
 
 /* Not lost, not doubled: the row tells the truth, and the same id can still be run once. */
-static void prove_one_job(struct stay *here, const char *id, int marks)
+static void prove_one_job(struct trial *here, const char *id, int marks)
 {
     struct sw_error err = { 0 };
     char *text = sw_status(here->session, id, SW_LOOK_REFRESH, &err);
@@ -180,7 +180,7 @@ static void prove_one_job(struct stay *here, const char *id, int marks)
 
 static void a_client_killed_at_any_moment_loses_and_doubles_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     for (int i = 0; i < 16; i++) {
         char id[SW_ID_SIZE];
@@ -193,7 +193,7 @@ static void a_client_killed_at_any_moment_loses_and_doubles_nothing(void **state
 
 /* ---- a store that knows nothing ------------------------------------------------------------------------ */
 
-static void forget_the_store(struct stay *here)
+static void forget_the_store(struct trial *here)
 {
     DIR *folder;
 
@@ -209,36 +209,36 @@ static void forget_the_store(struct stay *here)
 
 static void a_job_can_be_adopted_by_its_id_into_an_empty_store(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, SLEEPS, 400);
 
     forget_the_store(here);
     assert_null(sw_status(here->session, job, SW_LOOK_STORED, &err));
-    expect_ok(sw_adopt(here->session, here->berth->name, job, &err), &err, "adopt");
-    expect_ok(sw_adopt(here->session, here->berth->name, job, &err), &err, "adopt again");
+    expect_ok(sw_adopt(here->session, here->fixture->name, job, &err), &err, "adopt");
+    expect_ok(sw_adopt(here->session, here->fixture->name, job, &err), &err, "adopt again");
     assert_int_equal(wait_until_over(here, job), 0);
     expect_state(here, job, SW_COMPLETE);
 }
 
 static void adopting_a_job_that_does_not_exist_is_not_found(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
 
-    assert_int_equal(sw_adopt(here->session, here->berth->name, "nobody-aaaaaaaa", &err), -1);
+    assert_int_equal(sw_adopt(here->session, here->fixture->name, "nobody-aaaaaaaa", &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 
 static void an_adopted_job_can_be_canceled(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
     forget_the_store(here);
-    expect_ok(sw_adopt(here->session, here->berth->name, job, &err), &err, "adopt");
+    expect_ok(sw_adopt(here->session, here->fixture->name, job, &err), &err, "adopt");
     expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
     expect_state(here, job, SW_CANCELED);
     assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);

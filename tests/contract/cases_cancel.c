@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "cases.h"
 
-static void cancel(struct stay *here, const char *job)
+static void cancel(struct trial *here, const char *job)
 {
     struct sw_error err = { 0 };
 
@@ -17,7 +17,7 @@ static void cancel(struct stay *here, const char *job)
 
 static void a_pending_job_can_be_canceled_and_never_starts(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     char holder[SW_ID_SIZE];
     const char *job;
 
@@ -33,7 +33,7 @@ static void a_pending_job_can_be_canceled_and_never_starts(void **state)
 
 static void a_running_job_can_be_canceled(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
@@ -45,7 +45,7 @@ static void a_running_job_can_be_canceled(void **state)
 
 static void a_job_canceled_right_after_its_submit_is_canceled(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     cancel(here, job);
@@ -55,7 +55,7 @@ static void a_job_canceled_right_after_its_submit_is_canceled(void **state)
 
 static void canceling_twice_is_the_same_as_once(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
@@ -64,7 +64,7 @@ static void canceling_twice_is_the_same_as_once(void **state)
     expect_state(here, job, SW_CANCELED);
 }
 
-static int cancel_too(struct stay *here, int number)
+static int cancel_too(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
 
@@ -74,7 +74,7 @@ static int cancel_too(struct stay *here, int number)
 
 static void eight_clients_may_cancel_at_once(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
@@ -84,7 +84,7 @@ static void eight_clients_may_cancel_at_once(void **state)
 
 static void canceling_a_job_that_is_over_changes_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 3);
 
     wait_until_over(here, job);
@@ -95,7 +95,7 @@ static void canceling_a_job_that_is_over_changes_nothing(void **state)
 
 static void a_job_that_ignores_the_polite_request_is_killed(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "deaf");
     struct sw_request *made = request_shell(here, "trap '' TERM INT; echo up >>'%s'; "
                                             "while :; do sleep 0.05; done", mark);
@@ -111,7 +111,7 @@ static void a_job_that_ignores_the_polite_request_is_killed(void **state)
 
 static void processes_that_ran_away_from_the_job_are_found_too(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "away");
     const char *job = launch_shell(here, "for i in 1 2 3; do setsid sh -c \"echo \\$\\$ >>'%s'; "
                                    "(sleep 60 &) ; exec sleep 60\" & done; sleep 60", mark);
@@ -124,7 +124,7 @@ static void processes_that_ran_away_from_the_job_are_found_too(void **state)
 
 static void a_job_has_time_to_save_its_work_when_it_is_canceled(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "saved");
     const char *job = launch_shell(here, "trap 'sleep 0.2; echo saved >>\"%s\"; exit 0' TERM; "
                                    "echo up >>'%s'; while :; do sleep 0.02; done", mark, mark);
@@ -137,7 +137,7 @@ static void a_job_has_time_to_save_its_work_when_it_is_canceled(void **state)
 
 static void a_canceled_job_gets_one_term_and_all_of_its_grace(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "told");
     const char *job = send_request(here, request_that_saves(here, mark));
 

@@ -13,7 +13,7 @@
 #include "cases.h"
 
 /* A job whose results go to the folder `home`. */
-static const char *send_job(struct stay *here, const char *command, const char *home, const char *more)
+static const char *send_job(struct trial *here, const char *command, const char *home, const char *more)
 {
     sw_autofree char *text = sw_format("name: kept\ncommand: |\n  %s\noutputs: {/results: {to: '%s'}}\n%s",
                                        command, home, more);
@@ -39,7 +39,7 @@ static void expect_landed(const char *home, const char *name, const char *text)
 /* A folder where a file should go: the command is over by the time that this is noticed. */
 static void outputs_that_did_not_arrive_are_brought_again_without_the_command(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "landed"), *taken = sw_path_join(home, "model");
     struct sw_error err = { 0 };
     const char *job;
@@ -61,7 +61,7 @@ static void outputs_that_did_not_arrive_are_brought_again_without_the_command(vo
 
 static void the_outputs_of_a_command_that_failed_can_be_brought_again_too(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "landed"), *model = sw_path_join(home, "model");
     struct sw_error err = { 0 };
     const char *job;
@@ -81,7 +81,7 @@ static void the_outputs_of_a_command_that_failed_can_be_brought_again_too(void *
 
 static void an_output_without_files_is_a_warning(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "landed");
     sw_auto(json) json_t *seen = NULL;
     const char *job;
@@ -97,7 +97,7 @@ static void an_output_without_files_is_a_warning(void **state)
 
 static void what_every_rank_wrote_is_brought(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "landed");
     const char *job;
 
@@ -112,7 +112,7 @@ static void what_every_rank_wrote_is_brought(void **state)
 
 static void a_job_that_declares_no_outputs_has_none_to_bring(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 0);
     struct sw_error err = { 0 };
     int attempt = 0;

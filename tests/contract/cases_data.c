@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "cases.h"
 
-static char *results_of(struct stay *here, const char *job)
+static char *results_of(struct trial *here, const char *job)
 {
     struct sw_error err = { 0 };
     char *dir = sw_results_dir(here->session, job, &err);
@@ -22,7 +22,7 @@ static char *results_of(struct stay *here, const char *job)
     return dir;
 }
 
-static void expect_result(struct stay *here, const char *job, const char *name, const char *text)
+static void expect_result(struct trial *here, const char *job, const char *name, const char *text)
 {
     sw_autofree char *dir = results_of(here, job);
     sw_autofree char *path = sw_path_join(dir, name);
@@ -35,7 +35,7 @@ static void expect_result(struct stay *here, const char *job, const char *name, 
 
 static void the_environment_of_a_job_file_reaches_the_command(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here, "printf %%s \"$ODD\" >{results_dir}/odd");
     const char *job;
 
@@ -47,7 +47,7 @@ static void the_environment_of_a_job_file_reaches_the_command(void **state)
 
 static void a_job_knows_its_id(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "test \"$TAO_JOB_ID\" = {job_id} && "
                                    "test \"$SLIPWAY_JOB_ID\" = {job_id} && "
                                    "printf %%s {job_id} >{results_dir}/id");
@@ -58,7 +58,7 @@ static void a_job_knows_its_id(void **state)
 
 static void every_rank_sees_the_right_rendezvous(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here,
         "echo \"$NNODES $WORLD_SIZE $NODE_RANK ${MASTER_ADDR:+addr} ${MASTER_PORT:+port} "
         "${WORKER_ADDRS:+workers}\" >{results_dir}/rank-$NODE_RANK; "
@@ -87,7 +87,7 @@ static void every_rank_sees_the_right_rendezvous(void **state)
 
 static void the_first_rank_that_fails_is_named(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here,
         "if [ $NODE_RANK = 1 ]; then exit 3; else sleep 30; fi");
     sw_auto(json) json_t *seen = NULL;
@@ -102,7 +102,7 @@ static void the_first_rank_that_fails_is_named(void **state)
 
 static void there_is_one_replica_per_node(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
     struct sw_error err = { 0 };
     sw_auto(json) json_t *replicas = NULL;
@@ -127,7 +127,7 @@ static void there_is_one_replica_per_node(void **state)
     }
 }
 
-static struct sw_request *yaml_request(struct stay *here, const char *text)
+static struct sw_request *yaml_request(struct trial *here, const char *text)
 {
     struct sw_request *made = sw_request_new();
     struct sw_error err = { 0 };
@@ -141,7 +141,7 @@ static struct sw_request *yaml_request(struct stay *here, const char *text)
 
 static void inputs_arrive_and_outputs_land(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *input = path_in(here, "input.txt");
     sw_autofree char *home = path_in(here, "landed");
     sw_autofree char *landed = sw_format("%s/made.txt", home);
@@ -168,7 +168,7 @@ static void inputs_arrive_and_outputs_land(void **state)
 
 static void an_input_that_does_not_exist_fails_before_the_command_runs(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "ran");
     sw_autofree char *text = sw_format(
         "name: data\ncommand: echo ran >'%s'\ninputs: {/data/in.txt: '%s/no-such-file'}\n",
@@ -187,7 +187,7 @@ static void an_input_that_does_not_exist_fails_before_the_command_runs(void **st
 /* Nothing listens at port 9, here or in a container. */
 static void a_data_server_that_does_not_answer_is_a_failure_of_the_network(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = yaml_request(here, "name: data\ncommand: 'true'\nretry: {max: 0}\n"
                                                  "inputs: {/data/x: 'http://127.0.0.1:9/x'}\n");
     const char *job;
@@ -205,7 +205,7 @@ static void a_data_server_that_does_not_answer_is_a_failure_of_the_network(void 
 
 static void the_config_is_written_where_the_command_finds_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = send_request(here, yaml_request(here,
         "name: data\n"
         "command: cp {config_path} {results_dir}/config.json\n"
@@ -226,7 +226,7 @@ static void the_config_is_written_where_the_command_finds_it(void **state)
 
 static void results_can_be_brought_home(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "brought");
     sw_autofree char *copy = sw_format("%s/deep/model.bin", home);
     const char *job = launch_shell(here, "mkdir -p {results_dir}/deep && "
@@ -257,7 +257,7 @@ static void links_of_results_stay_links_and_lead_nowhere_else(void **state)
 {
     static const char *const outside[] = { "absolute", "environ", "folder", "climbs", "indirect",
                                            "pipe" };
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *home = path_in(here, "brought-links");
     sw_autofree char *latest = sw_format("%s/latest", home), *found = NULL;
     const char *job = launch_shell(here, "%s", made_of_links);
@@ -288,7 +288,7 @@ static void links_of_results_stay_links_and_lead_nowhere_else(void **state)
 
 static void results_of_a_failed_job_are_kept(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo half >{results_dir}/half; exit 3");
 
     assert_int_equal(wait_until_over(here, job), 3);
@@ -297,7 +297,7 @@ static void results_of_a_failed_job_are_kept(void **state)
 
 static void paths_are_seen_as_the_platform_sees_them(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *folder = path_in(here, "project");
     sw_autofree char *file = sw_format("%s/data.csv", folder);
     sw_autofree char *nothing = sw_format("%s/nothing", folder);
@@ -306,16 +306,16 @@ static void paths_are_seen_as_the_platform_sees_them(void **state)
     char *names;
 
     write_text(file, "1,2\n");
-    expect_ok(sw_check_path(here->session, here->berth->name, file, &exists, &err), &err, "check");
+    expect_ok(sw_check_path(here->session, here->fixture->name, file, &exists, &err), &err, "check");
     assert_true(exists);
-    expect_ok(sw_check_path(here->session, here->berth->name, nothing, &exists, &err), &err,
+    expect_ok(sw_check_path(here->session, here->fixture->name, nothing, &exists, &err), &err,
               "check");
     assert_false(exists);
-    names = sw_list_path(here->session, here->berth->name, folder, &err);
+    names = sw_list_path(here->session, here->fixture->name, folder, &err);
     assert_non_null(names);
     assert_non_null(strstr(names, "data.csv"));
     sw_text_free(names);
-    assert_null(sw_list_path(here->session, here->berth->name, nothing, &err));
+    assert_null(sw_list_path(here->session, here->fixture->name, nothing, &err));
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 
@@ -328,7 +328,7 @@ static int count_job_files(void *context, const char *relative, const struct sta
     return 0;
 }
 
-static int files_of(struct stay *here, const char *job)
+static int files_of(struct trial *here, const char *job)
 {
     struct { const char *id; int count; } search = { job, 0 };
 
@@ -338,7 +338,7 @@ static int files_of(struct stay *here, const char *job)
 
 static void a_removed_job_leaves_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, PRINTS, 10);
     struct log log;
@@ -355,7 +355,7 @@ static void a_removed_job_leaves_nothing(void **state)
 
 static void a_running_job_is_not_removed(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, SLEEPS, 60000);
 
@@ -367,7 +367,7 @@ static void a_running_job_is_not_removed(void **state)
 
 static void the_id_of_a_removed_job_can_be_used_again(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
 
     for (int i = 0; i < 2; i++) {

@@ -12,7 +12,7 @@
 
 static void a_job_that_succeeds_is_complete_with_code_0(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 0);
 
     assert_int_equal(wait_until_over(here, job), 0);
@@ -22,7 +22,7 @@ static void a_job_that_succeeds_is_complete_with_code_0(void **state)
 
 static void a_job_that_exits_3_ends_in_error_and_says_3(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 3);
 
     assert_int_equal(wait_until_over(here, job), 3);
@@ -47,7 +47,7 @@ static size_t exit_codes_to_try(int codes[256])
     return count;
 }
 
-static void expect_code(struct stay *here, const char *job, int code)
+static void expect_code(struct trial *here, const char *job, int code)
 {
     int told = wait_until_over(here, job);
     sw_auto(json) json_t *seen = status(here, job);
@@ -64,7 +64,7 @@ static void expect_code(struct stay *here, const char *job, int code)
 static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
 {
     enum { AT_ONCE = 8 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     char jobs[AT_ONCE][SW_ID_SIZE];
     int codes[256];
     size_t count = exit_codes_to_try(codes);
@@ -85,7 +85,7 @@ static void an_exit_code_is_told_as_it_was_after_much_output(void **state)
 static void a_job_killed_by_a_signal_says_which(void **state)
 {
     static const int signals[] = { 9, 11, 15 };
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     for (size_t i = 0; i < SW_COUNT(signals); i++) {
         const char *job = launch(here, DIES, signals[i]);
@@ -100,7 +100,7 @@ static void a_job_killed_by_a_signal_says_which(void **state)
 
 static void a_job_that_runs_out_of_memory_says_so(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EATS_MEMORY, 0);
     struct sw_error err = { 0 };
     char *why;
@@ -116,7 +116,7 @@ static void a_job_that_runs_out_of_memory_says_so(void **state)
 
 static void a_command_that_does_not_exist_gives_127(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "/no/such/program");
 
     assert_int_equal(wait_until_over(here, job), 127);
@@ -125,7 +125,7 @@ static void a_command_that_does_not_exist_gives_127(void **state)
 
 static void a_program_named_by_its_words_that_does_not_exist_gives_127(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here, "true");
     const char *const words[] = { "/no/such/program", "a" };
 
@@ -135,7 +135,7 @@ static void a_program_named_by_its_words_that_does_not_exist_gives_127(void **st
 
 static void a_job_past_its_time_limit_gives_124(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, SLEEPS, 60000);
     const char *job;
 
@@ -148,7 +148,7 @@ static void a_job_past_its_time_limit_gives_124(void **state)
 
 static void a_job_at_its_time_limit_gets_one_term_and_all_of_its_grace(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mark = path_in(here, "told");
     struct sw_request *made = request_that_saves(here, mark);
 
@@ -159,7 +159,7 @@ static void a_job_at_its_time_limit_gets_one_term_and_all_of_its_grace(void **st
 
 static void a_job_is_running_between_its_beginning_and_its_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 400);
 
     wait_until(here, job, SW_RUNNING);
@@ -169,7 +169,7 @@ static void a_job_is_running_between_its_beginning_and_its_end(void **state)
 
 static void a_job_that_waits_says_why(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
     const char *job;
 
@@ -191,7 +191,7 @@ static void a_status_carries_the_fields_of_the_seed(void **state)
         "results_dir", "created_at", "submitted_at", "started_at", "ended_at", "updated_at",
         "name", "reason", "attempt", "exit_code", "signal",
     };
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 0);
     sw_auto(json) json_t *seen = NULL;
 
@@ -201,7 +201,7 @@ static void a_status_carries_the_fields_of_the_seed(void **state)
         if (!json_object_get(seen, fields[i]))
             fail_msg("a status has no field '%s'", fields[i]);
     assert_string_equal(text_of(seen, "id"), job);
-    assert_string_equal(text_of(seen, "backend_type"), here->berth->name);
+    assert_string_equal(text_of(seen, "backend_type"), here->fixture->name);
     assert_string_not_equal(text_of(seen, "backend_job_id"), "");
     assert_true(strcmp(text_of(seen, "started_at"), text_of(seen, "submitted_at")) >= 0 ||
                 *text_of(seen, "submitted_at"));
@@ -210,7 +210,7 @@ static void a_status_carries_the_fields_of_the_seed(void **state)
 
 static void a_list_shows_every_job_newest_first(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_list_options options = { .size = sizeof options };
     char ids[3][SW_ID_SIZE];
     char *text;
@@ -231,7 +231,7 @@ static void a_list_shows_every_job_newest_first(void **state)
 
 static void a_failure_is_explained(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 3);
     struct sw_error err = { 0 };
     char *text;
@@ -246,7 +246,7 @@ static void a_failure_is_explained(void **state)
 
 static void events_tell_the_story_in_order(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 0);
     int64_t last = -1;
     char *text;
@@ -269,7 +269,7 @@ static void events_tell_the_story_in_order(void **state)
 
 static void a_job_nobody_knows_is_not_found(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
 
     assert_null(sw_status(here->session, "nobody-aaaaaaaa", SW_LOOK_REFRESH, &err));
@@ -280,7 +280,7 @@ static void a_job_nobody_knows_is_not_found(void **state)
 
 static void planning_sends_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
     struct sw_error err = { 0 };
     struct sw_list_options all = { .size = sizeof all };

@@ -21,7 +21,7 @@ static int no_more_faults(void **state)
 
 static void a_platform_that_does_not_answer_changes_no_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
     sw_auto(json) json_t *seen = NULL;
 
@@ -38,7 +38,7 @@ static void a_platform_that_does_not_answer_changes_no_job(void **state)
 
 static void a_job_that_ended_while_nobody_could_look_is_seen_later(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 3);
 
     connect_with(here, "down 3 calls");
@@ -48,7 +48,7 @@ static void a_job_that_ended_while_nobody_could_look_is_seen_later(void **state)
 
 static void waiting_for_a_platform_that_does_not_answer_has_a_deadline(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, EXITS, 0);
     int code = -1;
@@ -61,7 +61,7 @@ static void waiting_for_a_platform_that_does_not_answer_has_a_deadline(void **st
 
 static void a_submit_that_reaches_nobody_says_so_and_can_be_repeated(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
@@ -78,7 +78,7 @@ static void a_submit_that_reaches_nobody_says_so_and_can_be_repeated(void **stat
 }
 
 /* A platform may find out by itself that it was started; one that cannot leaves it open, never refused. */
-static void expect_open_or_found(struct stay *here, const struct sw_request *made, char id[SW_ID_SIZE])
+static void expect_open_or_found(struct trial *here, const struct sw_request *made, char id[SW_ID_SIZE])
 {
     struct sw_error err = { 0 };
 
@@ -88,7 +88,7 @@ static void expect_open_or_found(struct stay *here, const struct sw_request *mad
 
 static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, SLEEPS, 3000);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
@@ -104,7 +104,7 @@ static void a_job_whose_answer_was_lost_is_found_and_not_doubled(void **state)
 
 static void a_list_without_the_job_does_not_lose_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 60000);
 
     wait_until(here, job, SW_RUNNING);
@@ -117,7 +117,7 @@ static void a_list_without_the_job_does_not_lose_it(void **state)
 
 static void a_lost_answer_and_a_list_without_the_job_do_not_lose_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, SLEEPS, 60000);
     char id[SW_ID_SIZE];
 
@@ -132,7 +132,7 @@ static void a_lost_answer_and_a_list_without_the_job_do_not_lose_it(void **state
 
 static void following_goes_on_at_its_byte_after_a_cut(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, PRINTS_SLOWLY, 50);
     struct log log;
 
@@ -145,7 +145,7 @@ static void following_goes_on_at_its_byte_after_a_cut(void **state)
 
 static void a_cancel_that_reaches_nobody_is_not_reported_as_done(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, SLEEPS, 60000);
 
@@ -161,7 +161,7 @@ static void a_cancel_that_reaches_nobody_is_not_reported_as_done(void **state)
 
 static void a_slow_platform_is_waited_for(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     connect_with(here, "slow 50ms");
     assert_int_equal(wait_until_over(here, launch(here, EXITS, 3)), 3);
@@ -171,7 +171,7 @@ static void a_slow_platform_is_waited_for(void **state)
 static void the_jobs_of_one_platform_cost_one_question(void **state)
 {
     enum { MANY = 40, SLOW_MS = 500 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_list_options all = { .size = sizeof all, .limit = MANY };
     int64_t begun;
     char *text;

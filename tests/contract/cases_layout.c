@@ -51,7 +51,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The files that `get` brings, one after another with a space behind each; owned. */
-static char *brought(struct stay *here, const char *job)
+static char *brought(struct trial *here, const char *job)
 {
     sw_autofree char *home = path_in(here, "brought");
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -71,7 +71,7 @@ static char *brought(struct stay *here, const char *job)
     return sw_strdup(sw_buf_text(&out));
 }
 
-static const char *send_yaml(struct stay *here, const char *text)
+static const char *send_yaml(struct trial *here, const char *text)
 {
     struct sw_request *made = sw_request_new();
     struct sw_error err = { 0 };
@@ -83,7 +83,7 @@ static const char *send_yaml(struct stay *here, const char *text)
     return send_request(here, made);
 }
 
-static void expect_success(struct stay *here, const char *job)
+static void expect_success(struct trial *here, const char *job)
 {
     if (wait_until_over(here, job) != 0) {
         struct log log = read_log(here, job, -1, false);
@@ -94,7 +94,7 @@ static void expect_success(struct stay *here, const char *job)
 
 /* A job with everything: code, config, results by both names, an output of another name; the input
  * where the platform takes one from here. */
-static void expect_layout(struct stay *here, const char *inputs, const char *reads)
+static void expect_layout(struct trial *here, const char *inputs, const char *reads)
 {
     sw_autofree char *code = path_in(here, "code"), *file = sw_format("%s/code.txt", code);
     sw_autofree char *text = sw_format(
@@ -123,7 +123,7 @@ static void results_are_what_the_job_wrote_and_nothing_else(void **state)
 
 static void a_fetched_input_is_no_result(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *input = path_in(here, "input.txt");
     sw_autofree char *inputs = sw_format("inputs: {/data/in.txt: '%s'}\n", input);
 
@@ -133,7 +133,7 @@ static void a_fetched_input_is_no_result(void **state)
 
 static void results_of_a_container_need_no_declaration(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo a >/results/a && echo b >{results_dir}/b && "
                                    "test -s /results/b && test -s \"$SLIPWAY_RESULTS_DIR/a\"");
     sw_autofree char *found = NULL;
@@ -146,7 +146,7 @@ static void results_of_a_container_need_no_declaration(void **state)
 /* Without a container it needs to be named in the file: here by the checkpoint alone. */
 static void results_are_at_their_place_wherever_the_job_file_names_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *found = NULL;
     const char *job = send_yaml(here,
         "name: layout\n"
@@ -178,7 +178,7 @@ static int check_time(void *context, int replica, int64_t at_ms, const char *byt
 /* True to five seconds where that is all that is known, so as much is allowed around it. */
 static void lines_of_a_log_have_the_time_they_were_written_at(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct span span = { .from_ms = sw_now_ms() - 5000 };
     const struct sw_log_options options = { .size = sizeof options, .replica = -1, .tail_lines = -1,
                                             .times = true };

@@ -9,7 +9,7 @@
 
 static void a_log_is_whole_after_the_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, PRINTS, 1000);
     struct log log;
 
@@ -22,7 +22,7 @@ static void a_log_is_whole_after_the_end(void **state)
 static void a_tail_is_the_last_lines(void **state)
 {
     static const int64_t tails[] = { 0, 1, 10, 999, 1000, 5000 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, PRINTS, 1000);
 
     wait_until_over(here, job);
@@ -36,7 +36,7 @@ static void a_tail_is_the_last_lines(void **state)
 
 static void following_gives_every_line_once_and_ends_with_the_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, PRINTS_SLOWLY, 50);
     struct log log = read_log(here, job, -1, true);
 
@@ -47,7 +47,7 @@ static void following_gives_every_line_once_and_ends_with_the_job(void **state)
 
 static void following_a_job_that_is_over_gives_its_log_and_ends(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, PRINTS, 100);
     struct log log;
 
@@ -59,7 +59,7 @@ static void following_a_job_that_is_over_gives_its_log_and_ends(void **state)
 
 static void following_a_silent_job_waits_for_its_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, SLEEPS, 300);
     struct log log = read_log(here, job, -1, true);
 
@@ -77,7 +77,7 @@ static int stop_at_once(void *context, int replica, int64_t at_ms, const char *b
 
 static void whoever_follows_may_stop(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
     struct sw_error err = { 0 };
     const char *job = launch(here, PRINTS, 100);
@@ -89,7 +89,7 @@ static void whoever_follows_may_stop(void **state)
 
 static void a_last_line_without_an_end_is_not_lost(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "printf 'a\\nb'");
     struct log log = read_log(here, job, -1, true);
 
@@ -100,7 +100,7 @@ static void a_last_line_without_an_end_is_not_lost(void **state)
 
 static void bytes_that_are_no_text_arrive_unchanged(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "printf 'a\\000b\\377\\033[31m\\r\\n'");
     struct log log = read_log(here, job, -1, true);
 
@@ -111,7 +111,7 @@ static void bytes_that_are_no_text_arrive_unchanged(void **state)
 
 static void standard_error_is_part_of_the_log(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo out; echo err >&2");
     struct log log = read_log(here, job, -1, true);
 
@@ -155,7 +155,7 @@ static int compare(void *context, int replica, int64_t at_ms, const char *bytes,
 static void a_log_of_100_mb_is_read_in_bounded_memory(void **state)
 {
     enum { LINES = 1600000 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
     struct sw_error err = { 0 };
     struct audit audit = { 0 };
@@ -171,7 +171,7 @@ static void a_log_of_100_mb_is_read_in_bounded_memory(void **state)
 
 static void the_log_of_each_rank_can_be_read(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, PRINTS, 20);
     struct sw_log_options options = { .size = sizeof options, .one_replica = true, .replica = 1 };
     struct sw_error err = { 0 };
@@ -203,7 +203,7 @@ static int compare_rank(void *context, int replica, int64_t at_ms, const char *b
 
 static void the_logs_of_all_ranks_together_keep_lines_whole(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, PRINTS, 3000);
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .replica = -1,
                                       .follow = true };
@@ -234,7 +234,7 @@ static int gather(void *context, int replica, int64_t at_ms, const char *bytes, 
 
 static void a_follow_goes_on_with_the_next_attempt(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made =
         request_shell(here, "echo \"try $SLIPWAY_ATTEMPT\"; test \"$SLIPWAY_ATTEMPT\" = 2");
     const struct sw_log_options options = { .size = sizeof options, .replica = -1,

@@ -36,7 +36,7 @@ struct several {
     const char *ids[MANY + 1];
 };
 
-static void launch_several(struct stay *here, enum wish wish, int64_t number, struct several *out)
+static void launch_several(struct trial *here, enum wish wish, int64_t number, struct several *out)
 {
     for (int i = 0; i < MANY; i++) {
         memcpy(out->text[i], launch(here, wish, number), SW_ID_SIZE);
@@ -57,7 +57,7 @@ static void expect_told(const struct told *told, const struct several *jobs, siz
 /* The last of them is no job at all: that is told, and the others are stopped all the same. */
 static void several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct several jobs;
     struct told told = { 0 };
     struct sw_error err = { 0 };
@@ -79,7 +79,7 @@ static void several_jobs_are_canceled_in_one_call_and_a_bad_one_stops_none(void 
 
 static void several_jobs_are_waited_for_tried_again_and_removed_in_one_call_each(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct several jobs;
     struct told waited = { 0 }, again = { 0 }, removed = { 0 };
     struct sw_error err = { 0 };

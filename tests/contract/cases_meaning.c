@@ -51,12 +51,12 @@ static char *said(const char *text, const char *name)
     return at ? sw_strndup(at + strlen(mark), strcspn(at + strlen(mark), "\n")) : sw_strdup("");
 }
 
-static bool in_container(const struct stay *here)
+static bool in_container(const struct trial *here)
 {
-    return strcmp(here->berth->name, "docker") == 0 || getenv("SLIPWAY_TEST_IMAGE");
+    return strcmp(here->fixture->name, "docker") == 0 || getenv("SLIPWAY_TEST_IMAGE");
 }
 
-static bool is_as_expected(const struct stay *here, const char *value, const char *wanted,
+static bool is_as_expected(const struct trial *here, const char *value, const char *wanted,
                            const char *results)
 {
     if (strcmp(wanted, "*") == 0)
@@ -74,7 +74,7 @@ static bool is_as_expected(const struct stay *here, const char *value, const cha
 
 static void the_environment_is_the_same_everywhere(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
     sw_autofree char *results = NULL, *text = NULL, *seen = path_in(here, "seen");
     struct sw_request *made;
@@ -96,7 +96,7 @@ static void the_environment_is_the_same_everywhere(void **state)
         sw_autofree char *value = said(text, expected[i].name);
 
         if (!is_as_expected(here, value, expected[i].value, results))
-            fail_msg("%s is '%s' on %s, not %s", expected[i].name, value, here->berth->name,
+            fail_msg("%s is '%s' on %s, not %s", expected[i].name, value, here->fixture->name,
                      expected[i].value);
     }
 }
@@ -104,7 +104,7 @@ static void the_environment_is_the_same_everywhere(void **state)
 /* A port of the job's own is the port. */
 static void a_job_may_choose_its_port(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here, "test $MASTER_PORT = 4711");
 
     set(made, "env.MASTER_PORT", "4711");
@@ -114,7 +114,7 @@ static void a_job_may_choose_its_port(void **state)
 static void a_variable_that_would_be_overridden_is_refused(void **state)
 {
     static const char *const names[] = { "WORLD_SIZE", "TAO_JOB_ID", "CUDA_VISIBLE_DEVICES" };
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     for (size_t i = 0; i < SW_COUNT(names); i++) {
         struct sw_request *made = request(here, EXITS, 0);
@@ -134,16 +134,16 @@ static void a_variable_that_would_be_overridden_is_refused(void **state)
 
 static void what_a_job_writes_into_a_repository_is_its_own(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *make = sw_format("cd '%s' && git init -q -b main r && cd r && echo one >file && "
                                        "git add file && git -c user.email=a@b -c user.name=a commit -qm one",
                                        here->dir);
     sw_autofree char *entry = sw_format("git+file://%s/r@main:/opt/code", here->dir);
     sw_autofree char *writable = sw_format("%s:rw", entry);
-    const char *key = strcmp(here->berth->name, "docker") == 0 ? "docker.mounts" : "mounts";
+    const char *key = strcmp(here->fixture->name, "docker") == 0 ? "docker.mounts" : "mounts";
     struct sw_request *made;
 
-    if (strcmp(here->berth->name, "slurm") == 0 && !in_container(here))
+    if (strcmp(here->fixture->name, "slurm") == 0 && !in_container(here))
         return;                       /* there mounts need a container, and are refused */
     assert_int_equal(system(make), 0);
     made = request_shell(here, "test -e /opt/code/file && echo x >/opt/code/new");
@@ -156,7 +156,7 @@ static void what_a_job_writes_into_a_repository_is_its_own(void **state)
 
 /* ---- exec ---------------------------------------------------------------------------------------- */
 
-static int run_beside(struct stay *here, const char *job, const char *word, const char *text,
+static int run_beside(struct trial *here, const char *job, const char *word, const char *text,
                       const char *more)
 {
     const char *const argv[] = { word, text ? "-c" : NULL, text, "sh", more };
@@ -170,7 +170,7 @@ static int run_beside(struct stay *here, const char *job, const char *word, cons
 /* At once, while the job may still be on its way. */
 static void exec_sees_what_the_job_sees(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *mine = path_in(here, "mine"), *beside = path_in(here, "beside"), *a = NULL, *b = NULL;
     struct sw_request *made = request_shell(here, "s() { pwd; echo \"$OWN $SLIPWAY_JOB_ID $NODE_RANK\"; "
                                             "cat /etc/image; }; s >'%s' 2>&1; sleep 60", mine);
@@ -189,7 +189,7 @@ static void exec_sees_what_the_job_sees(void **state)
 
 static void exec_of_no_such_command_is_127(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "sleep 60");
 
     assert_int_equal(run_beside(here, job, "surely-no-such-command", NULL, NULL), 127);

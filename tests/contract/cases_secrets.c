@@ -13,7 +13,7 @@
 
 static void the_command_sees_the_secret(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     /* Its length and one character: enough to know it, too little to give it away. */
     const char *job = launch_shell(here, "test ${#" CANARY_NAME "} = %zu && "
                                    "case \"$" CANARY_NAME "\" in cny/*) exit 0;; esac; exit 9",
@@ -24,7 +24,7 @@ static void the_command_sees_the_secret(void **state)
 
 static void a_secret_that_a_job_prints_is_redacted_in_its_log(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo \"a $" CANARY_NAME " b\"; "
                                    "echo \"c $" CANARY_NAME "\" >&2; "
                                    "printf %%s \"$" CANARY_NAME "\" | head -c 9; sleep 0.2; "
@@ -41,7 +41,7 @@ static void a_secret_that_a_job_prints_is_redacted_in_its_log(void **state)
 
 static void a_secret_that_is_not_set_is_named_and_nothing_is_sent(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
     struct sw_list_options all = { .size = sizeof all };
     struct sw_error err = { 0 };
@@ -60,7 +60,7 @@ static void a_secret_that_is_not_set_is_named_and_nothing_is_sent(void **state)
 
 static void a_secret_survives_the_death_of_its_client(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "sleep 0.3; test -n \"$" CANARY_NAME "\"");
 
     unsetenv(CANARY_NAME);                   /* the client that knew it is gone */
@@ -69,19 +69,19 @@ static void a_secret_survives_the_death_of_its_client(void **state)
 
 static void a_secret_that_is_not_named_does_not_reach_the_command(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = sw_request_new();
     const char *job;
 
     set_common(here, made);
-    set(made, here->berth->command_key, "test -z \"$" CANARY_NAME "\"");
+    set(made, here->fixture->command_key, "test -z \"$" CANARY_NAME "\"");
     job = send_request(here, made);
     assert_int_equal(wait_until_over(here, job), 0);
 }
 
 static void a_second_attempt_has_the_secret_and_the_results_of_the_first(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "test -n \"$" CANARY_NAME "\" || exit 9; "
                                    "echo x >>\"$SLIPWAY_RESULTS_DIR/tries\"; "
                                    "exit $(wc -l <\"$SLIPWAY_RESULTS_DIR/tries\")");
@@ -96,7 +96,7 @@ static void a_second_attempt_has_the_secret_and_the_results_of_the_first(void **
 
 static void a_retry_without_the_secret_is_refused_and_changes_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch(here, EXITS, 0);
     struct sw_error err = { 0 };
     int attempt = 0;

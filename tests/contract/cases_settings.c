@@ -25,7 +25,7 @@ static void forget_settings(void)
 }
 
 /* Where a container has a network of its own it is given this machine's. */
-static struct sw_request *job_with(struct stay *here, const char *text)
+static struct sw_request *job_with(struct trial *here, const char *text)
 {
     struct sw_request *made = sw_request_new();
     struct sw_error err = { 0 };
@@ -33,7 +33,7 @@ static struct sw_request *job_with(struct stay *here, const char *text)
     expect_ok(sw_request_text(made, text, strlen(text), "yaml", "contract.yaml", &err), &err, "job file");
     set_common(here, made);
     set(made, "retry.max", "0");
-    if (strcmp(here->berth->name, "docker") == 0)
+    if (strcmp(here->fixture->name, "docker") == 0)
         set(made, "docker.network", "host");
     return made;
 }
@@ -54,7 +54,7 @@ static void expect_object(struct bucket *bucket, const char *name, const char *c
     assert_string_equal(found, content);
 }
 
-static void expect_both_ways(struct stay *here, struct bucket *bucket, const char *job)
+static void expect_both_ways(struct trial *here, struct bucket *bucket, const char *job)
 {
     if (wait_until_over(here, job) != 0) {
         struct log log = read_log(here, job, -1, false);
@@ -69,7 +69,7 @@ static void expect_both_ways(struct stay *here, struct bucket *bucket, const cha
 /* The session token is the canary: it may be nowhere but on the wire. */
 static void variables_reach_the_data_of_every_attempt(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct bucket *bucket = bucket_open("AKIAHERE", "eu-test-7", canary_value(here->canary));
     struct sw_error err = { 0 };
     int attempt = 0;
@@ -93,7 +93,7 @@ static void variables_reach_the_data_of_every_attempt(void **state)
 
 static void a_profile_reaches_the_data(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct bucket *bucket = bucket_open("AKIAPROFILE", "ap-test-1", "of-the-profile");
     sw_autofree char *folder = sw_format("%s/.aws", getenv("HOME"));
     sw_autofree char *keys = sw_format("%s/credentials", folder), *file = sw_format("%s/config", folder);
@@ -112,7 +112,7 @@ static void a_profile_reaches_the_data(void **state)
 
 /* ---- what a server answers ----------------------------------------------------------------------- */
 
-static void expect_cause(struct stay *here, const char *job, const char *cause, const char *says,
+static void expect_cause(struct trial *here, const char *job, const char *cause, const char *says,
                          const char *advises)
 {
     sw_autofree char *wanted = sw_format("\"cause\":\"%s\"", cause);
@@ -141,7 +141,7 @@ static void what_a_data_server_refuses_has_one_cause(void **state)
         { "outputs: {/results: {to: 's3://here/x/'}}", "AKIAOTHER", "storage", "AccessDenied",
           "may write there" },
     };
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct bucket *bucket = bucket_open("AKIAHERE", "us-east-1", NULL);
 
     setenv("AWS_SECRET_ACCESS_KEY", "signs-requests", 1);

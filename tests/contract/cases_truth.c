@@ -9,7 +9,7 @@
 
 static void the_same_job_under_its_id_is_there_already(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
@@ -28,7 +28,7 @@ static void the_same_job_under_its_id_is_there_already(void **state)
 /* The key is named; its value is not. */
 static void another_job_under_the_same_id_is_a_conflict_that_names_the_key(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, EXITS, 0), *other = request(here, EXITS, 0);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
@@ -50,7 +50,7 @@ static void another_job_under_the_same_id_is_a_conflict_that_names_the_key(void 
 /* docs/job-file.md, "Checkpoints": the variable, on every platform alike. */
 static void the_next_attempt_is_told_its_checkpoint(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here,
         "if [ -n \"$SLIPWAY_RESUME_FROM\" ]; then "
         "test \"${SLIPWAY_RESUME_FROM##*/}\" = model_step_7.ckpt; exit; fi; "

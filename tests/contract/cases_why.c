@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cases.h"
 
-static json_t *why(struct stay *here, const char *job)
+static json_t *why(struct trial *here, const char *job)
 {
     struct sw_error err = { 0 };
     sw_autofree char *text = sw_why(here->session, job, &err);
@@ -20,7 +20,7 @@ static json_t *why(struct stay *here, const char *job)
     return answer;
 }
 
-static void expect_headline(struct stay *here, const char *job, const char *headline, const char *cause)
+static void expect_headline(struct trial *here, const char *job, const char *headline, const char *cause)
 {
     sw_auto(json) json_t *answer = why(here, job);
 
@@ -32,7 +32,7 @@ static void expect_headline(struct stay *here, const char *job, const char *head
 /* Status, ps and the last lines of `run` show the message, so it is the same sentence. */
 static void the_exception_that_ended_a_program_is_the_headline(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo step 1; printf 'Traceback (most recent call last):\\n"
                                    "  File \"t.py\", line 6, in <module>\\nKeyError: %%s\\n' \"'labels'\" "
                                    ">&2; exit 1");
@@ -46,7 +46,7 @@ static void the_exception_that_ended_a_program_is_the_headline(void **state)
 
 static void a_command_that_does_not_exist_is_told_once(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "nosuchcommand-here");
     sw_auto(json) json_t *answer = NULL;
     int told = 0;
@@ -64,7 +64,7 @@ static void a_command_that_does_not_exist_is_told_once(void **state)
 
 static void a_job_that_wrote_nothing_is_said_to_have_written_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "exit 3");
     sw_auto(json) json_t *answer = NULL;
 
@@ -75,7 +75,7 @@ static void a_job_that_wrote_nothing_is_said_to_have_written_nothing(void **stat
 
 static void a_good_end_and_a_cancel_are_said_plainly(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     const char *job = launch(here, EXITS, 0);
 
@@ -90,7 +90,7 @@ static void a_good_end_and_a_cancel_are_said_plainly(void **state)
 /* Also for a client that only waited. */
 static void the_progress_of_a_job_that_ended_is_that_of_its_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "for i in 1 2 3 4 5 6 7 8; do echo \"Epoch $i/8\"; done; "
                                    "printf 'the last line'");
     sw_auto(json) json_t *seen = NULL;

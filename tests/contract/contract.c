@@ -13,8 +13,8 @@
 
 #include "base/auto.h"
 
-static const struct berth *const berths[] = { &berth_local, &berth_docker, &berth_rehearsal,
-                                             &berth_slurm };
+static const struct fixture *const fixtures[] = { &fixture_local, &fixture_docker, &fixture_rehearsal,
+                                             &fixture_slurm };
 
 static const struct group {
     const char *name;
@@ -30,17 +30,17 @@ static const struct group {
 enum { MOST_CASES = 200 };
 
 /* Why this platform cannot do what the case needs; NULL: it can. */
-static const char *why_not(const struct berth *berth, unsigned needs)
+static const char *why_not(const struct fixture *fixture, unsigned needs)
 {
     for (unsigned i = 0; i < NEED_COUNT; i++) {
         unsigned bit = 1u << i;
 
         if (!(needs & bit))
             continue;
-        if (berth->lacks[i])
-            return berth->lacks[i];
-        if (berth->missing && berth->missing(bit))
-            return berth->missing(bit);
+        if (fixture->lacks[i])
+            return fixture->lacks[i];
+        if (fixture->missing && fixture->missing(bit))
+            return fixture->missing(bit);
     }
     return NULL;
 }
@@ -49,12 +49,12 @@ static size_t add_group(const struct group *group, const char *only, struct CMUn
                         size_t count)
 {
     for (const struct contract_case *c = group->cases; c->claim && count < MOST_CASES; c++) {
-        const char *reason = why_not(the_berth, c->needs);
+        const char *reason = why_not(the_fixture, c->needs);
 
         if (only && strcmp(only, c->claim) != 0)
             continue;
         if (reason) {
-            printf("not applicable: %s on %s: %s\n", c->claim, the_berth->name, reason);
+            printf("not applicable: %s on %s: %s\n", c->claim, the_fixture->name, reason);
             continue;
         }
         tests[count++] = (struct CMUnitTest){ .name = c->claim, .test_func = c->prove,
@@ -67,8 +67,8 @@ static size_t add_group(const struct group *group, const char *only, struct CMUn
 static int usage(void)
 {
     fprintf(stderr, "usage: contract PLATFORM [GROUP [CLAIM]]\nplatforms:");
-    for (size_t i = 0; i < SW_COUNT(berths); i++)
-        fprintf(stderr, " %s", berths[i]->name);
+    for (size_t i = 0; i < SW_COUNT(fixtures); i++)
+        fprintf(stderr, " %s", fixtures[i]->name);
     fprintf(stderr, "\ngroups:");
     for (size_t i = 0; i < SW_COUNT(groups); i++)
         fprintf(stderr, " %s", groups[i].name);
@@ -82,16 +82,16 @@ int main(int argc, char **argv)
     char title[64];
     size_t count = 0;
 
-    for (size_t i = 0; argc > 1 && i < SW_COUNT(berths); i++)
-        if (strcmp(argv[1], berths[i]->name) == 0)
-            the_berth = berths[i];
-    if (!the_berth)
+    for (size_t i = 0; argc > 1 && i < SW_COUNT(fixtures); i++)
+        if (strcmp(argv[1], fixtures[i]->name) == 0)
+            the_fixture = fixtures[i];
+    if (!the_fixture)
         return usage();
     signal(SIGPIPE, SIG_IGN);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < SW_COUNT(groups); i++)
         if (argc < 3 || strcmp(argv[2], groups[i].name) == 0)
             count = add_group(&groups[i], argc > 3 ? argv[3] : NULL, tests, count);
-    snprintf(title, sizeof title, "contract of %s", the_berth->name);
+    snprintf(title, sizeof title, "contract of %s", the_fixture->name);
     return _cmocka_run_group_tests(title, tests, count, NULL, NULL);
 }

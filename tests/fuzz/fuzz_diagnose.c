@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose.h"
 
 static char *take_text(const uint8_t **data, size_t *size)

@@ -4,7 +4,7 @@
  * and whatever the script, its scenes are final for good and its log only grows.
  */
 #include "fuzz.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "core/state.h"
 #include "platform/rehearsal/rehearsal_internal.h"
 

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct slurm_answers answers = { .live = live, .past = past };
     struct slurm_known known = { .slurm_id = 7, .mark = { "tao-job-a", "slipway:a:1" },
                                  .search = true, .now_ms = 1000 };
-    struct sw_sighting seen = { .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    struct sw_observation seen = { .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     int64_t minutes = 0;
     char *rest = one;
 

@@ -23,12 +23,12 @@
 
 static int begin_local(void **state)
 {
-    return stage_begin(&berth_local, state);
+    return stage_begin(&fixture_local, state);
 }
 
 static int begin_rehearsal(void **state)
 {
-    return stage_begin(&berth_rehearsal, state);
+    return stage_begin(&fixture_rehearsal, state);
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static void expect_same_files(const char *path, const char *wanted, size_t lengt
     unmap(&want);
 }
 
-static char *log_file(const struct stay *here, const char *job)
+static char *log_file(const struct trial *here, const char *job)
 {
     return sw_format("%s/local/%s/attempt-1/logs/0.log", here->state_dir, job);
 }
@@ -99,7 +99,7 @@ static void write_expected(const char *path, const int *blocks, size_t count)
     fclose(file);
 }
 
-static void prove_follow_with(struct stay *here, const char *api)
+static void prove_follow_with(struct trial *here, const char *api)
 {
     static const int blocks[] = { 3000, 1, 2999, 5000 };
     sw_autofree char *out = path_in(here, "followed"), *wanted = path_in(here, "written");
@@ -138,7 +138,7 @@ static void following_is_exact_when_the_log_is_rotated_and_the_api_is_cut(void *
 
 static void reading_and_tails_are_exact_when_the_log_is_rotated(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "log 3000 lines, exit 0", NULL);
     struct log log;
 
@@ -157,7 +157,7 @@ static void reading_and_tails_are_exact_when_the_log_is_rotated(void **state)
 static void following_is_exact_beside_a_writer_of_a_hundred_megabytes_a_second(void **state)
 {
     enum { MEGABYTES = 200 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *out = path_in(here, "followed"), *file = NULL;
     const char *job = launch_shell(here, "seq 1 400000 >seed; i=0; while [ $i -lt %d ]; do "
                                    "cat seed; i=$((i + 1)); done | head -c %dM",
@@ -198,7 +198,7 @@ static void write_wild_bytes(const char *path)
 
 static void bytes_that_are_no_text_are_intact_in_a_pipe(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *wild = path_in(here, "wild"), *out = path_in(here, "followed");
     const char *job;
 
@@ -214,7 +214,7 @@ static void bytes_that_are_no_text_are_intact_in_a_pipe(void **state)
 /* ---- on a terminal ---------------------------------------------------------------------------------- */
 
 /* Run `slipway logs -f JOB` on a terminal; what appears there. */
-static struct log on_a_terminal(struct stay *here, const char *job, int *exit_status)
+static struct log on_a_terminal(struct trial *here, const char *job, int *exit_status)
 {
     struct winsize size = { .ws_row = 24, .ws_col = 80 };
     struct log seen = { 0 };
@@ -270,7 +270,7 @@ static void expect_harmless(const struct log *seen)
 
 static void bytes_that_are_no_text_are_harmless_on_a_terminal(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *wild = path_in(here, "wild");
     const char *job;
     struct log seen;

@@ -44,10 +44,10 @@ static void name_job(int job, char id[SW_ID_SIZE])
 
 static int begin(void **state)
 {
-    return stage_begin(&berth_rehearsal, state);
+    return stage_begin(&fixture_rehearsal, state);
 }
 
-static void submit_all(struct stay *here, const char *heard)
+static void submit_all(struct trial *here, const char *heard)
 {
     static const char *const hooks[] = { "on_complete", "on_error", "on_status" };
 
@@ -76,7 +76,7 @@ static int just_go_on(void *context, const char *document)
     return 0;
 }
 
-static void watch_all(struct stay *here)
+static void watch_all(struct trial *here)
 {
     struct sw_session *session = open_session(here);
     struct sw_watch_options options = { .size = sizeof options, .every_ms = 50 };
@@ -85,7 +85,7 @@ static void watch_all(struct stay *here)
     sw_close(session);
 }
 
-static void watch_until_killed(struct stay *here)
+static void watch_until_killed(struct trial *here)
 {
     pid_t child = fork();
 
@@ -110,7 +110,7 @@ static int lines_with(const char *text, const char *words)
 }
 
 /* Changes of state and new attempts: what on_status must have heard. */
-static int changes_of(struct stay *here, const char *id)
+static int changes_of(struct trial *here, const char *id)
 {
     sw_auto(json) json_t *events = events_of(here, id);
     json_t *event;
@@ -128,7 +128,7 @@ static int changes_of(struct stay *here, const char *id)
     return count;
 }
 
-static void expect_attempts(struct stay *here, int job)
+static void expect_attempts(struct trial *here, int job)
 {
     sw_autofree char *last = NULL, *beyond = NULL;
     sw_auto(json) json_t *seen = NULL;
@@ -146,7 +146,7 @@ static void expect_attempts(struct stay *here, int job)
     assert_false(sw_file_exists(beyond));
 }
 
-static void expect_hooks(struct stay *here, int job, const char *heard)
+static void expect_hooks(struct trial *here, int job, const char *heard)
 {
     static const char *const ends[] = { "on_complete", "on_error" };
     char id[SW_ID_SIZE];
@@ -167,7 +167,7 @@ static void expect_hooks(struct stay *here, int job, const char *heard)
                  lines_with(heard, status_words), changes_of(here, id));
 }
 
-static int hooks_wanted(struct stay *here)
+static int hooks_wanted(struct trial *here)
 {
     int wanted = 0;
 
@@ -182,7 +182,7 @@ static int hooks_wanted(struct stay *here)
 
 static void a_watcher_killed_fifty_times_repeats_and_forgets_nothing(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *heard_path = path_in(here, "heard"), *heard = NULL;
     int64_t deadline = sw_monotonic_ms() + 3 * PATIENCE_MS;
     int wanted;

@@ -21,7 +21,7 @@ static struct scene *current;
 static int begin(void **state)
 {
     current = *state;
-    return stage_begin(current->berth, state);
+    return stage_begin(current->fixture, state);
 }
 
 /* A failed assertion jumps over the last line. */

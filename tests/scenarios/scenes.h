@@ -14,14 +14,14 @@ struct scene {
     int thread;                   /* its number in the list of forty */
     const char *issue;            /* where it was told */
     const char *claim;
-    const struct berth *berth;
+    const struct fixture *fixture;
     void (*prove)(void **state);  /* NULL: see `instead` */
     const char *instead;          /* what it needs, or which test plays it */
     bool passed;
 };
 
 #define SCENE(number, where, name, platform) \
-    { number, where, #name, &berth_##platform, name, NULL, false }
+    { number, where, #name, &fixture_##platform, name, NULL, false }
 #define NEEDS(number, where, claim, what) { number, where, claim, NULL, NULL, "needs " what, false }
 /* Played by a test of its own, since it needs a server that this program cannot start. */
 #define ELSEWHERE(number, where, claim, test) \

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 
-static void cancel(struct stay *here, const char *job)
+static void cancel(struct trial *here, const char *job)
 {
     struct sw_error err = { 0 };
 
@@ -22,7 +22,7 @@ static void cancel(struct stay *here, const char *job)
 
 static void thread_22_a_plan_and_the_files_of_a_job_hold_no_secret(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     char *out = NULL;
 
     assert_int_equal(slipway(here, &out, "plan", "--set", "secrets=" CANARY_NAME, "--", "sh",
@@ -34,7 +34,7 @@ static void thread_22_a_plan_and_the_files_of_a_job_hold_no_secret(void **state)
 
 static void thread_23_a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "echo token=$" CANARY_NAME "; echo $" CANARY_NAME
                                    " >&2; exit 1");
     sw_auto(json) json_t *verdict = NULL;
@@ -52,7 +52,7 @@ static void thread_23_a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear(
 
 static void thread_24_a_job_canceled_between_two_attempts_never_starts_again(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, node-lost; running", "retry.max", "3",
                                "retry.wait", "30s", NULL);
     sw_autofree char *second = sw_format("%s/rehearsal/%s/attempt-2.json", here->state_dir, job);
@@ -75,7 +75,7 @@ static void thread_24_a_job_canceled_between_two_attempts_never_starts_again(voi
 
 static void thread_25_a_platform_out_of_reach_is_not_a_job_that_ended(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running", NULL);
 
     wait_until(here, job, SW_RUNNING);
@@ -93,7 +93,7 @@ static void thread_25_a_platform_out_of_reach_is_not_a_job_that_ended(void **sta
 
 static void thread_26_a_job_is_adopted_by_a_machine_that_never_saw_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "sleep 60");
     struct sw_error err = { 0 };
     DIR *folder;
@@ -114,7 +114,7 @@ static void thread_26_a_job_is_adopted_by_a_machine_that_never_saw_it(void **sta
 
 static void thread_27_a_pending_job_is_canceled_at_once(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     int64_t begun;
     const char *job;
 
@@ -128,7 +128,7 @@ static void thread_27_a_pending_job_is_canceled_at_once(void **state)
 
 static void thread_28_a_job_whose_description_is_unreadable_can_still_be_removed(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "image-error", "retry.max", "0", NULL);
     sw_autofree char *folder = sw_format("%s/rehearsal/%s", here->state_dir, job);
     sw_autofree char *path = sw_format("%s/attempt-1.json", folder);

@@ -14,7 +14,7 @@
 
 static void thread_15_the_end_of_the_stream_is_not_the_end_of_the_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "log 10 lines, running 300ms, log 10 lines, running 300ms, "
                                "exit 0", NULL);
     struct log log;
@@ -29,7 +29,7 @@ static void thread_15_the_end_of_the_stream_is_not_the_end_of_the_job(void **sta
 
 static void thread_16_a_broken_log_stream_says_nothing_about_the_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1 };
     struct sw_error err = { 0 };
     const char *job = rehearse(here, "log 5 lines, running", NULL);
@@ -45,7 +45,7 @@ static void thread_16_a_broken_log_stream_says_nothing_about_the_job(void **stat
 
 static void thread_17_a_log_that_is_rotated_is_followed_to_its_end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "log 100 lines, running 200ms, log 100 lines, exit 0",
                                "rehearsal.api", "rotate-log 640", NULL);
     struct log log = read_log(here, job, -1, true);
@@ -59,7 +59,7 @@ static void thread_17_a_log_that_is_rotated_is_followed_to_its_end(void **state)
 
 static void thread_18_following_a_pending_job_waits_for_it(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "pending 400ms, log 3 lines, running 50ms, exit 0", NULL);
     struct log log = read_log(here, job, -1, true);
 
@@ -69,7 +69,7 @@ static void thread_18_following_a_pending_job_waits_for_it(void **state)
 
 static void thread_19_the_log_of_a_job_that_was_killed_is_whole_and_stays(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "seq -f 'rehearsal line %%012.0f "
                                    "...................................' 1 20000; kill -9 $$");
     struct log log;
@@ -97,7 +97,7 @@ static int count_bytes(void *context, int replica, int64_t at_ms, const char *by
 
 static void thread_20_following_reads_each_byte_once(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
     const char *job = launch_shell(here, "for i in 1 2 3 4 5 6 7 8 9 10; do "
                                    "head -c 4M /dev/zero | tr '\\0' x; sleep 0.1; done");
@@ -120,7 +120,7 @@ static int stop_when_full(void *context, int replica, int64_t at_ms, const char 
 
 static void thread_21_a_chatty_job_takes_no_memory_and_freezes_nobody(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1 };
     char chatty[SW_ID_SIZE];
     int64_t got = 0, begun;

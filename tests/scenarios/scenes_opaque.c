@@ -10,7 +10,7 @@
 
 static void thread_34_why_answers_in_one_line_for_a_job_that_waits(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_auto(json) json_t *said = NULL;
     const char *job;
     char *out = NULL;
@@ -28,7 +28,7 @@ static void thread_34_why_answers_in_one_line_for_a_job_that_waits(void **state)
 
 static void thread_35_a_job_nobody_has_seen_yet_says_so(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = script(here, "running", NULL);
     sw_auto(json) json_t *seen = NULL, *said = NULL;
     char id[SW_ID_SIZE];
@@ -51,7 +51,7 @@ static void thread_35_a_job_nobody_has_seen_yet_says_so(void **state)
 
 static void thread_36_out_of_memory_is_the_programs_and_not_tried_again(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, oom", "retry.max", "10", "retry.wait", "1s",
                                NULL);
     sw_auto(json) json_t *seen = NULL, *said = NULL;
@@ -69,7 +69,7 @@ static void thread_36_out_of_memory_is_the_programs_and_not_tried_again(void **s
 
 static void thread_37_when_one_rank_dies_the_others_end_within_seconds(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(here, "if [ $NODE_RANK = 2 ]; then sleep 0.2; "
                                             "kill -9 $$; fi; sleep 600");
     int64_t begun = sw_monotonic_ms();
@@ -84,7 +84,7 @@ static void thread_37_when_one_rank_dies_the_others_end_within_seconds(void **st
 
 static void a_clock_set_back_changes_no_story(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "sleep 0.5; exit 3");
     sw_auto(json) json_t *seen = NULL, *events = NULL;
     int64_t last = -1;
@@ -107,7 +107,7 @@ static void a_clock_set_back_changes_no_story(void **state)
 
 static void a_server_whose_clock_is_late_is_believed_about_states_only(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 100ms, exit 3", "rehearsal.api", "clock-back 2h",
                                NULL);
     sw_auto(json) json_t *seen = NULL;
@@ -121,7 +121,7 @@ static void a_server_whose_clock_is_late_is_believed_about_states_only(void **st
 
 static void a_retry_does_not_wait_for_a_clock_that_was_set_back(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, node-lost; running 20ms, exit 0", "retry.max",
                                "1", "retry.wait", "1s", NULL);
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;

@@ -12,7 +12,7 @@
 
 static void thread_01_rows_are_shown_at_once_with_their_age(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_auto(json) json_t *list = NULL;
     int64_t begun;
     json_t *job;
@@ -46,7 +46,7 @@ static const json_t *row_of(const json_t *list, const char *id)
 
 static void thread_01_a_platform_slow_by_60_s_does_not_delay_the_others(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     char slow[SW_ID_SIZE], quick[SW_ID_SIZE];
     sw_auto(json) json_t *list = NULL;
     char *out = NULL;
@@ -71,7 +71,7 @@ static void thread_01_a_platform_slow_by_60_s_does_not_delay_the_others(void **s
 
 static void thread_02_the_first_output_comes_within_a_frame(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     int64_t best_ms = INT64_MAX;
 
     rehearse(here, "exit 0", NULL);
@@ -86,7 +86,7 @@ static void thread_02_the_first_output_comes_within_a_frame(void **state)
 
 static void thread_03_a_list_asks_for_no_secret(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running", NULL);       /* every job here has a secret */
     char *out = NULL;
 
@@ -101,7 +101,7 @@ static void thread_03_a_list_asks_for_no_secret(void **state)
 
 static void thread_04_a_wait_has_a_deadline_and_says_what_it_waits_for(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "pending", NULL);
     sw_autofree char *path = path_in(here, "stderr");
     sw_autofree char *said = NULL;
@@ -120,7 +120,7 @@ static void thread_04_a_wait_has_a_deadline_and_says_what_it_waits_for(void **st
 static void thread_07_a_thousand_jobs_are_one_question(void **state)
 {
     enum { MANY = 1000, SLOW_MS = 50 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_auto(json) json_t *list = NULL;
     int64_t begun;
 
@@ -141,7 +141,7 @@ static void thread_07_a_thousand_jobs_are_one_question(void **state)
 
 static void thread_08_a_submit_whose_answer_was_lost_is_looked_for_not_repeated(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = script(here, "running 200ms, exit 0", NULL);
     struct sw_error err = { 0 };
     char id[SW_ID_SIZE];
@@ -158,7 +158,7 @@ static void thread_08_a_submit_whose_answer_was_lost_is_looked_for_not_repeated(
 
 static void thread_09_a_job_not_found_for_ever_is_said_to_be_lost(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 100ms, vanished", "retry.max", "0", NULL);
     int64_t deadline = sw_monotonic_ms() + PATIENCE_MS;
 

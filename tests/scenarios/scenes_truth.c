@@ -9,7 +9,7 @@
 
 static void thread_10_run_wait_and_logs_end_with_the_jobs_own_code(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     assert_int_equal(slipway(here, NULL, "run", "--name", "ten", "--", "sh", "-c", "exit 37",
                              NULL), 37);
@@ -19,7 +19,7 @@ static void thread_10_run_wait_and_logs_end_with_the_jobs_own_code(void **state)
 
 static void thread_11_an_end_without_a_code_is_not_success(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, lost", "retry.max", "0", NULL);
     sw_auto(json) json_t *seen = NULL;
 
@@ -33,7 +33,7 @@ static void thread_12_a_failed_job_is_never_listed_as_complete(void **state)
 {
     static const char *const codes[] = { "exit 1", "exit 3", "exit 137", "exit 139", "kill -9 $$",
                                          "kill -15 $$" };
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_auto(json) json_t *list = NULL;
     json_t *job;
     size_t i;
@@ -54,7 +54,7 @@ static void thread_12_a_failed_job_is_never_listed_as_complete(void **state)
 
 static void thread_13_of_three_ranks_the_first_that_failed_is_named(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request_shell(
         here, "if [ $NODE_RANK = 1 ]; then echo \"FileNotFoundError: no /data\" >&2; sleep 0.2; exit 7; fi;"
               " sleep 60");
@@ -78,7 +78,7 @@ static void thread_13_of_three_ranks_the_first_that_failed_is_named(void **state
 
 static void thread_14_a_preempted_job_that_runs_again_is_between_runs_not_failed(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = rehearse(here, "running 1s, preempted 1s, running 1s, exit 0", NULL);
     sw_auto(json) json_t *seen = NULL;
 

@@ -31,7 +31,7 @@ enum { KIB_PER_JOB = 16 };
 static void thread_29_five_hundred_jobs_take_kilobytes_each(void **state)
 {
     enum { JOBS = 500 };
-    struct stay *here = *state;
+    struct trial *here = *state;
     long before;
 
     wait_until_over(here, rehearse(here, "exit 0", NULL));
@@ -55,7 +55,7 @@ static void thread_29_five_hundred_jobs_take_kilobytes_each(void **state)
 
 enum { BURST = 12 };
 
-static struct sw_request *burst_request(struct stay *here, int number)
+static struct sw_request *burst_request(struct trial *here, int number)
 {
     struct sw_request *made = script(here, "running 50ms, exit 0", NULL);
     char id[SW_ID_SIZE];
@@ -65,7 +65,7 @@ static struct sw_request *burst_request(struct stay *here, int number)
     return made;
 }
 
-static void submit_a_burst(struct stay *here)
+static void submit_a_burst(struct trial *here)
 {
     struct sw_session *session = open_session(here);
     char id[SW_ID_SIZE];
@@ -77,7 +77,7 @@ static void submit_a_burst(struct stay *here)
 
 static void thread_30_a_client_killed_while_submitting_fails_no_job(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     pid_t child = fork();
 
@@ -99,7 +99,7 @@ static void thread_30_a_client_killed_while_submitting_fails_no_job(void **state
 /* ---- 31 ----------------------------------------------------------------------------------------- */
 
 struct crowd {
-    struct stay *here;
+    struct trial *here;
     char id[SW_ID_SIZE];
     atomic_int following;
 };
@@ -144,7 +144,7 @@ static void thread_31_thirty_people_following_do_not_hold_up_a_command(void **st
 
 /* ---- 32 ----------------------------------------------------------------------------------------- */
 
-static void submit_and_be_killed(struct stay *here)
+static void submit_and_be_killed(struct trial *here)
 {
     struct sw_session *session = open_session(here);
     char id[SW_ID_SIZE];
@@ -156,7 +156,7 @@ static void submit_and_be_killed(struct stay *here)
 
 static void thread_32_zeroes_at_the_end_of_the_journal_cost_only_what_they_hit(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *journal = sw_format("%s/jobs.db-wal", here->state_dir);
     sw_auto(json) json_t *list = NULL;
     static const char zeroes[8192];
@@ -181,7 +181,7 @@ static void thread_32_zeroes_at_the_end_of_the_journal_cost_only_what_they_hit(v
 
 static void thread_32_starting_takes_no_longer_after_twelve_thousand_jobs(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_error err = { 0 };
     struct sw_store *store = sw_store_open(here->state_dir, false, &err);
     int64_t begun;

@@ -62,7 +62,7 @@ static void name_job(int job, char id[SW_ID_SIZE])
 
 /* ---- before ------------------------------------------------------------------------------------- */
 
-static void submit_one(struct stay *here, struct sw_session *session, int job)
+static void submit_one(struct trial *here, struct sw_session *session, int job)
 {
     sw_autofree char *heard = path_in(here, "heard");
     sw_autofree char *hook = sw_format("echo $SLIPWAY_JOB_ID >>'%s'", heard);
@@ -83,7 +83,7 @@ static void submit_one(struct stay *here, struct sw_session *session, int job)
     sw_request_free(made);
 }
 
-static int submit_share(struct stay *here, int number)
+static int submit_share(struct trial *here, int number)
 {
     struct sw_session *session = open_session(here);
 
@@ -131,7 +131,7 @@ static int take_document(void *context, const char *document)
     return 0;
 }
 
-static void watch_a_day(struct stay *here, struct figures *figures)
+static void watch_a_day(struct trial *here, struct figures *figures)
 {
     const struct sw_watch_options once = { .size = sizeof once, .every_ms = HOUR_MS, .rounds = 1 };
     struct sw_error err = { 0 };
@@ -175,7 +175,7 @@ static int count_event(void *context, int64_t seq, int64_t at_ms, const char *jo
     return 0;
 }
 
-static void expect_each_change_once(struct stay *here)
+static void expect_each_change_once(struct trial *here)
 {
     sw_autofree struct tally *tallies = sw_alloc((size_t)jobs * sizeof *tallies);
     sw_auto(sw_store) struct sw_store *store = sw_store_open(here->state_dir, true, NULL);
@@ -204,7 +204,7 @@ static int hooks_wanted(void)
     return wanted;
 }
 
-static void expect_each_hook_once(struct stay *here)
+static void expect_each_hook_once(struct trial *here)
 {
     sw_autofree char *path = path_in(here, "heard"), *heard = NULL;
     int wanted = hooks_wanted();
@@ -228,7 +228,7 @@ static void expect_each_hook_once(struct stay *here)
 
 static void a_watcher_of_ten_thousand_jobs_is_the_same_after_a_day(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct figures figures = { 0 };
     int64_t begun = sw_monotonic_ms(), submitted;
 
@@ -256,9 +256,9 @@ static void a_watcher_of_ten_thousand_jobs_is_the_same_after_a_day(void **state)
  * there is a place for it, since nothing here is about disks. */
 static int begin(void **state)
 {
-    struct stay *here = sw_new(struct stay);
+    struct trial *here = sw_new(struct trial);
 
-    here->berth = &berth_rehearsal;
+    here->fixture = &fixture_rehearsal;
     snprintf(here->dir, sizeof here->dir, "%s/soak-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(here->dir))
@@ -273,7 +273,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     int result;
 
     sw_clock_pretend(NULL);

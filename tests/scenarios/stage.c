@@ -45,9 +45,9 @@ void time_passes(int64_t ms)
 
 /* ---- the stay ---------------------------------------------------------------------------------- */
 
-int stage_begin(const struct berth *berth, void **state)
+int stage_begin(const struct fixture *fixture, void **state)
 {
-    the_berth = berth;
+    the_fixture = fixture;
     return stay_begin(state);
 }
 
@@ -59,7 +59,7 @@ int stage_end(void **state)
     return stay_end(state);
 }
 
-static struct sw_request *script_v(struct stay *here, const char *steps, va_list args)
+static struct sw_request *script_v(struct trial *here, const char *steps, va_list args)
 {
     struct sw_request *made = sw_request_new();
     const char *key;
@@ -75,7 +75,7 @@ static struct sw_request *script_v(struct stay *here, const char *steps, va_list
     return made;
 }
 
-struct sw_request *script(struct stay *here, const char *steps, ...)
+struct sw_request *script(struct trial *here, const char *steps, ...)
 {
     struct sw_request *made;
     va_list args;
@@ -86,7 +86,7 @@ struct sw_request *script(struct stay *here, const char *steps, ...)
     return made;
 }
 
-const char *rehearse(struct stay *here, const char *steps, ...)
+const char *rehearse(struct trial *here, const char *steps, ...)
 {
     struct sw_request *made;
     va_list args;
@@ -99,7 +99,7 @@ const char *rehearse(struct stay *here, const char *steps, ...)
 
 /* ---- the program ------------------------------------------------------------------------------- */
 
-static pid_t spawn(struct stay *here, const char *out, const char *word, va_list args)
+static pid_t spawn(struct trial *here, const char *out, const char *word, va_list args)
 {
     sw_autofree char *err = path_in(here, "stderr");
     sw_autofree char *project = path_in(here, "project");
@@ -129,7 +129,7 @@ int end_of(pid_t child)
     return WIFSIGNALED(code) ? 128 + WTERMSIG(code) : WEXITSTATUS(code);
 }
 
-pid_t begin_slipway(struct stay *here, const char *out, const char *word, ...)
+pid_t begin_slipway(struct trial *here, const char *out, const char *word, ...)
 {
     pid_t child;
     va_list args;
@@ -140,7 +140,7 @@ pid_t begin_slipway(struct stay *here, const char *out, const char *word, ...)
     return child;
 }
 
-int slipway(struct stay *here, char **out, const char *word, ...)
+int slipway(struct trial *here, char **out, const char *word, ...)
 {
     sw_autofree char *path = path_in(here, "stdout");
     pid_t child;
@@ -169,19 +169,19 @@ json_t *answer(char *text)
     return json;
 }
 
-json_t *list_all(struct stay *here, enum sw_look look)
+json_t *list_all(struct trial *here, enum sw_look look)
 {
     struct sw_list_options all = { .size = sizeof all, .look = look, .limit = 100000 };
 
     return answer(sw_list(here->session, &all, NULL));
 }
 
-json_t *events_of(struct stay *here, const char *id)
+json_t *events_of(struct trial *here, const char *id)
 {
     return answer(sw_events(here->session, id, 0, NULL));
 }
 
-int count_events(struct stay *here, const char *id, const char *kind)
+int count_events(struct trial *here, const char *id, const char *kind)
 {
     sw_auto(json) json_t *events = events_of(here, id);
     json_t *event;
@@ -193,7 +193,7 @@ int count_events(struct stay *here, const char *id, const char *kind)
     return count;
 }
 
-json_t *analysis(struct stay *here, const char *id)
+json_t *analysis(struct trial *here, const char *id)
 {
     struct sw_error err = { 0 };
     char *text = sw_failure_analysis(here->session, id, &err);
@@ -204,7 +204,7 @@ json_t *analysis(struct stay *here, const char *id)
     return answer(text);
 }
 
-json_t *why(struct stay *here, const char *id)
+json_t *why(struct trial *here, const char *id)
 {
     struct sw_error err = { 0 };
     char *text = sw_why(here->session, id, &err);

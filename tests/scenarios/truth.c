@@ -59,17 +59,17 @@ static const struct row {
 
 static bool wrong_rows;
 
-static void differ(const struct stay *here, const struct row *row, const char *what,
+static void differ(const struct trial *here, const struct row *row, const char *what,
                    const char *wanted, const char *got)
 {
     if (wanted && strcmp(wanted, got) == 0)
         return;
-    print_error("%s, %s: %s is '%s', not '%s'\n", here->berth->name, row->what, what, got,
+    print_error("%s, %s: %s is '%s', not '%s'\n", here->fixture->name, row->what, what, got,
                 wanted ? wanted : "");
     wrong_rows = true;
 }
 
-static void differ_number(const struct stay *here, const struct row *row, const char *what,
+static void differ_number(const struct trial *here, const struct row *row, const char *what,
                           int64_t wanted, int64_t got)
 {
     char a[24], b[24];
@@ -79,9 +79,9 @@ static void differ_number(const struct stay *here, const struct row *row, const 
     differ(here, row, what, a, b);
 }
 
-static struct sw_request *request_of(struct stay *here, const struct row *row)
+static struct sw_request *request_of(struct trial *here, const struct row *row)
 {
-    bool local = strcmp(here->berth->name, "local") == 0;
+    bool local = strcmp(here->fixture->name, "local") == 0;
     struct sw_request *made = local ? request_shell(here, "%s", row->command)
                                     : script(here, row->script, NULL);
 
@@ -90,7 +90,7 @@ static struct sw_request *request_of(struct stay *here, const struct row *row)
     return made;
 }
 
-static void bring_to_its_end(struct stay *here, const struct row *row, const char *job)
+static void bring_to_its_end(struct trial *here, const struct row *row, const char *job)
 {
     struct sw_error err = { 0 };
 
@@ -106,7 +106,7 @@ static void bring_to_its_end(struct stay *here, const struct row *row, const cha
     expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
 }
 
-static void compare_row(struct stay *here, const struct row *row, const char *job)
+static void compare_row(struct trial *here, const struct row *row, const char *job)
 {
     int exits = wait_until_over(here, job);
     sw_auto(json) json_t *seen = status(here, job), *verdict = analysis(here, job);
@@ -130,9 +130,9 @@ static void compare_row(struct stay *here, const struct row *row, const char *jo
 }
 
 /* `slipway run` of the same job, where it ends by itself. */
-static void compare_run(struct stay *here, const struct row *row)
+static void compare_run(struct trial *here, const struct row *row)
 {
-    bool local = strcmp(here->berth->name, "local") == 0;
+    bool local = strcmp(here->fixture->name, "local") == 0;
     sw_autofree char *steps = sw_format("rehearsal.script=%s", row->script ? row->script : "");
     sw_autofree char *extra = row->key ? sw_format("%s=%s", row->key, row->value)
                                        : sw_strdup("name=truth");
@@ -148,10 +148,10 @@ static void compare_run(struct stay *here, const struct row *row)
 }
 
 /* All jobs are sent first, so that the table takes as long as its slowest row. */
-static void prove_table(struct stay *here)
+static void prove_table(struct trial *here)
 {
     char jobs[SW_COUNT(table)][SW_ID_SIZE];
-    bool local = strcmp(here->berth->name, "local") == 0;
+    bool local = strcmp(here->fixture->name, "local") == 0;
 
     wrong_rows = false;
     if (local)
@@ -171,12 +171,12 @@ static void prove_table(struct stay *here)
 
 static int begin_local(void **state)
 {
-    return stage_begin(&berth_local, state);
+    return stage_begin(&fixture_local, state);
 }
 
 static int begin_rehearsal(void **state)
 {
-    return stage_begin(&berth_rehearsal, state);
+    return stage_begin(&fixture_rehearsal, state);
 }
 
 static void every_end_on_local_is_told_as_the_table_says(void **state)

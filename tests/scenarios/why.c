@@ -18,7 +18,7 @@
 
 static int begin(void **state)
 {
-    return stage_begin(&berth_local, state);
+    return stage_begin(&fixture_local, state);
 }
 
 struct expected {
@@ -39,7 +39,7 @@ static bool evidence_shows(const json_t *said, const char *words)
     return false;
 }
 
-static void expect_told(struct stay *here, const char *job, const struct expected *expected)
+static void expect_told(struct trial *here, const char *job, const struct expected *expected)
 {
     sw_auto(json) json_t *said = NULL;
     char *out = NULL;
@@ -63,7 +63,7 @@ static void expect_told(struct stay *here, const char *job, const struct expecte
 
 static void a_module_that_is_missing_is_named(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     if (system("command -v python3 >/dev/null") != 0)
         skip();
@@ -74,7 +74,7 @@ static void a_module_that_is_missing_is_named(void **state)
 
 static void a_file_that_is_missing_is_named(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     if (system("command -v python3 >/dev/null") != 0)
         skip();
@@ -84,7 +84,7 @@ static void a_file_that_is_missing_is_named(void **state)
 
 static void permission_denied_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *script = path_in(here, "train.sh");
 
     write_text(script, "#!/bin/sh\nexit 0\n");       /* not executable, for root neither */
@@ -94,7 +94,7 @@ static void permission_denied_is_told(void **state)
 
 static void a_command_that_does_not_exist_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "no-such-command-of-ours --lr 3"),
                 &(struct expected){ "user", "ERR_PROGRAM", "not found",
@@ -103,7 +103,7 @@ static void a_command_that_does_not_exist_is_told(void **state)
 
 static void a_full_disk_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *disk = path_in(here, "disk");
 
     /* A name space of our own: nobody else sees the disk, and it goes when we go. */
@@ -127,7 +127,7 @@ static int end_without_the_disk(void **state)
 
 static void a_program_that_crashes_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "kill -SEGV $$"),
                 &(struct expected){ "user", "ERR_PROGRAM", "segmentation", NULL });
@@ -135,7 +135,7 @@ static void a_program_that_crashes_is_told(void **state)
 
 static void a_job_that_needs_too_much_memory_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     expect_told(here, launch(here, EATS_MEMORY, 0),
                 &(struct expected){ "memory", "ERR_PROGRAM", "memory:", NULL });
@@ -144,7 +144,7 @@ static void a_job_that_needs_too_much_memory_is_told(void **state)
 /* tests/sim's NVML: the first GPU has 1 MiB in use, always. */
 static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     sw_autofree char *seen = path_in(here, "seen");
     struct sw_request *made = request_shell(
         here, "until [ -e '%s' ]; do sleep 0.1; done\n"
@@ -153,8 +153,8 @@ static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
     const char *job;
     char *out = NULL;
 
-    if (the_berth->missing(QUEUE)) {
-        print_message("%s\n", the_berth->missing(QUEUE));
+    if (the_fixture->missing(QUEUE)) {
+        print_message("%s\n", the_fixture->missing(QUEUE));
         sw_request_free(made);
         skip();
     }
@@ -181,7 +181,7 @@ static void the_most_gpu_memory_is_told_by_why_and_status(void **state)
 
 static void a_job_past_its_time_is_told(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     struct sw_request *made = request(here, SLEEPS, 60000);
 
     set(made, "time", "1s");
@@ -191,7 +191,7 @@ static void a_job_past_its_time_is_told(void **state)
 
 static void what_nobody_explains_is_unknown_and_says_so(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "echo all is well; exit 17"),
                 &(struct expected){ "unknown", "ERR_PROGRAM", "no rule explains", NULL });
@@ -199,7 +199,7 @@ static void what_nobody_explains_is_unknown_and_says_so(void **state)
 
 static void a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
 
     expect_told(here, launch_shell(here, "echo TORCH_NCCL_ASYNC_ERROR_HANDLING=1; exit 1"),
                 &(struct expected){ "unknown", "ERR_PROGRAM", "no rule explains", NULL });
@@ -207,7 +207,7 @@ static void a_user_of_the_words_of_nccl_is_not_taken_for_a_network_failure(void 
 
 static void a_job_that_succeeded_has_nothing_to_explain(void **state)
 {
-    struct stay *here = *state;
+    struct trial *here = *state;
     const char *job = launch_shell(here, "exit 0");
     sw_auto(json) json_t *said = NULL;
 

@@ -21,15 +21,15 @@
 
 extern const struct sw_platform sw_platform_slurm;
 
-static struct sw_link *open_link(json_t *more)
+static struct sw_connection *open_connection(json_t *more)
 {
     sw_auto(json) json_t *options = sw_json_object(
         SW_SUB("hostname", json_pack("[s, s]", "login1", "login2")), SW_STR("user", "ann"),
         SW_STR("identity", getenv("SSH_KEY_PATH")), SW_STR("base_dir", BASE),
         SW_STR("connect_timeout", "5s"));
-    const struct sw_place_config config = { .state_dir = "/media/state-of-ours", .options = options };
+    const struct sw_connect_options config = { .state_dir = "/media/state-of-ours", .options = options };
     struct sw_error err = { 0 };
-    struct sw_link *link;
+    struct sw_connection *link;
 
     json_object_update(options, more);
     json_decref(more);
@@ -46,10 +46,10 @@ static void control(const char *words)
     assert_int_equal(system(command), 0);
 }
 
-static json_t *checks(struct sw_link *link, struct sw_plan *plan)
+static json_t *checks(struct sw_connection *link, struct sw_plan *plan)
 {
     struct sw_error err = { 0 };
-    json_t *rows = sw_platform_slurm.checks(link, plan, &err);
+    json_t *rows = sw_platform_slurm.preflight_report(link, plan, &err);
 
     if (!rows)
         fail_msg("%s", err.message);
@@ -81,7 +81,7 @@ static struct sw_plan plan_with(json_t *options)
 
 static void everything_in_order_is_said_so(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     struct sw_plan plan = plan_with(json_pack("{s:[s], s:s}", "partition", "batch", "account", "research"));
     sw_auto(json) json_t *rows = NULL;
     size_t i;
@@ -108,7 +108,7 @@ static void everything_in_order_is_said_so(void **state)
 
 static void each_thing_that_is_wrong_is_named_with_its_fix(void **state)
 {
-    struct sw_link *link = open_link(json_pack("{s:s}", "base_dir", "/media/lustre/not-ours"));
+    struct sw_connection *link = open_connection(json_pack("{s:s}", "base_dir", "/media/lustre/not-ours"));
     struct sw_plan plan = plan_with(json_pack("{s:[s, s, s], s:s}", "partition", "short", "closed", "none",
                                               "account", "other"));
     sw_auto(json) json_t *rows = NULL;
@@ -130,7 +130,7 @@ static void each_thing_that_is_wrong_is_named_with_its_fix(void **state)
 
 static void a_bundle_is_looked_at_when_slurm_is_to_run_it(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     struct sw_plan plan = plan_with(sw_json_object(SW_STR("container", "oci")));
     sw_auto(json) json_t *missing = NULL, *there = NULL;
 
@@ -148,7 +148,7 @@ static void a_bundle_is_looked_at_when_slurm_is_to_run_it(void **state)
 
 static void containers_are_looked_at_when_there_is_an_image(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     struct sw_plan plan = plan_with(json_object());
     sw_auto(json) json_t *rows = NULL, *none = NULL;
 
@@ -168,7 +168,7 @@ static void containers_are_looked_at_when_there_is_an_image(void **state)
 
 static void the_controller_being_away_is_said(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     struct sw_plan plan = plan_with(json_object());
     sw_auto(json) json_t *rows = NULL;
     struct sw_error err = { 0 };
@@ -186,7 +186,7 @@ static void the_controller_being_away_is_said(void **state)
 
 static void the_inventory_counts_gpus_in_use(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     struct sw_error err = { 0 };
     sw_auto(json) json_t *site = NULL;
     const json_t *batch;
@@ -213,7 +213,7 @@ static void the_inventory_counts_gpus_in_use(void **state)
 
 static void paths_are_the_clusters_own(void **state)
 {
-    struct sw_link *link = open_link(json_object());
+    struct sw_connection *link = open_connection(json_object());
     static const struct { const char *path; bool there; } cases[] = {
         { "/media/lustre", true }, { "lustre:///media/lustre", true }, { "slurm://media/lustre", true },
         { "/media/nowhere", false }, { "/etc/passwd/x", false }, { "/media/lustre/ann/a b'c", true },

@@ -111,46 +111,46 @@ static void pool_free(struct docker_pool *pool)
     free(pool);
 }
 
-void docker_remember(struct sw_link *link, const char *id, int attempt, json_t *end)
+void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end)
 {
     sw_autofree char *key = sw_format("%s/%d", id, attempt);
 
-    pthread_mutex_lock(&link->pool->lock);
-    if (json_object_size(link->pool->ends) > ENDS_MOST)
-        json_object_clear(link->pool->ends);          /* nobody asked */
-    json_object_set_new(link->pool->ends, key, end);
-    pthread_mutex_unlock(&link->pool->lock);
+    pthread_mutex_lock(&conn->pool->lock);
+    if (json_object_size(conn->pool->ends) > ENDS_MOST)
+        json_object_clear(conn->pool->ends);          /* nobody asked */
+    json_object_set_new(conn->pool->ends, key, end);
+    pthread_mutex_unlock(&conn->pool->lock);
 }
 
-json_t *docker_recall(struct sw_link *link, const char *id, int attempt)
+json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt)
 {
     sw_autofree char *key = sw_format("%s/%d", id, attempt);
     json_t *end;
 
-    pthread_mutex_lock(&link->pool->lock);
-    end = json_incref(json_object_get(link->pool->ends, key));
-    json_object_del(link->pool->ends, key);
-    pthread_mutex_unlock(&link->pool->lock);
+    pthread_mutex_lock(&conn->pool->lock);
+    end = json_incref(json_object_get(conn->pool->ends, key));
+    json_object_del(conn->pool->ends, key);
+    pthread_mutex_unlock(&conn->pool->lock);
     return end;
 }
 
-int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err)
+int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err)
 {
-    struct docker_pool *pool = link->pool;
+    struct docker_pool *pool = conn->pool;
 
-    *out = (struct docker_lent){ .link = link };
+    *out = (struct docker_lent){ .conn = conn };
     pthread_mutex_lock(&pool->lock);
     if (pool->count)
         out->api = pool->idle[--pool->count];
     pthread_mutex_unlock(&pool->lock);
     if (!out->api)
-        out->api = docker_api_open(&link->where, err);
+        out->api = docker_api_open(&conn->where, err);
     return out->api ? 0 : -1;
 }
 
 void docker_give_back(struct docker_lent *lent)
 {
-    struct docker_pool *pool = lent->api ? lent->link->pool : NULL;
+    struct docker_pool *pool = lent->api ? lent->conn->pool : NULL;
 
     if (!pool)
         return;
@@ -164,60 +164,60 @@ void docker_give_back(struct docker_lent *lent)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static void docker_close(struct sw_link *link)
+static void docker_close(struct sw_connection *conn)
 {
-    if (!link)
+    if (!conn)
         return;
-    docker_events_close(link->events);
-    docker_streams_close(link->streams);
-    pool_free(link->pool);
-    docker_where_done(&link->where);
-    json_decref(link->options);
-    free(link->state_dir);
-    free(link->root);
-    free(link);
+    sw_watch_close(conn->events);
+    docker_streams_close(conn->streams);
+    pool_free(conn->pool);
+    docker_where_done(&conn->where);
+    json_decref(conn->options);
+    free(conn->state_dir);
+    free(conn->root);
+    free(conn);
 }
 
-static struct sw_link *docker_open(const struct sw_place_config *config, struct sw_error *err)
+static struct sw_connection *docker_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     sw_autofree char *warning = NULL;
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (!config->state_dir) {
         sw_fail(err, SW_E_USAGE, "the docker platform needs a state folder");
         return NULL;
     }
-    link = sw_new(struct sw_link);
-    link->pool = pool_new();
-    link->streams = docker_streams_open();
-    link->options = config->options ? json_deep_copy(config->options) : json_object();
-    link->state_dir = sw_path_absolute(config->state_dir, NULL);
-    link->root = sw_path_join(link->state_dir, "docker");
-    link->warn = config->warn;
-    link->warn_context = config->warn_context;
-    link->progress = config->progress;
-    link->progress_context = config->progress_context;
-    link->where.env = config->env;
-    link->where.env_context = config->env_context;
-    if (docker_where_find(link->options, &link->where, err) < 0) {
-        docker_close(link);
+    conn = sw_new(struct sw_connection);
+    conn->pool = pool_new();
+    conn->streams = docker_streams_open();
+    conn->options = config->options ? json_deep_copy(config->options) : json_object();
+    conn->state_dir = sw_path_absolute(config->state_dir, NULL);
+    conn->root = sw_path_join(conn->state_dir, "docker");
+    conn->warn = config->warn;
+    conn->warn_context = config->warn_context;
+    conn->progress = config->progress;
+    conn->progress_context = config->progress_context;
+    conn->where.env = config->env;
+    conn->where.env_context = config->env_context;
+    if (docker_where_find(conn->options, &conn->where, err) < 0) {
+        docker_close(conn);
         return NULL;
     }
-    link->where.state_dir = sw_strdup(link->state_dir);
-    link->where.ssh = json_incref(link->options);
-    link->events = docker_events_open(&link->where);
-    warning = docker_where_warning(&link->where);
-    if (warning && link->warn)
-        link->warn(link->warn_context, warning);
-    return link;
+    conn->where.state_dir = sw_strdup(conn->state_dir);
+    conn->where.ssh = json_incref(conn->options);
+    conn->events = docker_events_open(&conn->where);
+    warning = docker_where_warning(&conn->where);
+    if (warning && conn->warn)
+        conn->warn(conn->warn_context, warning);
+    return conn;
 }
 
-static void docker_place(struct sw_link *link, struct sw_place *out)
+static void docker_place(struct sw_connection *conn, struct sw_place *out)
 {
-    sw_auto(json) json_t *way = docker_where_options(&link->where);
+    sw_auto(json) json_t *way = docker_where_options(&conn->where);
 
-    out->address = sw_strdup(link->where.text);
-    out->options = sw_connection_options(docker_options, link->options);
+    out->address = sw_strdup(conn->where.text);
+    out->options = sw_connection_options(docker_options, conn->options);
     json_object_del(out->options, "context");
     json_object_update(out->options, way);
     sw_ssh_options_settle(out->options);
@@ -225,13 +225,13 @@ static void docker_place(struct sw_link *link, struct sw_place *out)
 
 /* The id that the engine gave itself and where it keeps its things, since engines of one machine may share
  * an id; then the name of its machine. Podman makes a new id for every answer. */
-static int docker_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+static int docker_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *info = NULL;
     const char *id, *name, *root;
 
-    if (docker_borrow(link, &lent, err) < 0 ||
+    if (docker_borrow(conn, &lent, err) < 0 ||
         docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
         return -1;
     id = sw_json_str(info, "ID");
@@ -247,22 +247,22 @@ static int docker_identify(struct sw_link *link, struct sw_buf *identity, struct
 }
 
 /* A container has a network of its own unless it is told otherwise. */
-static bool docker_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+static bool docker_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
 
     return sw_text_same(sw_json_str(plan->options, "network"), "host") &&
-           docker_borrow(link, &lent, NULL) == 0 && docker_api_is_local(lent.api);
+           docker_borrow(conn, &lent, NULL) == 0 && docker_api_is_local(lent.api);
 }
 
-char *docker_job_folder(const struct sw_link *link, const char *id)
+char *docker_job_folder(const struct sw_connection *conn, const char *id)
 {
-    return sw_path_join(link->root, id);
+    return sw_path_join(conn->root, id);
 }
 
-char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt)
+char *docker_attempt_folder(const struct sw_connection *conn, const char *id, int attempt)
 {
-    return sw_format("%s/%s/attempt-%d", link->root, id, attempt);
+    return sw_format("%s/%s/attempt-%d", conn->root, id, attempt);
 }
 
 const struct sw_platform sw_platform_docker = {
@@ -279,17 +279,17 @@ const struct sw_platform sw_platform_docker = {
     .sees_loopback = docker_sees_loopback,
     .render = docker_render,
     .preflight = docker_preflight,
-    .checks = docker_fitness,
+    .preflight_report = docker_preflight_report,
     .submit = docker_submit,
-    .poll = docker_poll,
-    .notice = docker_notice,
+    .observe = docker_observe,
+    .wake_fd = docker_wake_fd,
     .read_log = docker_read_log,
     .log_size = docker_log_size,
     .log_time = docker_log_time,
     .log_since = docker_log_since,
     .cancel = docker_cancel,
     .cleanup = docker_cleanup,
-    .settle = docker_settle,
+    .finalize = docker_finalize,
     .replicas = docker_replicas,
     .evidence = docker_evidence,
     .results_dir = docker_results_dir,
@@ -298,6 +298,6 @@ const struct sw_platform sw_platform_docker = {
     .adopt = docker_adopt,
     .jobs = docker_jobs,
     .exec = docker_exec,
-    .leftovers = docker_leftovers,
+    .orphans = docker_orphans,
     .inventory = docker_inventory,
 };

@@ -146,7 +146,7 @@ struct ending {                      /* one container of a pass */
 };
 
 struct pass {
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct ending *endings;
     size_t count;
 };
@@ -157,7 +157,7 @@ static void end_container(void *context, size_t index)
     struct ending *ending = &pass->endings[index];
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
 
-    ending->taken = docker_borrow(pass->link, &lent, &ending->err) < 0
+    ending->taken = docker_borrow(pass->conn, &lent, &ending->err) < 0
                         ? -1 : end_one(lent.api, ending->container, ending->deadline, ending->told,
                                        &ending->err);
 }
@@ -171,7 +171,7 @@ static void tell_container(void *context, size_t index)
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
 
     if (!sw_text_same(state, "created") && !docker_is_over(state) && sw_json_str(container, "Id") &&
-        docker_borrow(pass->link, &lent, NULL) == 0)
+        docker_borrow(pass->conn, &lent, NULL) == 0)
         pass->endings[index].told = send_signal(lent.api, sw_json_str(container, "Id"), "QUIT", NULL) == 0;
 }
 
@@ -232,14 +232,14 @@ static void take_stock(const struct pass *pass, struct sw_batch_job *jobs, struc
     }
 }
 
-static int end_all(struct sw_link *link, struct sw_batch_job *jobs, struct canceling *all, size_t count,
+static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct canceling *all, size_t count,
                    struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *index = index_of(jobs, count);
-    struct pass pass = { .link = link };
+    struct pass pass = { .conn = conn };
 
-    if (docker_borrow(link, &lent, err) < 0 ||
+    if (docker_borrow(conn, &lent, err) < 0 ||
         !(list = docker_list(lent.api, count == 1 ? jobs[0].job->id : NULL, err)))
         return -1;
     gather(&pass, list, index, jobs, all);
@@ -259,15 +259,16 @@ static bool any_waits(const struct canceling *all, size_t count)
     return false;
 }
 
-void docker_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     sw_autofree struct canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
     struct sw_error why = { 0 };
 
     for (size_t i = 0; i < count; i++)
         all[i].waits = true;
     for (int passes = 0; passes < PASSES_MOST && !why.code && any_waits(all, count); passes++)
-        end_all(link, jobs, all, count, &why);
+        end_all(conn, jobs, all, count, &why);
     if (!why.code)
         sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");
     for (size_t i = 0; i < count; i++) {

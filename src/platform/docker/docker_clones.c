@@ -83,8 +83,8 @@ static int send_clone(struct docker_sending *s, const struct sw_mount *mount, co
 
 int docker_clone_repositories(struct docker_sending *s, struct sw_error *err)
 {
-    sw_autofree char *cache = sw_path_join(s->link->state_dir, "git");
-    sw_autofree char *own = sw_format("%s/%s/mounts", s->link->root, s->plan->job_id);
+    sw_autofree char *cache = sw_path_join(s->conn->state_dir, "git");
+    sw_autofree char *own = sw_format("%s/%s/mounts", s->conn->root, s->plan->job_id);
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
     if (sw_mounts_parse(s->plan->mounts, &mounts, err) < 0)

@@ -14,10 +14,10 @@
 
 /* ---- cleanup --------------------------------------------------------------------------------- */
 
-static int remove_local(const struct sw_link *link, const char *id, bool keep_results,
+static int remove_local(const struct sw_connection *conn, const char *id, bool keep_results,
                         struct sw_error *err)
 {
-    sw_autofree char *folder = docker_job_folder(link, id);
+    sw_autofree char *folder = docker_job_folder(conn, id);
     DIR *entries = keep_results ? opendir(folder) : NULL;
 
     if (!keep_results)
@@ -35,7 +35,7 @@ static int remove_local(const struct sw_link *link, const char *id, bool keep_re
 
 /* Results in a volume of the job: what is to be kept comes home, and then the volume may go, too. 1: it
  * came; 0: there is none, or no container any more through which it could; -1 + err. */
-static int bring_volume(struct sw_link *link, const struct sw_jobref *job, const json_t *list,
+static int bring_volume(struct sw_connection *conn, const struct sw_jobref *job, const json_t *list,
                         const char *volume, struct sw_error *err)
 {
     const json_t *mounts = json_object_get(
@@ -46,13 +46,13 @@ static int bring_volume(struct sw_link *link, const struct sw_jobref *job, const
 
     json_array_foreach((json_t *)mounts, i, mount)
         if (sw_text_same(sw_json_str(mount, "Name"), volume)) {
-            folder = docker_results_dir(link, job, err);
+            folder = docker_results_dir(conn, job, err);
             return folder ? 1 : -1;
         }
     return 0;
 }
 
-static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+static int remove_one(struct sw_connection *conn, const struct sw_jobref *job, bool keep_results,
                       struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
@@ -63,12 +63,12 @@ static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool ke
     json_t *container;
     int brought;
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return -1;
     list = docker_list(lent.api, job->id, err);
     if (!list)
         return -1;
-    brought = keep_results ? bring_volume(link, job, list, volume, err) : 1;
+    brought = keep_results ? bring_volume(conn, job, list, volume, err) : 1;
     if (brought < 0)
         return -1;
     json_array_foreach(list, i, container)
@@ -80,11 +80,11 @@ static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool ke
         return -1;
     if (network)
         docker_network_drop(lent.api, network);
-    return remove_local(link, job->id, keep_results, err);
+    return remove_local(conn, job->id, keep_results, err);
 }
 
 struct removal {
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct sw_batch_job *jobs;
     bool keep_results;
 };
@@ -94,12 +94,14 @@ static void remove_job(void *context, size_t index)
     const struct removal *removal = context;
     struct sw_batch_job *one = &removal->jobs[index];
 
-    one->result = remove_one(removal->link, one->job, removal->keep_results, &one->err);
+    one->result = remove_one(removal->conn, one->job, removal->keep_results, &one->err);
 }
 
-void docker_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results)
+void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                    bool keep_results, int64_t deadline_ms)
 {
-    sw_parallel(count, DOCKER_AT_ONCE, remove_job, &(struct removal){ link, jobs, keep_results });
+    (void)deadline_ms;
+    sw_parallel(count, DOCKER_AT_ONCE, remove_job, &(struct removal){ conn, jobs, keep_results });
 }
 
 /* ---- leftovers ------------------------------------------------------------------------------- */
@@ -223,12 +225,12 @@ static int left_caches(const struct search *search, struct sw_error *err)
     return 0;
 }
 
-static void left_folders(const struct search *search, const struct sw_link *link)
+static void left_folders(const struct search *search, const struct sw_connection *conn)
 {
-    DIR *folders = opendir(link->root);
+    DIR *folders = opendir(conn->root);
 
     for (struct dirent *entry; folders && (entry = readdir(folders));) {
-        sw_autofree char *path = sw_path_join(link->root, entry->d_name);
+        sw_autofree char *path = sw_path_join(conn->root, entry->d_name);
         sw_autofree char *results = sw_path_join(path, "results");
 
         if (entry->d_name[0] == '.' ||
@@ -242,18 +244,18 @@ static void left_folders(const struct search *search, const struct sw_link *link
         closedir(folders);
 }
 
-json_t *docker_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err)
+json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *found = json_array();
     struct search search = { .sweep = sweep, .found = found };
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return NULL;
     search.api = lent.api;
     if (left_containers(&search, err) < 0 || left_volumes(&search, err) < 0 ||
         left_caches(&search, err) < 0)
         return NULL;
-    left_folders(&search, link);
+    left_folders(&search, conn);
     return sw_take(found);
 }

@@ -191,7 +191,7 @@ static int run_beside(struct beside *b, int *exit_status, struct sw_error *err)
     return b->over ? ask_status(b, exit_status, err) : 0;
 }
 
-int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+int docker_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                 int *exit_status, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
@@ -200,12 +200,12 @@ int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, 
     char name[DOCKER_NAME_SIZE];
     int result = -1;
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return -1;
     b.api = lent.api;
     b.terminal = docker_terminal_here() ? &terminal : NULL;
     /* A terminal has a key for "no more"; a file over TLS has nothing (http_stream.h). */
-    b.reads = b.terminal || link->where.way != DOCKER_TLS;
+    b.reads = b.terminal || conn->where.way != DOCKER_TLS;
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica < 0 ? 0 : replica);
     b.id = make_exec(lent.api, name, job->id, argv, b.terminal != NULL, b.reads, err);

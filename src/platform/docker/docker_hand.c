@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "platform/docker/docker_events.h"
 
 enum {
     EVENTS_KEPT = 256,               /* by the engine */

@@ -23,7 +23,7 @@
  *     docker_spool.c     the log as a local file that grows
  *     docker_cancel.c    cancel
  *     docker_end.c       cleanup, leftovers
- *     docker_settle.c    what is done when a job is over: its log is kept, its containers may go
+ *     docker_finalize.c    what is done when a job is over: its log is kept, its containers may go
  *     docker_keep.c      the end of a log, kept when the end is seen
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
@@ -69,7 +69,7 @@ enum {
 
 /* ---- docker.c: the connection ---------------------------------------------------------------- */
 
-struct sw_link {
+struct sw_connection {
     struct docker_where where;
     char *state_dir;
     char *root;                      /* <state_dir>/docker: spools, results */
@@ -80,26 +80,26 @@ struct sw_link {
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
     struct docker_streams *streams;  /* logs that are being followed */
-    struct docker_events *events;    /* what the engine tells by itself */
+    struct sw_watch *events;         /* what the engine tells by itself */
 };
 
-/* A client of the engine for one call of ours: several threads may share a link. */
+/* A client of the engine for one call of ours: several threads may share a connection. */
 struct docker_lent {
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct docker_api *api;
 };
 /* What a poll found out about a job's end, for whoever asks about it next: {"facts"}.
  * Remember takes the document; recall gives it away, or NULL. */
-void docker_remember(struct sw_link *link, const char *id, int attempt, json_t *end);
-json_t *docker_recall(struct sw_link *link, const char *id, int attempt);
+void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end);
+json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt);
 
-int docker_borrow(struct sw_link *link, struct docker_lent *out, struct sw_error *err);
+int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err);
 void docker_give_back(struct docker_lent *lent);
 static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
 
-char *docker_job_folder(const struct sw_link *link, const char *id);                    /* owned */
-char *docker_end_folder(const struct sw_link *link, const char *id);                    /* owned */
-char *docker_attempt_folder(const struct sw_link *link, const char *id, int attempt);   /* owned */
+char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
+char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
+char *docker_attempt_folder(const struct sw_connection *conn, const char *id, int attempt);   /* owned */
 
 /* ---- docker_talk.c: single questions --------------------------------------------------------- */
 
@@ -144,7 +144,7 @@ json_t *docker_ask_beat(struct docker_api *api, const char *container, const cha
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
 /* The last lines that are in the spool; owned; NULL: none. */
 /* *gone: there was a log, and neither the engine nor this machine has it. */
-char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica, bool *gone);
+char *docker_spool_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica, bool *gone);
 struct docker_streams *docker_streams_open(void);
 void docker_streams_close(struct docker_streams *streams);
 
@@ -272,7 +272,7 @@ int docker_exit_code(const char *status);
 /* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
 /* What the end of its containers means for the job; state, reason, message, exit code, signal. */
-void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen);
+void docker_judge_end(const struct docker_end *end, struct sw_observation *seen);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 
@@ -324,31 +324,34 @@ int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 
-int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-json_t *docker_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err);
-int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
-int docker_notice(struct sw_link *link);
-ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+int docker_wake_fd(struct sw_connection *conn);
+ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int docker_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                     struct sw_error *err);
-int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int docker_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                     int64_t *at_ms, int64_t *until, struct sw_error *err);
-int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int docker_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                      int64_t *offset, struct sw_error *err);
 enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
-void docker_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
-void docker_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
-void docker_settle(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count);
-json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-void docker_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                     size_t count);
-char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
+void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                    bool keep_results, int64_t deadline_ms);
+void docker_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count);
+json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *job,
+                        struct sw_error *err);
+void docker_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                     struct sw_evidence *out,
+                     size_t count, int64_t deadline_ms);
+char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 /* docker_clones.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
@@ -359,16 +362,16 @@ int docker_look_image(struct docker_api *api, const char *name, char **arch, str
 int docker_look_container(struct docker_api *api, const char *name, json_t *host,
                           struct sw_error *err);
 void docker_look_over(struct docker_api *api, const char *name);
-int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
-json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err);
-int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
+json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
+int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err);
-json_t *docker_jobs(struct sw_link *link, struct sw_error *err);
-int docker_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err);
+int docker_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                 int *exit_status, struct sw_error *err);
-json_t *docker_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
+json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 /* Put on everything that is made for a job: whose it is. */
 void docker_render_marks(json_t *labels, const struct sw_plan *plan);
-json_t *docker_inventory(struct sw_link *link, struct sw_error *err);
+json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err);
 
 #endif

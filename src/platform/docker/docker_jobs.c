@@ -36,7 +36,7 @@ static bool is_first_rank(const json_t *container)
     return sw_text_same(docker_label(container, LABEL_RANK), "0");
 }
 
-json_t *docker_jobs(struct sw_link *link, struct sw_error *err)
+json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *jobs = json_object();
@@ -44,7 +44,7 @@ json_t *docker_jobs(struct sw_link *link, struct sw_error *err)
     const char *id;
     size_t i;
 
-    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, NULL, err))) {
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, NULL, err))) {
         json_decref(rows);
         return NULL;
     }

@@ -41,9 +41,9 @@ struct keeping {
     bool answered;
 };
 
-static char *spool_folder(const struct sw_link *link, const struct sw_jobref *job)
+static char *spool_folder(const struct sw_connection *conn, const struct sw_jobref *job)
 {
-    sw_autofree char *attempt = docker_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *attempt = docker_attempt_folder(conn, job->id, job->attempt);
 
     return sw_path_join(attempt, "logs");
 }
@@ -142,9 +142,9 @@ static char *tail_path(const char *folder, int rank)
     return sw_format("%s/%d.tail", folder, rank);
 }
 
-static void store(const struct sw_link *link, struct keeping *keeping)
+static void store(const struct sw_connection *conn, struct keeping *keeping)
 {
-    sw_autofree char *folder = spool_folder(link, keeping->job);
+    sw_autofree char *folder = spool_folder(conn, keeping->job);
     sw_autofree char *path = tail_path(folder, keeping->rank);
     struct docker_spool spool = DOCKER_SPOOL_INIT;
     bool whole = keeping->count < KEEP_LINES && !keeping->cut;
@@ -181,7 +181,7 @@ int docker_keep_take(struct docker_spool *spool, const char *folder, int rank, s
 /* ---- for evidence --------------------------------------------------------------------------------- */
 
 /* What is left of it here, when the engine has forgotten the container. */
-char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int replica, bool *gone)
+char *docker_spool_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica, bool *gone)
 {
     sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
     struct sw_jobref ended = *job;
@@ -189,21 +189,21 @@ char *docker_spool_tail(struct sw_link *link, const struct sw_jobref *job, int r
     int64_t size = 0, at;
     ssize_t n;
 
-    ended.over = true;
+    ended.finished = true;
     *gone = false;
-    if (docker_log_size(link, &ended, replica, &size, NULL) < 0)
+    if (docker_log_size(conn, &ended, replica, &size, NULL) < 0)
         return NULL;
     at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    n = docker_read_log(link, &ended, replica, at, bytes, TAIL_BYTES, &why);
+    n = docker_read_log(conn, &ended, replica, at, bytes, TAIL_BYTES, &why);
     *gone = n < 0 && why.code == SW_E_NOT_FOUND;
     return n > 0 ? sw_text_utf8(bytes, (size_t)n) : NULL;
 }
 
 /* ---- from the engine ----------------------------------------------------------------------------- */
 
-static bool is_here(const struct sw_link *link, const struct sw_jobref *job, int rank)
+static bool is_here(const struct sw_connection *conn, const struct sw_jobref *job, int rank)
 {
-    sw_autofree char *folder = spool_folder(link, job), *path = tail_path(folder, rank);
+    sw_autofree char *folder = spool_folder(conn, job), *path = tail_path(folder, rank);
     struct docker_spool spool = DOCKER_SPOOL_INIT;
     bool here = sw_file_exists(path);
 
@@ -238,7 +238,7 @@ static int send(struct docker_api *api, struct keeping *keeping, int nodes, stru
 }
 
 /* Wait for those under way, and put away what came. A log that did not come is asked for by its reader. */
-static void collect(struct sw_link *link, struct docker_api *api, struct keeping *all, size_t count)
+static void collect(struct sw_connection *conn, struct docker_api *api, struct keeping *all, size_t count)
 {
     int64_t until = sw_monotonic_ms() + PATIENCE_MS;
 
@@ -248,7 +248,7 @@ static void collect(struct sw_link *link, struct docker_api *api, struct keeping
     for (size_t i = 0; i < count; i++) {
         docker_drop(api, &all[i]);
         if (all[i].answered)
-            store(link, &all[i]);
+            store(conn, &all[i]);
         docker_frames_done(&all[i].frames);
         sw_buf_done(&all[i].messages);
         all[i] = (struct keeping){ .messages = SW_BUF_INIT };
@@ -256,9 +256,9 @@ static void collect(struct sw_link *link, struct docker_api *api, struct keeping
 }
 
 /* Of several ranks one may still be in its grace when the job is over. */
-static bool all_over(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job)
+static bool all_over(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job)
 {
-    sw_auto(json) json_t *list = docker_list_now(link, api, job->id, NULL);
+    sw_auto(json) json_t *list = docker_list_now(conn, api, job->id, NULL);
     json_t *container;
     size_t i;
 
@@ -268,30 +268,30 @@ static bool all_over(struct sw_link *link, struct docker_api *api, const struct 
     return list != NULL;
 }
 
-void docker_keep_logs(struct sw_link *link, const struct sw_jobref *const *jobs, size_t count)
+void docker_keep_logs(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     struct keeping under_way[AT_ONCE] = { 0 };
     size_t sent = 0;
 
-    if (docker_borrow(link, &lent, NULL) < 0)
+    if (docker_borrow(conn, &lent, NULL) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
         int nodes = (int)sw_json_int(jobs[i]->plan, "nodes", 1);
 
-        if (nodes > 1 && !all_over(link, lent.api, jobs[i]))
+        if (nodes > 1 && !all_over(conn, lent.api, jobs[i]))
             continue;
         for (int rank = 0; rank < nodes; rank++) {
-            if (is_here(link, jobs[i], rank))
+            if (is_here(conn, jobs[i], rank))
                 continue;
             under_way[sent] = (struct keeping){ .job = jobs[i], .rank = rank,
                                                 .messages = SW_BUF_INIT };
             sent += send(lent.api, &under_way[sent], nodes, NULL) == 0;
             if (sent == AT_ONCE) {
-                collect(link, lent.api, under_way, sent);
+                collect(conn, lent.api, under_way, sent);
                 sent = 0;
             }
         }
     }
-    collect(link, lent.api, under_way, sent);
+    collect(conn, lent.api, under_way, sent);
 }

@@ -9,7 +9,7 @@
  * not asked again, and may have forgotten the container.
  *
  * An answer that is cut is worth what came of it: the next one begins at the time of the last messages
- * that it brought, to the nanosecond, whether they were new or not. So a link that ends every answer
+ * that it brought, to the nanosecond, whether they were new or not. So a connection that ends every answer
  * early still gets through a second that holds more than one answer; and where nothing at all comes of
  * it, the pauses grow, and it ends.
  */
@@ -48,7 +48,7 @@ struct stream {
     int replica;
     char name[DOCKER_NAME_SIZE];     /* which container */
     char job[SW_ID_SIZE];
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct docker_lent lent;         /* a client, while the engine is asked or followed */
     struct docker_spool spool;
     struct docker_frames frames;
@@ -479,7 +479,7 @@ static int64_t size_now(const struct stream *stream)
 
 /* Silence may mean that there is nothing, or that it is on its way. While the container runs that is
  * the same to the reader; when it is over, "nothing more" must be true: the rest is fetched. */
-static int follow_on(struct stream *stream, enum docker_told told, bool in_passing,
+static int follow_on(struct stream *stream, enum docker_told told, bool best_effort,
                      struct sw_error *err)
 {
     int64_t begun = size_now(stream), before, now = begun;
@@ -492,26 +492,26 @@ static int follow_on(struct stream *stream, enum docker_told told, bool in_passi
         write_incoming(stream);
         now = size_now(stream);
     } while (stream->follows && now > before && now - begun < AT_ONCE);
-    if (now > begun || in_passing)
+    if (now > begun || best_effort)
         return 0;
     return stream->caught_up ? look_whether_over(stream, told, err) : catch_up(stream, told, err);
 }
 
 /* ---- which stream ---------------------------------------------------------------------------- */
 
-static char *spool_folder(const struct sw_link *link, const struct sw_jobref *job)
+static char *spool_folder(const struct sw_connection *conn, const struct sw_jobref *job)
 {
-    sw_autofree char *attempt = docker_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *attempt = docker_attempt_folder(conn, job->id, job->attempt);
 
     return sw_path_join(attempt, "logs");
 }
 
-static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *job, int replica,
+static struct stream *stream_new(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                  char *folder, struct sw_error *err)
 {
     struct stream *stream = sw_new(struct stream);
 
-    stream->link = link;
+    stream->conn = conn;
     stream->folder = folder;
     stream->replica = replica;
     snprintf(stream->job, sizeof stream->job, "%s", job->id);
@@ -525,11 +525,11 @@ static struct stream *stream_new(struct sw_link *link, const struct sw_jobref *j
 }
 
 /* The one for this log; the one that was used longest ago makes room. */
-static struct stream *stream_for(struct sw_link *link, const struct sw_jobref *job, int replica,
+static struct stream *stream_for(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                  struct sw_error *err)
 {
-    struct stream **all = link->streams->all, **place = &all[0];
-    sw_autofree char *folder = spool_folder(link, job);
+    struct stream **all = conn->streams->all, **place = &all[0];
+    sw_autofree char *folder = spool_folder(conn, job);
 
     for (size_t i = 0; i < STREAMS_MOST; i++) {
         if (all[i] && all[i]->replica == replica && strcmp(all[i]->folder, folder) == 0) {
@@ -540,7 +540,7 @@ static struct stream *stream_for(struct sw_link *link, const struct sw_jobref *j
             place = &all[i];
     }
     stream_free(*place);
-    *place = stream_new(link, job, replica, sw_take(folder), err);
+    *place = stream_new(conn, job, replica, sw_take(folder), err);
     if (*place)
         (*place)->used_ms = sw_monotonic_ms();
     return *place;
@@ -557,34 +557,34 @@ static int ask_engine(struct stream *stream, const struct sw_jobref *job, enum d
                       struct sw_error *err)
 {
     if (stream->caught_up)
-        return follow_on(stream, told, job->in_passing, err);
-    return job->in_passing ? catch_up_in_passing(stream, err) : catch_up(stream, told, err);
+        return follow_on(stream, told, job->best_effort, err);
+    return job->best_effort ? catch_up_in_passing(stream, err) : catch_up(stream, told, err);
 }
 
 /* After it the spool has more than `offset` bytes, or there are no more for now. To somebody who knows
  * that the job is over, the news of it may still be on their way to us. Only who follows keeps a
  * connection to itself: a look at many logs needs one. */
-static int extend(struct sw_link *link, const struct sw_jobref *job, struct stream *stream,
+static int extend(struct sw_connection *conn, const struct sw_jobref *job, struct stream *stream,
                   int64_t offset, struct sw_error *err)
 {
-    enum docker_told told = docker_events_say(link->events, stream->name);
+    enum docker_told told = docker_events_say(conn->events, stream->name);
     int result;
 
-    if (told == DOCKER_TOLD_ALIVE && job->over)
+    if (told == DOCKER_TOLD_ALIVE && job->finished)
         told = DOCKER_NOT_TOLD;
-    stream->job_over = job->over;
+    stream->job_over = job->finished;
     if (read_note(stream, err) < 0)
         return -1;
     if (stream->spool.note.bytes > offset || stream->spool.note.done)
         return 0;
-    if (job->in_passing && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
+    if (job->best_effort && sw_monotonic_ms() - stream->looked_ms < ONE_LOOK_MS)
         return 0;
     if (stream->caught_up && stream->over)
         return 0;
     if (sw_monotonic_ms() < stream->again_ms)
         return sw_fail(err, SW_E_UNREACHABLE, "the log of '%s' was cut off; it is asked for again soon",
                        stream->name);
-    if (!stream->lent.api && docker_borrow(stream->link, &stream->lent, err) < 0)
+    if (!stream->lent.api && docker_borrow(stream->conn, &stream->lent, err) < 0)
         return -1;
     result = ask_engine(stream, job, told, err);
     if (!stream->follows)
@@ -605,37 +605,37 @@ static ssize_t read_spool(struct stream *stream, int64_t offset, char *bytes, si
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", stream->name);
 }
 
-ssize_t docker_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     struct stream *stream;
     ssize_t n = -1;
 
-    pthread_mutex_lock(&link->streams->lock);
-    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, job, stream, offset, err) == 0)
+    pthread_mutex_lock(&conn->streams->lock);
+    stream = stream_for(conn, job, replica < 0 ? 0 : replica, err);
+    if (stream && extend(conn, job, stream, offset, err) == 0)
         n = read_spool(stream, offset, bytes, size, err);
-    pthread_mutex_unlock(&link->streams->lock);
+    pthread_mutex_unlock(&conn->streams->lock);
     return n;
 }
 
 /* All there is: what a tail is counted from. That there was more is told to who reads to the end. */
-int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int docker_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                     struct sw_error *err)
 {
     struct sw_error why = { 0 };
     struct stream *stream;
     int result = -1;
 
-    pthread_mutex_lock(&link->streams->lock);
-    stream = stream_for(link, job, replica < 0 ? 0 : replica, &why);
+    pthread_mutex_lock(&conn->streams->lock);
+    stream = stream_for(conn, job, replica < 0 ? 0 : replica, &why);
     if (stream &&
-        (extend(link, job, stream, INT64_MAX, &why) == 0 || why.code == SW_E_NOT_FOUND) &&
+        (extend(conn, job, stream, INT64_MAX, &why) == 0 || why.code == SW_E_NOT_FOUND) &&
         read_note(stream, &why) == 0) {
         *size = stream->spool.note.bytes;
         result = 0;
     }
-    pthread_mutex_unlock(&link->streams->lock);
+    pthread_mutex_unlock(&conn->streams->lock);
     if (result < 0 && err)
         *err = why;
     return result;
@@ -643,15 +643,15 @@ int docker_log_size(struct sw_link *link, const struct sw_jobref *job, int repli
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int docker_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                     int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
     struct sw_log_moment moment, next;
     bool known = false, has_next = false;
     struct stream *stream;
 
-    pthread_mutex_lock(&link->streams->lock);
-    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
+    pthread_mutex_lock(&conn->streams->lock);
+    stream = stream_for(conn, job, replica < 0 ? 0 : replica, err);
     if (stream && read_note(stream, err) == 0) {
         if (offset < INT64_MAX)
             sw_log_index_search(stream->spool.index, false, offset + 1, &moment, &known, &next,
@@ -662,11 +662,11 @@ int docker_log_time(struct sw_link *link, const struct sw_jobref *job, int repli
     } else {
         stream = NULL;
     }
-    pthread_mutex_unlock(&link->streams->lock);
+    pthread_mutex_unlock(&conn->streams->lock);
     return stream ? 0 : -1;
 }
 
-int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int docker_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                      int64_t *offset, struct sw_error *err)
 {
     struct sw_log_moment before, found;
@@ -674,14 +674,14 @@ int docker_log_since(struct sw_link *link, const struct sw_jobref *job, int repl
     struct stream *stream;
     int result = -1;
 
-    pthread_mutex_lock(&link->streams->lock);
-    stream = stream_for(link, job, replica < 0 ? 0 : replica, err);
-    if (stream && extend(link, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
+    pthread_mutex_lock(&conn->streams->lock);
+    stream = stream_for(conn, job, replica < 0 ? 0 : replica, err);
+    if (stream && extend(conn, job, stream, INT64_MAX, err) == 0 && read_note(stream, err) == 0) {
         sw_log_index_search(stream->spool.index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &before,
                             &has_before, &found, &has_found);
         *offset = has_found ? found.offset : stream->spool.note.bytes;
         result = 0;
     }
-    pthread_mutex_unlock(&link->streams->lock);
+    pthread_mutex_unlock(&conn->streams->lock);
     return result;
 }

@@ -15,14 +15,14 @@
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
-static int crew_of(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+static int crew_of(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                    json_t **list, struct docker_crew *crew, struct sw_error *err)
 {
     sw_auto(json) json_t *own = json_array();
     json_t *container;
     size_t i;
 
-    *list = docker_list_now(link, api, job->id, err);
+    *list = docker_list_now(conn, api, job->id, err);
     if (!*list)
         return -1;
     json_array_foreach(*list, i, container)
@@ -44,7 +44,7 @@ static json_t *replica(const json_t *container, const struct sw_jobref *job, int
 {
     const struct docker_story *story = &rank->story;
     const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
-    struct sw_sighting seen = { .state = docker_state(sw_json_str(container, "State"), NULL) };
+    struct sw_observation seen = { .state = docker_state(sw_json_str(container, "State"), NULL) };
     bool coded = rank->over && story->end.exit_code != SW_NO_EXIT_CODE;
     char usual[DOCKER_NAME_SIZE];
 
@@ -64,14 +64,14 @@ static json_t *replica(const json_t *container, const struct sw_jobref *job, int
         SW_SUB("ended_ms", story->ended_ms ? json_integer(story->ended_ms) : NULL));
 }
 
-static int read_ranks(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+static int read_ranks(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       const struct docker_crew *crew, struct rank *ranks, struct sw_error *err)
 {
     for (int i = 0; i < crew->nodes; i++) {
         const json_t *container = crew->ranks[i];
         int result = container ? docker_story_read(api, sw_json_str(container, "Id"),
                                                    &ranks[i].story, err)
-                               : docker_story_gone(link, api, job, i, &ranks[i].story, err);
+                               : docker_story_gone(conn, api, job, i, &ranks[i].story, err);
 
         ranks[i].over = !container || docker_is_over(sw_json_str(container, "State"));
         ranks[i].story.end.rank = -1;                /* which one it is, the row says */
@@ -98,7 +98,7 @@ static int tell_apart(struct docker_api *api, const struct docker_crew *crew, st
                                             &ranks[first].story, err);
 }
 
-json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *all = json_array();
@@ -106,12 +106,12 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
     struct docker_crew crew;
     int result;
 
-    if (docker_borrow(link, &lent, err) < 0 ||
-        crew_of(link, lent.api, job, &list, &crew, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0 ||
+        crew_of(conn, lent.api, job, &list, &crew, err) < 0)
         return NULL;
     ranks = sw_alloc(((size_t)crew.nodes + 1) * sizeof *ranks);
     memset(ranks, 0, ((size_t)crew.nodes + 1) * sizeof *ranks);
-    result = read_ranks(link, lent.api, job, &crew, ranks, err);
+    result = read_ranks(conn, lent.api, job, &crew, ranks, err);
     if (result == 0)
         result = tell_apart(lent.api, &crew, ranks, err);
     for (int i = 0; i < crew.nodes; i++) {
@@ -125,38 +125,38 @@ json_t *docker_replicas(struct sw_link *link, const struct sw_jobref *job, struc
 /* ---- evidence -------------------------------------------------------------------------------- */
 
 /* What a poll told a moment ago, or found out anew; owned; NULL + err. */
-static json_t *end_of(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static json_t *end_of(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *known = docker_recall(link, job->id, job->attempt), *list = NULL;
+    sw_auto(json) json_t *known = docker_recall(conn, job->id, job->attempt), *list = NULL;
     sw_auto(json) json_t *facts = NULL;
-    struct sw_sighting seen = { .job = *job, .failed_replica = -1 };
+    struct sw_observation seen = { .job = *job, .failed_replica = -1 };
     struct docker_crew crew;
 
     if (known)
         return sw_take(known);
-    if (docker_borrow(link, &lent, err) < 0 ||
-        crew_of(link, lent.api, job, &list, &crew, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0 ||
+        crew_of(conn, lent.api, job, &list, &crew, err) < 0)
         return NULL;
     if (crew.nodes == 0 || crew.over + crew.missing < crew.nodes)
         return json_object();
-    if (docker_judge_crew(link, lent.api, &crew, &seen, &facts, err) < 0)
+    if (docker_judge_crew(conn, lent.api, &crew, &seen, &facts, err) < 0)
         return NULL;
     return sw_json_object(SW_SUB_COPY("facts", facts));
 }
 
 struct gathering {
-    struct sw_link *link;
-    const struct sw_sighting *const *seen;
+    struct sw_connection *conn;
+    const struct sw_observation *const *seen;
     struct sw_evidence *out;
 };
 
 static void gather_one(void *context, size_t index)
 {
     const struct gathering *gathering = context;
-    const struct sw_sighting *seen = gathering->seen[index];
+    const struct sw_observation *seen = gathering->seen[index];
     struct sw_evidence *out = &gathering->out[index];
-    sw_auto(json) json_t *end = end_of(gathering->link, &seen->job, NULL);
+    sw_auto(json) json_t *end = end_of(gathering->conn, &seen->job, NULL);
     const char *tail;
     bool gone = false;
 
@@ -168,27 +168,29 @@ static void gather_one(void *context, size_t index)
                         json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     tail = sw_json_str(out->facts, "log_tail");
     out->log_tail = tail ? sw_strdup(tail)
-                         : docker_spool_tail(gathering->link, &seen->job, seen->failed_replica, &gone);
+                         : docker_spool_tail(gathering->conn, &seen->job, seen->failed_replica, &gone);
     json_object_del(out->facts, "log_tail");
     if (gone)
         json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
 }
 
-void docker_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                     size_t count)
+void docker_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                     struct sw_evidence *out,
+                     size_t count, int64_t deadline_ms)
 {
-    sw_parallel(count, DOCKER_AT_ONCE, gather_one, &(struct gathering){ link, seen, out });
+    (void)deadline_ms;
+    sw_parallel(count, DOCKER_AT_ONCE, gather_one, &(struct gathering){ conn, seen, out });
 }
 
 /* ---- adoption -------------------------------------------------------------------------------- */
 
-char *docker_bound_results(const struct sw_link *link, const json_t *inspected, const char *id)
+char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id)
 {
     const json_t *mounts = json_object_get(inspected, "Mounts");
     json_t *mount;
     size_t i;
 
-    if (link->where.way != DOCKER_UNIX)
+    if (conn->where.way != DOCKER_UNIX)
         return NULL;
     json_array_foreach((json_t *)mounts, i, mount) {
         const char *source = sw_json_str(mount, "Source");
@@ -231,7 +233,7 @@ const json_t *docker_first_rank(const json_t *list, int attempt)
     return json_array_get(list, 0);
 }
 
-int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
@@ -240,10 +242,10 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
     const char *container, *signature;
     size_t size = 0;
 
-    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
         return -1;
     if (json_array_size(list) == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", link->where.text,
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", conn->where.text,
                        id);
     container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
@@ -251,8 +253,8 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
         return -1;
     text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
-    results = docker_bound_results(link, inspected, id);
-    docker_receipt(receipt, link->where.text, container, results, docker_bound_ends(inspected));
+    results = docker_bound_results(conn, inspected, id);
+    docker_receipt(receipt, conn->where.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;
@@ -260,20 +262,20 @@ int docker_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_
 
 /* ---- the engine ------------------------------------------------------------------------------ */
 
-json_t *docker_inventory(struct sw_link *link, struct sw_error *err)
+json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *info = NULL, *runtimes = json_array();
     const char *name;
     json_t *value;
 
-    if (docker_borrow(link, &lent, err) < 0 ||
+    if (docker_borrow(conn, &lent, err) < 0 ||
         docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
         return NULL;
     json_object_foreach(json_object_get(info, "Runtimes"), name, value)
         json_array_append_new(runtimes, json_string(name));
     return sw_json_object(
-        SW_STR("engine", link->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
+        SW_STR("engine", conn->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
         SW_STR_OPT("version", sw_json_str(info, "ServerVersion")),
         SW_STR_OPT("system", sw_json_str(info, "OperatingSystem")),
         SW_STR_OPT("architecture", sw_json_str(info, "Architecture")),
@@ -282,5 +284,5 @@ json_t *docker_inventory(struct sw_link *link, struct sw_error *err)
         SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
-        SW_SUB("gpus", docker_gpu_inventory(lent.api, link->options)));
+        SW_SUB("gpus", docker_gpu_inventory(lent.api, conn->options)));
 }

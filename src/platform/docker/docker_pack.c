@@ -34,7 +34,7 @@ static void add_file(struct docker_sending *s, const char *name, unsigned mode,
 static int add_code(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
     const struct sw_plan *plan = s->plan;
-    sw_autofree char *folder = docker_job_folder(s->link, plan->job_id);
+    sw_autofree char *folder = docker_job_folder(s->conn, plan->job_id);
     sw_autofree char *kept = sw_path_join(folder, "code.tar.gz"), *bytes = NULL;
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
 

@@ -22,13 +22,13 @@
 #define ANSWER DOCKER_HOME "/names.json"
 
 /* Owned absolute path. On another machine nobody knows what a relative one would mean. */
-static char *path_there(const struct sw_link *link, const char *path, struct sw_error *err)
+static char *path_there(const struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     if (sw_text_starts(path, "file://"))
         path += strlen("file://");
-    if (link->where.way != DOCKER_UNIX && *path != '/') {
+    if (conn->where.way != DOCKER_UNIX && *path != '/') {
         sw_fail(err, SW_E_USAGE, "'%s' is no whole path, and the engine at %s is on another machine",
-                path, link->where.text);
+                path, conn->where.text);
         sw_hint(err, "write the path as it is there, from / on");
         return NULL;
     }
@@ -41,14 +41,14 @@ static json_t *binding(const char *path)
                           SW_SUB("ReadOnly", json_true()));
 }
 
-static int check_there(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+static int check_there(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *mount = binding(path);
     struct sw_error why = { 0 };
     int seen;
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return -1;
     seen = docker_sees(lent.api, mount, &why);
     if (seen >= 0) {
@@ -60,14 +60,14 @@ static int check_there(struct sw_link *link, const char *path, bool *exists, str
     return sw_wrap(err, "cannot look at '%s'", path);
 }
 
-int docker_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
 {
-    sw_autofree char *place = path_there(link, path, err);
+    sw_autofree char *place = path_there(conn, path, err);
 
     if (!place)
         return -1;
-    return link->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
-                                          : check_there(link, place, exists, err);
+    return conn->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
+                                          : check_there(conn, place, exists, err);
 }
 
 /* ---- what is in a folder over there ---------------------------------------------------------- */
@@ -157,14 +157,14 @@ static json_t *ask_container(struct docker_api *api, const char *name, struct sw
     return json_incref(json_object_get(answer, "names"));
 }
 
-static json_t *list_there(struct sw_link *link, const char *path, struct sw_error *err)
+static json_t *list_there(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_autofree char *arch = NULL;
     char name[SW_ID_SIZE];
     json_t *names = NULL;
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return NULL;
     sw_id_make("look", name);
     if (docker_look_image(lent.api, name, &arch, err) == 0 &&
@@ -176,25 +176,25 @@ static json_t *list_there(struct sw_link *link, const char *path, struct sw_erro
     return names;
 }
 
-json_t *docker_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
-    sw_autofree char *place = path_there(link, path, err);
+    sw_autofree char *place = path_there(conn, path, err);
     bool exists = false;
     json_t *names;
 
     if (!place)
         return NULL;
-    if (link->where.way == DOCKER_UNIX)
+    if (conn->where.way == DOCKER_UNIX)
         return sw_folder_names(place, err);
-    if (check_there(link, place, &exists, err) < 0)
+    if (check_there(conn, place, &exists, err) < 0)
         return NULL;
     if (!exists) {
         sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place,
-                link->where.text);
+                conn->where.text);
         return NULL;
     }
-    names = list_there(link, place, err);
+    names = list_there(conn, place, err);
     if (!names)
-        sw_wrap(err, "cannot list '%s' on the machine of %s", place, link->where.text);
+        sw_wrap(err, "cannot list '%s' on the machine of %s", place, conn->where.text);
     return names;
 }

@@ -14,13 +14,13 @@ static json_t *shown(const char *what, const json_t *document)
     return sw_json_object(SW_STR("what", what), SW_STR("text", text));
 }
 
-json_t *docker_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(json) json_t *sends = json_array();
-    sw_autofree char *folder = docker_job_folder(link, plan->job_id);
+    sw_autofree char *folder = docker_job_folder(conn, plan->job_id);
     sw_autofree char *results = sw_path_join(folder, "results");
-    sw_autofree char *ends = docker_end_folder(link, plan->job_id);
-    bool local = link->where.way == DOCKER_UNIX;
+    sw_autofree char *ends = docker_end_folder(conn, plan->job_id);
+    bool local = conn->where.way == DOCKER_UNIX;
     struct docker_site site = { .attempt = 1, .local = local, .owner = "",
                                 .ends = local ? ends : NULL };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;

@@ -13,13 +13,14 @@
 #include "platform/docker/docker_job.h"
 
 /* Only of this machine is it known what it has without another question. */
-static void say_gpus(const struct sw_link *link, const struct docker_api *api, const struct sw_plan *plan)
+static void say_gpus(const struct sw_connection *conn, const struct docker_api *api,
+                     const struct sw_plan *plan)
 {
-    sw_autofree char *text = link->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+    sw_autofree char *text = conn->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
                                  ? sw_gpu_unasked() : NULL;
 
     if (text)
-        link->warn(link->warn_context, text);
+        conn->warn(conn->warn_context, text);
 }
 
 /* The engine itself refuses too many CPUs, and takes any memory. Asked only when the job names some. */
@@ -48,7 +49,7 @@ static int check_outputs(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
-int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(docker_image) struct docker_image image = { 0 };
@@ -61,12 +62,12 @@ int docker_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw
         sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
         return sw_hint(err, "start mpirun or ray in the command: docs/platforms/docker.md shows how");
     }
-    if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(link, &lent, err) < 0)
+    if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(conn, &lent, err) < 0)
         return -1;
     if (!docker_api_version(lent.api, err) ||
         (docker_api_is_local(lent.api) && check_outputs(plan, err) < 0))
         return -1;
-    say_gpus(link, lent.api, plan);
+    say_gpus(conn, lent.api, plan);
     return check_room(lent.api, plan, err);
 }
 
@@ -115,7 +116,7 @@ static void add_gpus(struct docker_api *api, const struct sw_plan *plan, json_t 
             SW_STR("fix", why.hint)));
 }
 
-json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     struct docker_site site = { .attempt = 1 };
@@ -125,7 +126,7 @@ json_t *docker_fitness(struct sw_link *link, const struct sw_plan *plan, struct 
                                 .gpus = plan->gpus != 0,
                                 .runtime = sw_json_str(plan->options, "runtime") };
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return NULL;
     site.local = docker_api_is_local(lent.api);
     mounts = docker_mounts(plan, &site, err);

@@ -10,7 +10,7 @@
  * "Not there" and "could not be read" are two answers: the first is 0 without a report, the second -1.
  *
  * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
- * link.
+ * connection.
  */
 #include "platform/docker/docker_watch.h"
 
@@ -25,16 +25,16 @@
 #include "base/text.h"
 #include "core/id.h"
 #include "core/report.h"
-#include "net/http.h"
+#include "platform/docker/docker_events.h"
 
 char *docker_end_volume(const char *id)
 {
     return sw_format("slipway-%s-end", id);
 }
 
-char *docker_end_folder(const struct sw_link *link, const char *id)
+char *docker_end_folder(const struct sw_connection *conn, const char *id)
 {
-    sw_autofree char *folder = docker_job_folder(link, id);
+    sw_autofree char *folder = docker_job_folder(conn, id);
 
     return sw_path_join(folder, "end");
 }
@@ -155,11 +155,11 @@ static int read_volume(struct docker_api *api, const char *volume, const char *n
     return result;
 }
 
-int docker_record_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                        int rank, json_t **report, struct sw_error *err)
 {
     const char *told = sw_json_str(job->details, "ends");
-    sw_autofree char *own = docker_end_folder(link, job->id);
+    sw_autofree char *own = docker_end_folder(conn, job->id);
     const char *folder = told ? told : own;
     sw_autofree char *volume = docker_end_volume(job->id);
     char name[48];
@@ -179,40 +179,6 @@ int docker_record_gone(struct sw_link *link, struct docker_api *api, const struc
 }
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
-
-static int take_date(void *context, const struct sw_http_reply *so_far, const char *bytes,
-                     size_t length)
-{
-    (void)bytes;
-    (void)length;
-    *(int64_t *)context = so_far->date_ms;
-    return 0;
-}
-
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct docker_lines lines = { .take = take, .context = context };
-    int64_t now_ms = 0;
-    int result;
-
-    /* By the engine's own clock: "until" a time to come would be waited for. */
-    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0) {
-        json_decref(filters);
-        return -1;
-    }
-    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
-    if (filters)
-        docker_query_json(&path, "filters", filters);
-    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = docker_lines_sink,
-                                                    .sink_context = &lines }, NULL, err);
-    docker_lines_done(&lines);
-    return result;
-}
 
 struct past {                        /* of one rank, as the engine's events tell it */
     int attempt, rank;
@@ -273,12 +239,12 @@ static int64_t report_ms(const json_t *report)
     return docker_time_ms(sw_json_str(report, "at"));
 }
 
-int docker_story_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       int rank, struct docker_story *out, struct sw_error *err)
 {
     *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
                                            .gone = true } };
-    if (docker_record_gone(link, api, job, rank, &out->report, err) < 0)
+    if (docker_record_gone(conn, api, job, rank, &out->report, err) < 0)
         return -1;
     if (!out->report)
         return ask_past(api, job, rank, out, err);

@@ -67,7 +67,7 @@ static int download(struct docker_api *api, const char *url, int fd, const char 
 }
 
 /* Everything below `path` of the container, into `folder`. */
-static int bring(const struct sw_link *link, struct docker_api *api, const char *container,
+static int bring(const struct sw_connection *conn, struct docker_api *api, const char *container,
                  const char *path, const char *folder, struct sw_error *err)
 {
     sw_autofree char *before = docker_path("/containers/", container, "/archive");
@@ -86,7 +86,7 @@ static int bring(const struct sw_link *link, struct docker_api *api, const char 
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
     file.fd = fd;
-    place = sw_archive_place_open(folder, link->warn, link->warn_context, err);
+    place = sw_archive_place_open(folder, conn->warn, conn->warn_context, err);
     if (!place)
         return -1;
     visitor = sw_archive_place_visitor(place);
@@ -104,11 +104,11 @@ static int replace(const char *incoming, const char *name, const char *results,
                ? 0 : sw_fail_errno(err, SW_E_IO, "cannot put the results at '%s'", results);
 }
 
-static int bring_home(struct sw_link *link, struct docker_api *api, const json_t *inspected,
+static int bring_home(struct sw_connection *conn, struct docker_api *api, const json_t *inspected,
                       const struct sw_jobref *job, const char *results, struct sw_error *err)
 {
     const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
-    sw_autofree char *folder = docker_job_folder(link, job->id);
+    sw_autofree char *folder = docker_job_folder(conn, job->id);
     sw_autofree char *incoming = sw_path_join(folder, "incoming");
     const char *path = DOCKER_RESULTS, *name;
     json_t *line;
@@ -121,24 +121,24 @@ static int bring_home(struct sw_link *link, struct docker_api *api, const json_t
     name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
         return -1;
-    result = bring(link, api, sw_json_str(inspected, "Id"), path, incoming, err);
+    result = bring(conn, api, sw_json_str(inspected, "Id"), path, incoming, err);
     if (result == 0)
         result = replace(incoming, name, results, err);
     sw_remove_tree(incoming, NULL);
     return result;
 }
 
-char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *inspected = NULL;
-    sw_autofree char *folder = docker_job_folder(link, job->id), *bound = NULL;
+    sw_autofree char *folder = docker_job_folder(conn, job->id), *bound = NULL;
     sw_autofree char *results = sw_path_join(folder, "results");
     sw_autofree char *brought = sw_format("%s/brought-%d", folder, job->attempt);
 
     if (sw_file_exists(brought))
         return sw_take(results);
-    if (docker_borrow(link, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
         return NULL;
     if (json_array_size(list) == 0) {
         sw_fail(err, SW_E_NOT_FOUND, "the engine has no container of '%s' any more", job->id);
@@ -148,10 +148,10 @@ char *docker_results_dir(struct sw_link *link, const struct sw_jobref *job, stru
                                                      docker_newest_attempt(list)), "Id"), err);
     if (!inspected)
         return NULL;
-    bound = docker_bound_results(link, inspected, job->id);
+    bound = docker_bound_results(conn, inspected, job->id);
     if (bound)
         return sw_take(bound);
-    if (bring_home(link, lent.api, inspected, job, results, err) < 0) {
+    if (bring_home(conn, lent.api, inspected, job, results, err) < 0) {
         sw_wrap(err, "cannot bring the results of '%s'", job->id);
         return NULL;
     }

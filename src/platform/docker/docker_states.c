@@ -46,7 +46,7 @@ int docker_exit_code(const char *status)
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
-static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+static void say(struct sw_observation *seen, enum sw_state state, const char *reason,
                 const char *message)
 {
     seen->state = state;
@@ -64,7 +64,7 @@ static const struct {
     { 127, "exit",    "the command was not found (exit code 127)" },
 };
 
-static void judge_code(const struct docker_end *end, struct sw_sighting *seen)
+static void judge_code(const struct docker_end *end, struct sw_observation *seen)
 {
     char text[256];
 
@@ -83,7 +83,7 @@ static void judge_code(const struct docker_end *end, struct sw_sighting *seen)
 
 /* A signal is certain when the runner said so. A container that ended with 137 and left no report
  * was killed whole. */
-static void judge_signal(const struct docker_end *end, struct sw_sighting *seen)
+static void judge_signal(const struct docker_end *end, struct sw_observation *seen)
 {
     char text[256];
 
@@ -93,7 +93,7 @@ static void judge_signal(const struct docker_end *end, struct sw_sighting *seen)
 }
 
 /* "its container ...", or which of several. */
-static void say_of(struct sw_sighting *seen, enum sw_state state, const char *reason,
+static void say_of(struct sw_observation *seen, enum sw_state state, const char *reason,
                    const struct docker_end *end, const char *what)
 {
     char text[256];
@@ -107,7 +107,7 @@ static void say_of(struct sw_sighting *seen, enum sw_state state, const char *re
 
 /* One that was never started was taken away by a client whose turn it was, or whose start was refused: it is
  * as if it had not been made. */
-static void judge_gone(const struct docker_end *end, struct sw_sighting *seen)
+static void judge_gone(const struct docker_end *end, struct sw_observation *seen)
 {
     if (end->never_began)
         seen->presence = SW_ABSENT;
@@ -119,7 +119,7 @@ static void judge_gone(const struct docker_end *end, struct sw_sighting *seen)
 }
 
 /* Another rank failed, and this one was told to end: by its runner, or by us. */
-static void judge_follower(const struct docker_end *end, struct sw_sighting *seen)
+static void judge_follower(const struct docker_end *end, struct sw_observation *seen)
 {
     char text[256];
 
@@ -129,7 +129,7 @@ static void judge_follower(const struct docker_end *end, struct sw_sighting *see
     say(seen, SW_ERROR, "signal", text);
 }
 
-static void judge_stopped(const struct docker_end *end, struct sw_sighting *seen)
+static void judge_stopped(const struct docker_end *end, struct sw_observation *seen)
 {
     seen->signal = end->signal;
     if (end->engine == DOCKER_ENGINE_CAME_LATER)
@@ -140,7 +140,7 @@ static void judge_stopped(const struct docker_end *end, struct sw_sighting *seen
                "engine that went down is not known any more");
 }
 
-void docker_judge_end(const struct docker_end *end, struct sw_sighting *seen)
+void docker_judge_end(const struct docker_end *end, struct sw_observation *seen)
 {
     seen->exit_code = end->exit_code;
     seen->signal = 0;

@@ -43,8 +43,8 @@ static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
                        struct sw_error *err)
 {
     struct docker_pull pull = { .image = s->plan->image, .policy = policy,
-                                .progress = s->link->progress,
-                                .progress_context = s->link->progress_context };
+                                .progress = s->conn->progress,
+                                .progress_context = s->conn->progress_context };
     char *use = NULL;
 
     if (docker_image_ensure(s->api, &pull, &use, err) < 0)
@@ -83,7 +83,7 @@ static int settle_image(struct docker_sending *s, struct sw_error *err)
 static int settle_results(struct docker_sending *s, struct sw_error *err)
 {
     const char *way = sw_json_str(s->plan->options, "results");
-    sw_autofree char *folder = docker_job_folder(s->link, s->plan->job_id);
+    sw_autofree char *folder = docker_job_folder(s->conn, s->plan->job_id);
 
     if (docker_has_own_results(s->plan) || sw_text_same(way, "volume") ||
         (!s->site.local && !sw_text_same(way, "bind")))
@@ -113,11 +113,11 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
 /* A folder of its own for the runners' last reports, which survive the containers in it. */
 static int settle_ends(struct docker_sending *s, struct sw_error *err)
 {
-    sw_autofree char *folder = docker_job_folder(s->link, s->plan->job_id);
+    sw_autofree char *folder = docker_job_folder(s->conn, s->plan->job_id);
 
     if (!s->site.local)
         return 0;
-    s->ends = docker_end_folder(s->link, s->plan->job_id);
+    s->ends = docker_end_folder(s->conn, s->plan->job_id);
     if (sw_mkdirs(folder, 0700, err) < 0 || sw_mkdirs(s->ends, 0777, err) < 0)
         return -1;
     chmod(s->ends, 0777);                 /* as with results: the folder above is closed */
@@ -467,7 +467,7 @@ void docker_sending_done(struct docker_sending *s)
     free(s->user);
 }
 
-void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
+void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
                     const char *results, const char *ends)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", container);
@@ -486,17 +486,17 @@ static char *results_here(const struct docker_sending *s)
     return s->site.results ? sw_strdup(s->site.results) : NULL;
 }
 
-int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                  const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(docker_sending) struct docker_sending s = {
-        .link = link, .plan = plan, .secrets = secrets, .site.attempt = attempt };
+        .conn = conn, .plan = plan, .secrets = secrets, .site.attempt = attempt };
     sw_autofree char *results = NULL;
     struct sw_error why = { 0 };
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return -1;
     s.api = lent.api;
     if (docker_sending_begin(&s, err) < 0)
@@ -512,6 +512,6 @@ int docker_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);
-    docker_receipt(receipt, link->where.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, conn->where.text, s.ids[0], results, s.site.ends);
     return 0;
 }

@@ -10,7 +10,7 @@
 #define DOCKER_WAIT "-wait"          /* behind the name of a container that waits for GPUs */
 
 struct docker_sending {
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct docker_api *api;
     const struct sw_plan *plan;
     const struct sw_secrets *secrets;
@@ -59,7 +59,7 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
 /* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */
-void docker_receipt(struct sw_receipt *receipt, const char *host, const char *container,
+void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
                     const char *results, const char *ends);
 
 #endif

@@ -248,7 +248,7 @@ bool docker_failed_before(const struct docker_story *a, const struct docker_stor
     return a->ended_ms < b->ended_ms;
 }
 
-static void note_times(struct sw_sighting *seen, const struct docker_story *story)
+static void note_times(struct sw_observation *seen, const struct docker_story *story)
 {
     if (story->started_ms && (!seen->started_ms || story->started_ms < seen->started_ms))
         seen->started_ms = story->started_ms;
@@ -286,7 +286,7 @@ static int read_good_report(struct docker_api *api, const json_t *container,
 /* What a container writes while its engine is dead, the engine loses. Its runner's last report is the
  * last line of the log: one that left it, and whose log has none, has a log without an end. */
 static int look_for_hole(struct docker_api *api, const json_t *container,
-                         const struct docker_story *story, struct sw_sighting *seen,
+                         const struct docker_story *story, struct sw_observation *seen,
                          struct sw_error *err)
 {
     sw_auto(json) json_t *in_log = NULL;
@@ -309,12 +309,12 @@ static int look_for_hole(struct docker_api *api, const json_t *container,
     return 0;
 }
 
-static int read_rank(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+static int read_rank(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
                      const struct sw_jobref *job, int rank, struct docker_story *story,
                      struct sw_error *err)
 {
     int result = crew->ranks[rank] ? read_ended(api, crew->ranks[rank], story, err)
-                                   : docker_story_gone(link, api, job, rank, story, err);
+                                   : docker_story_gone(conn, api, job, rank, story, err);
 
     if (!crew->ranks[rank])
         story->end.rank = crew->nodes > 1 ? rank : -1;
@@ -322,15 +322,15 @@ static int read_rank(struct sw_link *link, struct docker_api *api, const struct 
 }
 
 /* The rank that decides, and when all of them began and ended. */
-static int find_worst(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, struct docker_story *worst, int *failed,
+static int find_worst(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_observation *seen, struct docker_story *worst, int *failed,
                       struct sw_error *err)
 {
     *failed = -1;
     for (int rank = 0; rank < crew->nodes; rank++) {
         sw_auto(docker_story) struct docker_story story = { 0 };
 
-        if (read_rank(link, api, crew, &seen->job, rank, &story, err) < 0)
+        if (read_rank(conn, api, crew, &seen->job, rank, &story, err) < 0)
             return -1;
         note_times(seen, &story);
         if (rank == 0 || (story.end.exit_code != 0 &&
@@ -345,15 +345,15 @@ static int find_worst(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
-int docker_judge_crew(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, json_t **facts, struct sw_error *err)
+int docker_judge_crew(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_observation *seen, json_t **facts, struct sw_error *err)
 {
     sw_auto(docker_story) struct docker_story worst = { 0 };
     const json_t *container;
     const char *id;
     int failed;
 
-    if (find_worst(link, api, crew, seen, &worst, &failed, err) < 0)
+    if (find_worst(conn, api, crew, seen, &worst, &failed, err) < 0)
         return -1;
     container = crew->ranks[failed < 0 ? 0 : failed];
     id = container ? sw_json_str(container, "Id") : failed <= 0 ? seen->job.remote_id : NULL;
@@ -394,7 +394,7 @@ static bool any_failed(const struct docker_crew *crew)
 
 /* ---- one job --------------------------------------------------------------------------------- */
 
-static void say(struct sw_sighting *seen, enum sw_state state, const char *reason,
+static void say(struct sw_observation *seen, enum sw_state state, const char *reason,
                 const char *message)
 {
     seen->presence = SW_PRESENT;
@@ -406,7 +406,7 @@ static void say(struct sw_sighting *seen, enum sw_state state, const char *reaso
 /* Its submit died between making and starting. Nobody will start it: it is taken away, unless the
  * start was on its way and came first. */
 static int undo_half(struct docker_api *api, const struct docker_crew *crew,
-                     struct sw_sighting *seen, struct sw_error *err)
+                     struct sw_observation *seen, struct sw_error *err)
 {
     bool whole = crew->missing == 0 && crew->created == 0;
 
@@ -432,7 +432,7 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
 
 /* Made and not started although its submit is through: the engine refused, and said why. */
 static int judge_unstarted(struct docker_api *api, const struct docker_crew *crew,
-                           struct sw_sighting *seen, struct sw_error *err)
+                           struct sw_observation *seen, struct sw_error *err)
 {
     say(seen, SW_PENDING, "starting", "its container is made and not started yet");
     for (int rank = 0; rank < crew->nodes; rank++) {
@@ -458,7 +458,7 @@ static int plan_nodes(const struct sw_jobref *job)
     return nodes < 1 ? 1 : nodes > DOCKER_NODES_MAX ? DOCKER_NODES_MAX : (int)nodes;
 }
 
-static void note_container(const struct docker_crew *crew, struct sw_sighting *seen)
+static void note_container(const struct docker_crew *crew, struct sw_observation *seen)
 {
     const char *id = sw_json_str(crew->ranks[0], "Id");
 
@@ -466,17 +466,17 @@ static void note_container(const struct docker_crew *crew, struct sw_sighting *s
         snprintf(seen->remote_id, sizeof seen->remote_id, "%s", id);
 }
 
-static int judge_over(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, struct sw_error *err)
+static int judge_over(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_observation *seen, struct sw_error *err)
 {
     sw_auto(json) json_t *facts = NULL;
 
     seen->presence = SW_PRESENT;
-    if (docker_judge_crew(link, api, crew, seen, &facts, err) < 0)
+    if (docker_judge_crew(conn, api, crew, seen, &facts, err) < 0)
         return -1;
     seen->runner = json_incref(json_object_get(facts, "runner"));
     if (seen->state == SW_ERROR)
-        docker_remember(link, seen->job.id, seen->job.attempt,
+        docker_remember(conn, seen->job.id, seen->job.attempt,
                         sw_json_object(SW_SUB_COPY("facts", facts)));
     return 0;
 }
@@ -496,7 +496,7 @@ static int is_there(struct docker_api *api, const char *name, struct sw_error *e
 }
 
 /* A submit that was not confirmed: "no such job" is believed at once, so the name is asked, too. */
-static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, struct sw_error *err)
+static int judge_unconfirmed(struct docker_api *api, struct sw_observation *seen, struct sw_error *err)
 {
     char name[DOCKER_NAME_SIZE];
     int there;
@@ -509,7 +509,7 @@ static int judge_unconfirmed(struct docker_api *api, struct sw_sighting *seen, s
 
 /* It was there, and no container of it is left. The list may lie for a moment, or be made just while one
  * that waited for GPUs becomes the real one: so the first one is asked for by its id, and by its name. */
-static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_sighting *seen,
+static int judge_gone(struct sw_connection *conn, struct docker_api *api, struct sw_observation *seen,
                       struct sw_error *err)
 {
     struct docker_crew crew = { .nodes = plan_nodes(&seen->job) };
@@ -524,11 +524,11 @@ static int judge_gone(struct sw_link *link, struct docker_api *api, struct sw_si
         return there < 0 ? -1 : 0;                 /* presence stays SW_UNSEEN */
     crew.missing = crew.nodes;
     seen->by_absence = true;
-    return judge_over(link, api, &crew, seen, err);
+    return judge_over(conn, api, &crew, seen, err);
 }
 
 /* Some of its containers are gone. One that had ended before is as good as there. */
-static int count_gone(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
+static int count_gone(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
                       const struct sw_jobref *job, int *lost, struct sw_error *err)
 {
     *lost = -1;
@@ -537,7 +537,7 @@ static int count_gone(struct sw_link *link, struct docker_api *api, const struct
 
         if (crew->ranks[rank])
             continue;
-        if (docker_record_gone(link, api, job, rank, &report, err) < 0)
+        if (docker_record_gone(conn, api, job, rank, &report, err) < 0)
             return -1;
         if (!report || sw_json_int(report, "exit_code", 0) != 0)
             *lost = rank;
@@ -545,13 +545,13 @@ static int count_gone(struct sw_link *link, struct docker_api *api, const struct
     return 0;
 }
 
-static int judge_missing(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
-                         struct sw_sighting *seen, struct sw_error *err)
+static int judge_missing(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
+                         struct sw_observation *seen, struct sw_error *err)
 {
     char words[128];
     int lost;
 
-    if (count_gone(link, api, crew, &seen->job, &lost, err) < 0)
+    if (count_gone(conn, api, crew, &seen->job, &lost, err) < 0)
         return -1;
     if (lost < 0) {
         say(seen, SW_RUNNING, "", "");
@@ -565,7 +565,7 @@ static int judge_missing(struct sw_link *link, struct docker_api *api, const str
 
 /* A job with `guard: {no_output: ...}`: when did it last write? */
 static void note_output(struct docker_api *api, const struct docker_crew *crew,
-                        struct sw_sighting *seen)
+                        struct sw_observation *seen)
 {
     if (!json_object_get(json_object_get(seen->job.plan, "guard"), "no_output"))
         return;
@@ -577,8 +577,8 @@ static void note_output(struct docker_api *api, const struct docker_crew *crew,
     }
 }
 
-static int judge_job(struct sw_link *link, struct docker_api *api, const json_t *containers,
-                     bool closely, struct sw_sighting *seen, struct sw_error *err)
+static int judge_job(struct sw_connection *conn, struct docker_api *api, const json_t *containers,
+                     bool closely, struct sw_observation *seen, struct sw_error *err)
 {
     struct docker_crew crew;
     const char *note = NULL;
@@ -586,7 +586,7 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
     docker_crew_read(&crew, containers);
     if (crew.nodes == 0 && crew.waiting == 0)
         return sw_text_empty(seen->job.remote_id) ? judge_unconfirmed(api, seen, err)
-                                                  : judge_gone(link, api, seen, err);
+                                                  : judge_gone(conn, api, seen, err);
     if (crew.nodes == 0) {
         say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
         return 0;
@@ -595,12 +595,12 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
     if (sw_text_empty(seen->job.remote_id) && (crew.created || crew.missing))
         return undo_half(api, &crew, seen, err);
     if (crew.over + crew.missing == crew.nodes)
-        return judge_over(link, api, &crew, seen, err);
+        return judge_over(conn, api, &crew, seen, err);
     if (crew.over && any_failed(&crew)) {
         say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
         end_the_others(api, &crew);
     } else if (crew.missing) {
-        return judge_missing(link, api, &crew, seen, err);
+        return judge_missing(conn, api, &crew, seen, err);
     } else if (crew.paused) {
         say(seen, SW_PAUSED, "paused", "somebody paused its container");
     } else if (crew.created) {
@@ -616,7 +616,7 @@ static int judge_job(struct sw_link *link, struct docker_api *api, const json_t 
 }
 
 /* Some wait: start what can be started, and say of the others what they wait for. */
-static void look_after_queue(struct docker_api *api, struct sw_sighting *jobs, size_t count)
+static void look_after_queue(struct docker_api *api, struct sw_observation *jobs, size_t count)
 {
     sw_auto(json) json_t *all = docker_list(api, NULL, NULL);
 
@@ -629,7 +629,7 @@ static void look_after_queue(struct docker_api *api, struct sw_sighting *jobs, s
 
 /* One that vanished between list and question, or whose log cannot be had just now, is asked about again
  * later; it keeps no other job from being judged. -1: it is the engine that does not answer. */
-static int put_off(struct sw_sighting *seen, const struct sw_error *why, int *bad, size_t count,
+static int put_off(struct sw_observation *seen, const struct sw_error *why, int *bad, size_t count,
                    struct sw_error *err)
 {
     seen->presence = SW_UNSEEN;
@@ -640,16 +640,17 @@ static int put_off(struct sw_sighting *seen, const struct sw_error *why, int *ba
     return -1;
 }
 
-int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
+int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                   struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *index = NULL;
     bool some_wait = false;
     int bad = 0;
 
-    if (docker_borrow(link, &lent, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return -1;
-    list = docker_list_now(link, lent.api, count == 1 ? jobs[0].job.id : NULL, err);
+    list = docker_list_now(conn, lent.api, count == 1 ? jobs[0].job.id : NULL, err);
     if (!list)
         return -1;
     index = by_job(list);
@@ -657,7 +658,7 @@ int docker_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, st
         sw_autofree char *key = key_of(jobs[i].job.id, jobs[i].job.attempt);
         struct sw_error why = { 0 };
 
-        if (judge_job(link, lent.api, json_object_get(index, key), count == 1, &jobs[i],
+        if (judge_job(conn, lent.api, json_object_get(index, key), count == 1, &jobs[i],
                       &why) == 0) {
             some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
             bad = 0;

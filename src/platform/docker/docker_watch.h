@@ -20,7 +20,7 @@ bool docker_is_over(const char *state);
 int docker_newest_attempt(const json_t *list);
 const json_t *docker_first_rank(const json_t *list, int attempt);
 /* The folder bound at /results, when it is one of this machine; owned; NULL: none. */
-char *docker_bound_results(const struct sw_link *link, const json_t *inspected, const char *id);
+char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id);
 
 struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
@@ -31,8 +31,8 @@ struct docker_story {                /* one container that ended */
 };
 /* All are over: what that means for the job, which rank failed first, and facts about it (owned),
  * the end of its log among them as "log_tail". */
-int docker_judge_crew(struct sw_link *link, struct docker_api *api, const struct docker_crew *crew,
-                      struct sw_sighting *seen, json_t **facts, struct sw_error *err);
+int docker_judge_crew(struct sw_connection *conn, struct docker_api *api, const struct docker_crew *crew,
+                      struct sw_observation *seen, json_t **facts, struct sw_error *err);
 /* The first that failed: not one that ended because of another; of those the earliest. */
 bool docker_failed_before(const struct docker_story *a, const struct docker_story *b);
 /* What a report says, into the end. */
@@ -45,18 +45,13 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
 int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
                      struct sw_error *err);
 /* The same of a rank without a container, and all that can be known of such a one. */
-int docker_record_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                        int rank, json_t **report, struct sw_error *err);
-int docker_story_gone(struct sw_link *link, struct docker_api *api, const struct sw_jobref *job,
+int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       int rank, struct docker_story *out, struct sw_error *err);
 /* The folder of this machine that holds them, as its containers tell; borrowed; NULL: a volume, or none. */
 const char *docker_bound_ends(const json_t *container);
-/* What the engine remembers (256 events), asked now. Steals `filters`; NULL: all. */
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err);
-
-/* docker_settle.c: do its containers go when it is over? */
+/* docker_finalize.c: do its containers go when it is over? */
 bool docker_removes_itself(const struct sw_jobref *job);
 /* docker_hand.c: since when the engine is there; 0: it does not tell. */
 int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);

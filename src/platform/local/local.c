@@ -28,34 +28,34 @@ static const struct sw_option local_options[] = {
     { 0 }
 };
 
-static struct sw_link *local_open(const struct sw_place_config *config, struct sw_error *err)
+static struct sw_connection *local_open(const struct sw_connect_options *config, struct sw_error *err)
 {
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (!config->state_dir) {
         sw_fail(err, SW_E_USAGE, "the local platform needs a state folder");
         return NULL;
     }
-    link = sw_new(struct sw_link);
-    link->state_dir = sw_path_absolute(config->state_dir, NULL);
-    link->root = sw_path_join(link->state_dir, "local");
-    link->warn = config->warn;
-    link->warn_context = config->warn_context;
-    return link;
+    conn = sw_new(struct sw_connection);
+    conn->state_dir = sw_path_absolute(config->state_dir, NULL);
+    conn->root = sw_path_join(conn->state_dir, "local");
+    conn->warn = config->warn;
+    conn->warn_context = config->warn_context;
+    return conn;
 }
 
-static void local_close(struct sw_link *link)
+static void local_close(struct sw_connection *conn)
 {
-    if (!link)
+    if (!conn)
         return;
-    free(link->state_dir);
-    free(link->root);
-    free(link);
+    free(conn->state_dir);
+    free(conn->root);
+    free(conn);
 }
 
-static bool local_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+static bool local_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    (void)link;
+    (void)conn;
     (void)plan;
     return true;
 }
@@ -71,9 +71,9 @@ const struct sw_platform sw_platform_local = {
     .sees_loopback = local_sees_loopback,
     .render = local_mounts_render,
     .preflight = local_mounts_preflight,
-    .checks = local_checks,
+    .preflight_report = local_preflight_report,
     .submit = local_mounts_submit,
-    .poll = local_poll,
+    .observe = local_observe,
     .read_log = local_read_log,
     .log_size = local_log_size,
     .log_time = local_log_time,
@@ -89,6 +89,6 @@ const struct sw_platform sw_platform_local = {
     .adopt = local_adopt,
     .jobs = local_jobs,
     .exec = local_exec,
-    .leftovers = local_leftovers,
+    .orphans = local_orphans,
     .inventory = local_inventory,
 };

@@ -55,11 +55,11 @@ static void signal_supervisor(const char *folder)
 }
 
 /* The folder is watched before its supervisor is told: no exit record comes unseen. */
-static void begin(struct sw_link *link, int watches, struct sw_batch_job *one, struct ending *ending)
+static void begin(struct sw_connection *conn, int watches, struct sw_batch_job *one, struct ending *ending)
 {
     const struct sw_jobref *job = one->job;
 
-    ending->folder = local_attempt_folder(link, job->id, job->attempt);
+    ending->folder = local_attempt_folder(conn, job->id, job->attempt);
     ending->watch = -1;
     if (local_has(ending->folder, LOCAL_EXIT))
         return;
@@ -148,13 +148,14 @@ static int conclude(const struct ending *ending, const char *id, struct sw_error
     return lost ? 0 : sw_fail(err, SW_E_TIMEOUT, "cannot tell whether '%s' ended", id);
 }
 
-void local_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     sw_autofree struct ending *endings = sw_alloc((count ? count : 1) * sizeof *endings);
     sw_autofd int watches = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 
     for (size_t i = 0; i < count; i++)
-        begin(link, watches, &jobs[i], &endings[i]);
+        begin(conn, watches, &jobs[i], &endings[i]);
     wait_for_all(watches, endings, count);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].result == 0)

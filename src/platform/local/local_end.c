@@ -18,10 +18,10 @@ int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *
     return sw_hint(err, "this machine shares its folder only; do it on '%s'", host);
 }
 
-static int refuse_while_running(struct sw_link *link, const char *id, struct sw_error *err)
+static int refuse_while_running(struct sw_connection *conn, const char *id, struct sw_error *err)
 {
-    for (int attempt = local_newest_attempt(link, id); attempt > 0; attempt--) {
-        sw_autofree char *folder = local_attempt_folder(link, id, attempt);
+    for (int attempt = local_newest_attempt(conn, id); attempt > 0; attempt--) {
+        sw_autofree char *folder = local_attempt_folder(conn, id, attempt);
         sw_auto(json) json_t *lost = NULL;
 
         if (local_refuse_elsewhere(folder, id, err) < 0)
@@ -45,18 +45,18 @@ static char *results_outside(const char *folder, int attempt)
     return results && strncmp(results, folder, strlen(folder)) != 0 ? sw_strdup(results) : NULL;
 }
 
-static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool keep_results,
+static int remove_one(struct sw_connection *conn, const struct sw_jobref *job, bool keep_results,
                       struct sw_error *err)
 {
-    sw_autofree char *folder = local_job_folder(link, job->id);
+    sw_autofree char *folder = local_job_folder(conn, job->id);
     sw_autofree char *outside = NULL;
-    int newest = local_newest_attempt(link, job->id);
+    int newest = local_newest_attempt(conn, job->id);
 
-    if (refuse_while_running(link, job->id, err) < 0)
+    if (refuse_while_running(conn, job->id, err) < 0)
         return -1;
     outside = results_outside(folder, newest);
     for (int attempt = newest; attempt > 0; attempt--) {
-        sw_autofree char *below = local_attempt_folder(link, job->id, attempt);
+        sw_autofree char *below = local_attempt_folder(conn, job->id, attempt);
 
         if (sw_remove_tree(below, err) < 0)
             return -1;
@@ -68,8 +68,10 @@ static int remove_one(struct sw_link *link, const struct sw_jobref *job, bool ke
     return sw_remove_tree(folder, err);
 }
 
-void local_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results)
+void local_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                   bool keep_results, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
-        jobs[i].result = remove_one(link, jobs[i].job, keep_results, &jobs[i].err);
+        jobs[i].result = remove_one(conn, jobs[i].job, keep_results, &jobs[i].err);
 }

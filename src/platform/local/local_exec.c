@@ -125,7 +125,7 @@ static int read_payload(struct guest *guest, struct sw_error *err)
 
 /* The status may be old and its pid used again: what counts is that processes below carry the job's
  * mark, and that the supervisor is there. The command itself may have begun just now. */
-static int find_rank(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int find_rank(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct guest *guest, struct sw_error *err)
 {
     sw_auto(json) json_t *over = local_record_read(guest->folder, LOCAL_EXIT);
@@ -134,7 +134,7 @@ static int find_rank(struct sw_link *link, const struct sw_jobref *job, int repl
     const json_t *rank = json_array_get(ranks, (size_t)(replica < 0 ? 0 : replica));
     int64_t until = sw_monotonic_ms() + COMMAND_MS;
 
-    (void)link;
+    (void)conn;
     if (over || !local_lock_held(guest->folder) ||
         !sw_text_same(sw_json_str(status, "state"), sw_state_name(SW_RUNNING)))
         return not_running(job->id, over ? over : status, err);
@@ -315,17 +315,17 @@ static int run_guest(const struct guest *guest, char *const argv[], int *exit_st
     return 0;
 }
 
-int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err)
 {
     __attribute__((cleanup(guest_auto))) struct guest guest = { 0 };
     sw_autofree char *flag = NULL;
     sw_autofd int fd = -1;
 
-    guest.folder = local_attempt_folder(link, job->id, job->attempt);
+    guest.folder = local_attempt_folder(conn, job->id, job->attempt);
     if (!argv[0])
         return sw_fail(err, SW_E_USAGE, "no command was given");
-    if (find_rank(link, job, replica, &guest, err) < 0)
+    if (find_rank(conn, job, replica, &guest, err) < 0)
         return -1;
     make_environment(&guest);
     find_limits(&guest);

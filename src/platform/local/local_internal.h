@@ -39,7 +39,7 @@ enum {
     LOCAL_REPLICAS_MAX = 128,
 };
 
-struct sw_link {
+struct sw_connection {
     char *state_dir;
     char *root;                      /* <state_dir>/local */
     void (*warn)(void *context, const char *text);
@@ -48,9 +48,9 @@ struct sw_link {
 
 /* ---- local_records.c: the job folder ------------------------------------------------------ */
 
-char *local_job_folder(const struct sw_link *link, const char *id);
-char *local_attempt_folder(const struct sw_link *link, const char *id, int attempt);
-int local_newest_attempt(const struct sw_link *link, const char *id);     /* 0: there is none */
+char *local_job_folder(const struct sw_connection *conn, const char *id);
+char *local_attempt_folder(const struct sw_connection *conn, const char *id, int attempt);
+int local_newest_attempt(const struct sw_connection *conn, const char *id);     /* 0: there is none */
 
 /* Bounded read of one record; NULL when it is missing or not an object. */
 json_t *local_record_read(const char *folder, const char *name);
@@ -82,7 +82,7 @@ struct local_site {                  /* where one attempt lives; all owned */
     char *work_dir;
     char *results_dir;
 };
-void local_site_init(struct local_site *site, const struct sw_link *link,
+void local_site_init(struct local_site *site, const struct sw_connection *conn,
                      const struct sw_plan *plan, int attempt);
 void local_site_done(struct local_site *site);
 static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
@@ -91,7 +91,7 @@ struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_
                                  int attempt, struct sw_error *err);
 bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
-json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
 
@@ -99,8 +99,8 @@ json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw
 char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err);
 /* The same, but what lies elsewhere (s3://, ...) is given back as it is. Unknown: SW_E_UNSUPPORTED. */
 char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err);
-int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
-json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err);
+int local_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
+json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
 
 /* ---- local_env.c: what of the client's environment a job may see --------------------------- */
 
@@ -111,55 +111,60 @@ char **local_env_for(const struct sw_plan *plan, char *const *environment);
 
 /* ---- local_mounts.c: the same three with `mounts:` among the inputs ------------------------ */
 
-json_t *local_mounts_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                        const struct sw_secrets *secrets, struct sw_receipt *receipt,
+json_t *local_mounts_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+int local_mounts_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+int local_mounts_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                        const struct sw_secrets *secrets, struct sw_submission *receipt,
                         struct sw_error *err);
 
-/* ---- local_checks.c: what preflight looks at besides ------------------------------------------ */
+/* ---- local_preflight_report.c: what preflight looks at besides
+ * ------------------------------------------ */
 
-json_t *local_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- local_preflight.c, local_submit.c, local_watch.c, local_cancel.c, local_end.c -------------------- */
 
-int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);
-int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                struct sw_error *err);
-void local_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
-void local_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
+void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                  int64_t deadline_ms);
+void local_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                   bool keep_results, int64_t deadline_ms);
 /* SW_E_UNREACHABLE for an attempt that another machine runs. */
 int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *err);
 
 /* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
 
-ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int local_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
-int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-int local_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica);
+char *local_log_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
 /* ---- local_look.c --------------------------------------------------------------------------- */
 
-json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-void local_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                    size_t count);
-char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+
+json_t *local_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+void local_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    struct sw_evidence *out,
+                    size_t count, int64_t deadline_ms);
+char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err);
-json_t *local_jobs(struct sw_link *link, struct sw_error *err);
-int local_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+json_t *local_jobs(struct sw_connection *conn, struct sw_error *err);
+int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err);
-json_t *local_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
-json_t *local_inventory(struct sw_link *link, struct sw_error *err);
+json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
+json_t *local_inventory(struct sw_connection *conn, struct sw_error *err);
 
 /* The attempt has no last word, and its supervisor was started on another machine that shares this folder:
  * whether it lives is not known here. `host` gets that machine's name. */
@@ -170,6 +175,6 @@ bool local_is_elsewhere(const char *folder, char host[128]);
 json_t *local_declare_lost(const char *folder);
 
 /* What submit tells the caller about the job in this folder. */
-void local_receipt(struct sw_receipt *receipt, const char *folder, const char *results_dir);
+void local_receipt(struct sw_submission *receipt, const char *folder, const char *results_dir);
 
 #endif

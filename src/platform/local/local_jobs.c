@@ -13,9 +13,9 @@
 #include "core/id.h"
 #include "core/state.h"
 
-static json_t *row_of(struct sw_link *link, const char *id)
+static json_t *row_of(struct sw_connection *conn, const char *id)
 {
-    sw_autofree char *folder = local_attempt_folder(link, id, local_newest_attempt(link, id));
+    sw_autofree char *folder = local_attempt_folder(conn, id, local_newest_attempt(conn, id));
     sw_auto(json) json_t *over = local_record_read(folder, LOCAL_EXIT);
     sw_auto(json) json_t *status = over ? NULL : local_record_read(folder, LOCAL_STATUS);
     const char *state = sw_json_str(over ? over : status, "state");
@@ -31,15 +31,15 @@ static json_t *row_of(struct sw_link *link, const char *id)
                           SW_INT("created_ms", (json_int_t)info.st_mtim.tv_sec * 1000));
 }
 
-json_t *local_jobs(struct sw_link *link, struct sw_error *err)
+json_t *local_jobs(struct sw_connection *conn, struct sw_error *err)
 {
     json_t *rows = json_array(), *row;
-    DIR *folders = opendir(link->root);
+    DIR *folders = opendir(conn->root);
 
     (void)err;
     for (struct dirent *entry; folders && (entry = readdir(folders));)
-        if (sw_id_valid(entry->d_name) && local_newest_attempt(link, entry->d_name) > 0 &&
-            (row = row_of(link, entry->d_name)))
+        if (sw_id_valid(entry->d_name) && local_newest_attempt(conn, entry->d_name) > 0 &&
+            (row = row_of(conn, entry->d_name)))
             json_array_append_new(rows, row);
     if (folders)
         closedir(folders);

@@ -21,34 +21,34 @@ enum {
     MTIME_SLACK_MS = 1000,           /* between our clock and the one that stamps files */
 };
 
-static int open_beside(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int open_beside(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        const char *ending)
 {
-    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, job->id, job->attempt);
     sw_autofree char *path = sw_format("%s/logs/%d.%s", folder, replica < 0 ? 0 : replica, ending);
 
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 /* There is no file: the rank wrote nothing yet, or the attempt's folder was removed by hand. */
-static ssize_t no_log(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static ssize_t no_log(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, job->id, job->attempt);
 
-    if (!job->over || sw_file_exists(folder))
+    if (!job->finished || sw_file_exists(folder))
         return 0;
     return sw_fail(err, SW_E_NOT_FOUND, "the log is gone: '%s' was removed", folder);
 }
 
-ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
-    sw_autofd int fd = open_beside(link, job, replica, "log");
+    sw_autofd int fd = open_beside(conn, job, replica, "log");
     ssize_t n;
 
     if (fd < 0)
         return errno == ENOENT
-                   ? no_log(link, job, err)
+                   ? no_log(conn, job, err)
                    : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
     do
         n = pread(fd, bytes, size, offset);
@@ -56,10 +56,10 @@ ssize_t local_read_log(struct sw_link *link, const struct sw_jobref *job, int re
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
 }
 
-static int look_at_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int look_at_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        struct stat *info, struct sw_error *err)
 {
-    sw_autofd int fd = open_beside(link, job, replica, "log");
+    sw_autofd int fd = open_beside(conn, job, replica, "log");
 
     *info = (struct stat){ 0 };
     if (fd < 0 ? errno != ENOENT : fstat(fd, info) < 0)
@@ -67,30 +67,30 @@ static int look_at_log(struct sw_link *link, const struct sw_jobref *job, int re
     return 0;
 }
 
-int local_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int local_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err)
 {
     struct stat info;
 
-    if (look_at_log(link, job, replica, &info, err) < 0)
+    if (look_at_log(conn, job, replica, &info, err) < 0)
         return -1;
     *size = info.st_size;
     return 0;
 }
 
-char *local_log_tail(struct sw_link *link, const struct sw_jobref *job, int replica)
+char *local_log_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica)
 {
     sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
     const char *from = bytes, *newline;
     int64_t size = 0, at;
     ssize_t n;
 
-    if (local_log_size(link, job, replica, &size, NULL) < 0)
+    if (local_log_size(conn, job, replica, &size, NULL) < 0)
         return NULL;
     if (size == 0)
         return sw_strdup("");
     at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    n = local_read_log(link, job, replica, at, bytes, TAIL_BYTES, NULL);
+    n = local_read_log(conn, job, replica, at, bytes, TAIL_BYTES, NULL);
     if (n <= 0)
         return NULL;
     newline = at > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
@@ -124,7 +124,7 @@ int64_t local_last_output_ms(const char *folder, int ranks)
 
 /* ---- the index ---------------------------------------------------------------------------- */
 
-int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
     struct stat info;
@@ -133,9 +133,9 @@ int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replic
     sw_autofd int index = -1;
 
     /* The size first: what is in the file by now has its line by then. */
-    if (look_at_log(link, job, replica, &info, err) < 0)
+    if (look_at_log(conn, job, replica, &info, err) < 0)
         return -1;
-    index = open_beside(link, job, replica, "idx");
+    index = open_beside(conn, job, replica, "idx");
     if (index >= 0 && offset < INT64_MAX)
         sw_log_index_search(index, false, offset + 1, &moment, &known, &next, &has_next);
     *at_ms = known ? moment.at_ms : 0;
@@ -145,7 +145,7 @@ int local_log_time(struct sw_link *link, const struct sw_jobref *job, int replic
 
 /* Never misses a byte: a line of the index stands for all bytes of the moment it begins, so the
  * answer may be that one moment too early. */
-int local_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err)
 {
     struct stat info;
@@ -153,9 +153,9 @@ int local_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
     bool any_earlier = false, found = false;
     sw_autofd int index = -1;
 
-    if (look_at_log(link, job, replica, &info, err) < 0)
+    if (look_at_log(conn, job, replica, &info, err) < 0)
         return -1;
-    index = open_beside(link, job, replica, "idx");
+    index = open_beside(conn, job, replica, "idx");
     if (index >= 0)
         sw_log_index_search(index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &earlier, &any_earlier, &first,
                &found);

@@ -15,17 +15,17 @@
 
 /* ---- ranks, evidence ----------------------------------------------------------------------- */
 
-static json_t *newest_record(struct sw_link *link, const struct sw_jobref *job)
+static json_t *newest_record(struct sw_connection *conn, const struct sw_jobref *job)
 {
-    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, job->id, job->attempt);
     json_t *record = local_record_read(folder, LOCAL_EXIT);
 
     return record ? record : local_record_read(folder, LOCAL_STATUS);
 }
 
-json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+json_t *local_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_auto(json) json_t *record = newest_record(link, job);
+    sw_auto(json) json_t *record = newest_record(conn, job);
     json_t *all = json_deep_copy(json_object_get(record, "replicas")), *one;
     char host[128];
     size_t i;
@@ -37,22 +37,24 @@ json_t *local_replicas(struct sw_link *link, const struct sw_jobref *job, struct
     return all ? all : json_array();
 }
 
-void local_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                    size_t count)
+void local_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    struct sw_evidence *out,
+                    size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++) {
-        sw_auto(json) json_t *record = newest_record(link, &seen[i]->job);
+        sw_auto(json) json_t *record = newest_record(conn, &seen[i]->job);
 
         out[i].facts = json_deep_copy(json_object_get(record, "facts"));
-        out[i].log_tail = local_log_tail(link, &seen[i]->job, seen[i]->failed_replica);
+        out[i].log_tail = local_log_tail(conn, &seen[i]->job, seen[i]->failed_replica);
     }
 }
 
 /* ---- results, adopt, inventory -------------------------------------------------------------- */
 
-char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_autofree char *folder = local_attempt_folder(link, job->id, job->attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, job->id, job->attempt);
     sw_auto(json) json_t *launch = local_record_read(folder, LOCAL_LAUNCH);
     const char *told = sw_json_str(launch, "results_dir");
 
@@ -64,11 +66,11 @@ char *local_results_dir(struct sw_link *link, const struct sw_jobref *job, struc
     return NULL;
 }
 
-int local_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err)
 {
-    int attempt = local_newest_attempt(link, id);
-    sw_autofree char *folder = local_attempt_folder(link, id, attempt);
+    int attempt = local_newest_attempt(conn, id);
+    sw_autofree char *folder = local_attempt_folder(conn, id, attempt);
     sw_auto(json) json_t *stored = attempt ? local_record_read(folder, LOCAL_PLAN) : NULL;
     sw_auto(json) json_t *launch = attempt ? local_record_read(folder, LOCAL_LAUNCH) : NULL;
     const char *results = sw_json_str(launch, "results_dir");
@@ -95,7 +97,7 @@ static json_t *gpu_json(const struct sw_gpu *gpu, const char *state_dir)
                           SW_STR_OPT("job", holder));
 }
 
-json_t *local_inventory(struct sw_link *link, struct sw_error *err)
+json_t *local_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     struct sw_gpu gpus[SW_GPU_MAX];
     int count = sw_gpu_list(gpus, SW_GPU_MAX);
@@ -107,7 +109,7 @@ json_t *local_inventory(struct sw_link *link, struct sw_error *err)
     sysinfo(&info);
     local_host_name(host);
     for (int i = 0; i < count; i++)
-        json_array_append_new(list, gpu_json(&gpus[i], link->state_dir));
+        json_array_append_new(list, gpu_json(&gpus[i], conn->state_dir));
     return sw_json_object(SW_STR("node", host), SW_INT("cpus", sysconf(_SC_NPROCESSORS_ONLN)),
                           SW_INT("memory_bytes", (json_int_t)info.totalram * info.mem_unit),
                           SW_SUB("gpus", list));

@@ -32,7 +32,7 @@ static char *source_of(const struct sw_mount *mount, const char *cache, const ch
 }
 
 /* The same plan, with mounts among its inputs. Only `inputs` is owned. */
-static int with_mounts(const struct sw_link *link, const struct sw_plan *plan, enum wish wish,
+static int with_mounts(const struct sw_connection *link, const struct sw_plan *plan, enum wish wish,
                        struct sw_plan *here, struct sw_error *err)
 {
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
@@ -59,7 +59,7 @@ static int with_mounts(const struct sw_link *link, const struct sw_plan *plan, e
     return 0;
 }
 
-json_t *local_mounts_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *local_mounts_render(struct sw_connection *link, const struct sw_plan *plan, struct sw_error *err)
 {
     struct sw_plan here;
     json_t *shown = with_mounts(link, plan, SHOW, &here, err) < 0 ? NULL
@@ -69,7 +69,7 @@ json_t *local_mounts_render(struct sw_link *link, const struct sw_plan *plan, st
     return shown;
 }
 
-int local_mounts_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+int local_mounts_preflight(struct sw_connection *link, const struct sw_plan *plan, struct sw_error *err)
 {
     struct sw_plan here;
     int result = with_mounts(link, plan, CHECK, &here, err);
@@ -80,8 +80,8 @@ int local_mounts_preflight(struct sw_link *link, const struct sw_plan *plan, str
     return result;
 }
 
-int local_mounts_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                        const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int local_mounts_submit(struct sw_connection *link, const struct sw_plan *plan, int attempt,
+                        const struct sw_secrets *secrets, struct sw_submission *receipt,
                         struct sw_error *err)
 {
     struct sw_plan here;

@@ -165,20 +165,20 @@ static int check_shell(const struct sw_plan *plan, struct sw_error *err)
     return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
 }
 
-static void say_what_is_not_used(const struct sw_link *link, const struct sw_plan *plan)
+static void say_what_is_not_used(const struct sw_connection *conn, const struct sw_plan *plan)
 {
-    sw_autofree char *gpus = link->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
+    sw_autofree char *gpus = conn->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
 
     if (gpus)
-        link->warn(link->warn_context, gpus);
-    if (link->warn && plan->shm_bytes)
-        link->warn(link->warn_context, "shm: /dev/shm is this machine's own on local, and keeps its size");
-    if (link->warn && plan->image)
-        link->warn(link->warn_context,
+        conn->warn(conn->warn_context, gpus);
+    if (conn->warn && plan->shm_bytes)
+        conn->warn(conn->warn_context, "shm: /dev/shm is this machine's own on local, and keeps its size");
+    if (conn->warn && plan->image)
+        conn->warn(conn->warn_context,
                    "local runs the command on this machine, not in the image");
 }
 
-int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(local_site) struct local_site site = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
@@ -186,13 +186,13 @@ int local_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_
     if (plan->nodes > LOCAL_REPLICAS_MAX)
         return sw_fail(err, SW_E_REFUSED, "%d nodes are too many for one machine (at most %d)",
                        plan->nodes, LOCAL_REPLICAS_MAX);
-    local_site_init(&site, link, plan, 1);
+    local_site_init(&site, conn, plan, 1);
     payload = local_payload(plan, &site, 1, err);
     if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
         check_shell(plan, err) < 0 || (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
         check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
         return -1;
-    say_what_is_not_used(link, plan);
+    say_what_is_not_used(conn, plan);
     return 0;
 }

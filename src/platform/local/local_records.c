@@ -19,19 +19,19 @@
 #include "base/file.h"
 #include "base/text.h"
 
-char *local_job_folder(const struct sw_link *link, const char *id)
+char *local_job_folder(const struct sw_connection *conn, const char *id)
 {
-    return sw_path_join(link->root, id);
+    return sw_path_join(conn->root, id);
 }
 
-char *local_attempt_folder(const struct sw_link *link, const char *id, int attempt)
+char *local_attempt_folder(const struct sw_connection *conn, const char *id, int attempt)
 {
-    return sw_format("%s/%s/attempt-%d", link->root, id, attempt > 0 ? attempt : 1);
+    return sw_format("%s/%s/attempt-%d", conn->root, id, attempt > 0 ? attempt : 1);
 }
 
-int local_newest_attempt(const struct sw_link *link, const char *id)
+int local_newest_attempt(const struct sw_connection *conn, const char *id)
 {
-    sw_autofree char *folder = local_job_folder(link, id);
+    sw_autofree char *folder = local_job_folder(conn, id);
     DIR *entries = opendir(folder);
     int newest = 0;
 

@@ -25,12 +25,12 @@ static const char *const format_endings[] = {
 };
 
 /* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
-static char *work_dir(const struct sw_link *link, const struct sw_plan *plan, int attempt)
+static char *work_dir(const struct sw_connection *conn, const struct sw_plan *plan, int attempt)
 {
-    sw_autofree char *folder = local_attempt_folder(link, plan->job_id, attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, plan->job_id, attempt);
 
     while (plan->only_collect && attempt > 1) {
-        sw_autofree char *before = local_attempt_folder(link, plan->job_id, --attempt);
+        sw_autofree char *before = local_attempt_folder(conn, plan->job_id, --attempt);
         sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
 
         free(folder);
@@ -41,15 +41,15 @@ static char *work_dir(const struct sw_link *link, const struct sw_plan *plan, in
     return sw_path_join(folder, "work");
 }
 
-void local_site_init(struct local_site *site, const struct sw_link *link,
+void local_site_init(struct local_site *site, const struct sw_connection *conn,
                      const struct sw_plan *plan, int attempt)
 {
     const char *asked = sw_json_str(plan->options, "results_dir");
 
-    site->folder = local_attempt_folder(link, plan->job_id, attempt);
-    site->work_dir = work_dir(link, plan, attempt);
+    site->folder = local_attempt_folder(conn, plan->job_id, attempt);
+    site->work_dir = work_dir(conn, plan, attempt);
     if (sw_text_empty(asked)) {
-        site->results_dir = sw_format("%s/%s/results", link->root, plan->job_id);
+        site->results_dir = sw_format("%s/%s/results", conn->root, plan->job_id);
     } else {
         sw_autofree char *folder = sw_path_absolute(asked, plan->base_dir);
 
@@ -484,14 +484,14 @@ static char *shown_command(const struct sw_payload *payload)
                : sw_words_line(words);
 }
 
-json_t *local_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(local_site) struct local_site site = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_auto(json) json_t *letter = NULL, *launch = NULL;
     sw_autofree char *command = NULL, *letter_text = NULL, *launch_text = NULL;
 
-    local_site_init(&site, link, plan, 1);
+    local_site_init(&site, conn, plan, 1);
     payload = local_payload(plan, &site, 1, err);
     if (!payload)
         return NULL;

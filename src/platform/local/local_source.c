@@ -61,18 +61,18 @@ char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err
     return storage->local ? storage->path(&parts, err) : sw_strdup(uri);
 }
 
-int local_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+int local_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
 {
     sw_autofree char *place = local_source_path(path, NULL, err);
 
-    (void)link;
+    (void)conn;
     return place ? sw_file_look(place, exists, err) : -1;
 }
 
-json_t *local_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     sw_autofree char *place = local_source_path(path, NULL, err);
 
-    (void)link;
+    (void)conn;
     return place ? sw_folder_names(place, err) : NULL;
 }

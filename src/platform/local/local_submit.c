@@ -51,7 +51,7 @@ static void talk_auto(struct talk *talk)
         close(talk->control);
 }
 
-void local_receipt(struct sw_receipt *receipt, const char *folder, const char *results_dir)
+void local_receipt(struct sw_submission *receipt, const char *folder, const char *results_dir)
 {
     sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
     int64_t pid = sw_json_int(supervisor, "pid", 0);
@@ -260,7 +260,7 @@ static int converse(struct talk *talk, const struct sw_secrets *secrets, const c
     return sw_fail(err, SW_E_IO, "the supervisor ended before it started the job");
 }
 
-static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *plan, int attempt,
+static int earlier_attempt_is_over(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                                    struct sw_error *err)
 {
     sw_autofree char *before = NULL;
@@ -268,7 +268,7 @@ static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *p
 
     if (attempt <= 1)
         return 0;
-    before = local_attempt_folder(link, plan->job_id, attempt - 1);
+    before = local_attempt_folder(conn, plan->job_id, attempt - 1);
     if (local_is_elsewhere(before, host))
         return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' may still run on '%s'", attempt - 1,
                        plan->job_id, host);
@@ -277,15 +277,15 @@ static int earlier_attempt_is_over(struct sw_link *link, const struct sw_plan *p
     return sw_fail(err, SW_E_CONFLICT, "attempt %d of '%s' still runs", attempt - 1, plan->job_id);
 }
 
-int local_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err)
 {
     sw_auto(local_site) struct local_site site = { 0 };
     sw_auto(talk) struct talk talk = { -1, -1 };
 
-    local_site_init(&site, link, plan, attempt);
-    if (earlier_attempt_is_over(link, plan, attempt, err) < 0)
+    local_site_init(&site, conn, plan, attempt);
+    if (earlier_attempt_is_over(conn, plan, attempt, err) < 0)
         return -1;
     if (!local_has(site.folder, LOCAL_SUPERVISOR) && !local_has(site.folder, LOCAL_EXIT)) {
         if (write_folder(plan, &site, attempt, err) < 0 ||

@@ -25,7 +25,7 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
-static void say(struct sw_sighting *seen, const json_t *record)
+static void say(struct sw_observation *seen, const json_t *record)
 {
     const char *state = sw_json_str(record, "state");
     int64_t pid = sw_json_int(record, "pid", 0);
@@ -108,7 +108,7 @@ json_t *local_declare_lost(const char *folder)
 }
 
 /* Nobody holds the lock and there was no last word a moment ago. */
-static void look_at_the_abandoned(struct sw_sighting *seen, const char *folder)
+static void look_at_the_abandoned(struct sw_observation *seen, const char *folder)
 {
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
     char host[128];
@@ -135,7 +135,7 @@ static void look_at_the_abandoned(struct sw_sighting *seen, const char *folder)
 }
 
 /* Until the supervisor knows more: what rank 0's runner says while it works. */
-static void read_heartbeat(struct sw_sighting *seen, const char *folder)
+static void read_heartbeat(struct sw_observation *seen, const char *folder)
 {
     sw_auto(json) json_t *beat = NULL;
 
@@ -145,9 +145,9 @@ static void read_heartbeat(struct sw_sighting *seen, const char *folder)
     seen->runner = sw_report_clean(beat);
 }
 
-static void look(struct sw_link *link, struct sw_sighting *seen)
+static void look(struct sw_connection *conn, struct sw_observation *seen)
 {
-    sw_autofree char *folder = local_attempt_folder(link, seen->job.id, seen->job.attempt);
+    sw_autofree char *folder = local_attempt_folder(conn, seen->job.id, seen->job.attempt);
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
 
     if (!record && local_lock_held(folder)) {
@@ -166,11 +166,11 @@ static void look(struct sw_link *link, struct sw_sighting *seen)
         local_last_output_ms(folder, (int)json_array_size(json_object_get(record, "replicas")));
 }
 
-int local_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                struct sw_error *err)
 {
     (void)err;
     for (size_t i = 0; i < count; i++)
-        look(link, &jobs[i]);
+        look(conn, &jobs[i]);
     return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * supervisor.h - what the files of the program slipway-supervisor share.
  *
- * One process, one thread, one poll() loop (supervisor_loop.c); the life of the job is told in
+ * One process, one thread, one observe() loop (supervisor_loop.c); the life of the job is told in
  * order by supervisor_life.c, which calls that loop whenever it has to wait for something.
  */
 #ifndef SW_PLATFORM_LOCAL_SUPERVISOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_loop.c - one poll() round: output, children, cancel, time, memory, disk.
+ * supervisor_loop.c - one observe() round: output, children, cancel, time, memory, disk.
  *
  * Nothing is looked at on a timer unless nothing else can tell: signals come through a
  * signalfd, the cancel flag through inotify, output through its pipes. Only memory without a

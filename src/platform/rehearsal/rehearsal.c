@@ -40,7 +40,7 @@ static const struct sw_option rehearsal_options[] = {
     { 0 }
 };
 
-struct sw_link {
+struct sw_connection {
     char *server;                     /* the folder that stands for the other side */
     char *name;                       /* the server's own; NULL: there is one alone */
     char *api;                        /* the connection's own faults; NULL: the job's count */
@@ -48,12 +48,12 @@ struct sw_link {
     atomic_llong calls, submits, polls, new_files;
 };
 
-static struct sw_link *rehearsal_open(const struct sw_place_config *config, struct sw_error *err)
+static struct sw_connection *rehearsal_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     const char *api = sw_json_str(config->options, "api");
     const char *name = sw_json_str(config->options, "server");
     struct rehearsal_faults faults = { 0 };
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     if (!sw_text_empty(name) && sw_id_check(name, err) < 0) {
         sw_wrap(err, "rehearsal.server");
@@ -61,57 +61,57 @@ static struct sw_link *rehearsal_open(const struct sw_place_config *config, stru
     }
     if (api && rehearsal_faults_parse(api, &faults, err) < 0)
         return NULL;
-    link = sw_new(struct sw_link);
-    link->name = sw_text_empty(name) ? NULL : sw_strdup(name);
-    link->server = sw_format("%s/rehearsal%s%s", config->state_dir, link->name ? "-" : "",
-                             link->name ? link->name : "");
-    link->api = sw_text_empty(api) ? NULL : sw_strdup(api);
-    link->faults = faults;
-    return link;
+    conn = sw_new(struct sw_connection);
+    conn->name = sw_text_empty(name) ? NULL : sw_strdup(name);
+    conn->server = sw_format("%s/rehearsal%s%s", config->state_dir, conn->name ? "-" : "",
+                             conn->name ? conn->name : "");
+    conn->api = sw_text_empty(api) ? NULL : sw_strdup(api);
+    conn->faults = faults;
+    return conn;
 }
 
-static void rehearsal_close(struct sw_link *link)
+static void rehearsal_close(struct sw_connection *conn)
 {
-    if (!link)
+    if (!conn)
         return;
-    free(link->server);
-    free(link->name);
-    free(link->api);
-    free(link);
+    free(conn->server);
+    free(conn->name);
+    free(conn->api);
+    free(conn);
 }
 
-static void rehearsal_place(struct sw_link *link, struct sw_place *out)
+static void rehearsal_place(struct sw_connection *conn, struct sw_place *out)
 {
-    out->address = link->name ? sw_format("rehearsal://%s", link->name) : sw_strdup("");
-    out->options = link->name ? sw_json_object(SW_STR("server", link->name)) : json_object();
+    out->address = conn->name ? sw_format("rehearsal://%s", conn->name) : sw_strdup("");
+    out->options = conn->name ? sw_json_object(SW_STR("server", conn->name)) : json_object();
 }
 
-static int rehearsal_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+static int rehearsal_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
-    sw_autofree char *id = rehearsal_server_id(link->server, err);
+    sw_autofree char *id = rehearsal_server_id(conn->server, err);
 
     if (!id)
         return -1;
-    sw_buf_addf(identity, "%s pretended server%s%s", id, link->name ? " " : "",
-                link->name ? link->name : "");
+    sw_buf_addf(identity, "%s pretended server%s%s", id, conn->name ? " " : "",
+                conn->name ? conn->name : "");
     return 0;
 }
 
 /* ---- faults ----------------------------------------------------------------------------------- */
 
 /* How many calls of this kind came before; by everybody when the job itself asked for faults. */
-static int64_t calls_before(struct sw_link *link, atomic_llong *counter, const char *id,
+static int64_t calls_before(struct sw_connection *conn, atomic_llong *counter, const char *id,
                             const char *name)
 {
-    return link->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(link->server, id, name);
+    return conn->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(conn->server, id, name);
 }
 
 /* The faults that hold for a job: the connection's, or else those it asked for itself. */
-static struct rehearsal_faults faults_of(const struct sw_link *link, const char *api)
+static struct rehearsal_faults faults_of(const struct sw_connection *conn, const char *api)
 {
-    struct rehearsal_faults faults = link->faults;
+    struct rehearsal_faults faults = conn->faults;
 
-    if (!link->api && api && rehearsal_faults_parse(api, &faults, NULL) < 0)
+    if (!conn->api && api && rehearsal_faults_parse(api, &faults, NULL) < 0)
         faults = (struct rehearsal_faults){ 0 };
     return faults;
 }
@@ -125,13 +125,13 @@ static bool is_cut(int64_t number, int64_t every)
 }
 
 /* Every call to the server begins here: it may be slow, and it may find nobody. */
-static int call(struct sw_link *link, const struct rehearsal_faults *faults, const char *id,
+static int call(struct sw_connection *conn, const struct rehearsal_faults *faults, const char *id,
                 struct sw_error *err)
 {
     if (faults->slow_ms > 0)
         sw_sleep_ms(faults->slow_ms);
     if (faults->down_calls > 0 || faults->cut_every > 0) {
-        int64_t before = calls_before(link, &link->calls, id, "calls");
+        int64_t before = calls_before(conn, &conn->calls, id, "calls");
 
         if (before < faults->down_calls || is_cut(before, faults->cut_every))
             return sw_fail(err, SW_E_UNREACHABLE,
@@ -140,12 +140,12 @@ static int call(struct sw_link *link, const struct rehearsal_faults *faults, con
     return 0;
 }
 
-static int call_for_job(struct sw_link *link, const char *id, const char *api,
+static int call_for_job(struct sw_connection *conn, const char *id, const char *api,
                         struct sw_error *err)
 {
-    struct rehearsal_faults faults = faults_of(link, api);
+    struct rehearsal_faults faults = faults_of(conn, api);
 
-    return call(link, &faults, id, err);
+    return call(conn, &faults, id, err);
 }
 
 /* ---- submit ----------------------------------------------------------------------------------- */
@@ -158,20 +158,20 @@ static const char *plan_script(const struct sw_plan *plan)
 }
 
 /* A job's own faults; those of the connection also stand in its block and are left out here. */
-static const char *plan_api(const struct sw_link *link, const struct sw_plan *plan)
+static const char *plan_api(const struct sw_connection *conn, const struct sw_plan *plan)
 {
     const char *api = sw_json_str(plan->options, "api");
 
-    return sw_text_empty(api) || sw_text_same(api, link->api) ? NULL : api;
+    return sw_text_empty(api) || sw_text_same(api, conn->api) ? NULL : api;
 }
 
-static int rehearsal_preflight(struct sw_link *link, const struct sw_plan *plan,
+static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan *plan,
                                struct sw_error *err)
 {
     const char *api = sw_json_str(plan->options, "api");
     struct rehearsal_faults faults;
 
-    (void)link;
+    (void)conn;
     if (rehearsal_script_check(plan_script(plan), plan->nodes, err) < 0)
         return -1;
     return api ? rehearsal_faults_parse(api, &faults, err) : 0;
@@ -195,12 +195,12 @@ static int first_node(const json_t *avoid)
     return first;
 }
 
-static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct sw_plan *plan,
+static struct rehearsal_job job_of_plan(const struct sw_connection *conn, const struct sw_plan *plan,
                                         int64_t now_ms)
 {
     return (struct rehearsal_job){
         .script = sw_strdup(plan_script(plan)),
-        .api = sw_strdup(plan_api(link, plan)),
+        .api = sw_strdup(plan_api(conn, plan)),
         .nodes = plan->nodes,
         .first_node = first_node(plan->avoid),
         .submitted_ms = now_ms,
@@ -208,16 +208,16 @@ static struct rehearsal_job job_of_plan(const struct sw_link *link, const struct
     };
 }
 
-static json_t *rehearsal_render(struct sw_link *link, const struct sw_plan *plan,
+static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan *plan,
                                 struct sw_error *err)
 {
     sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     sw_auto(json) json_t *body = NULL;
     sw_autofree char *text = NULL;
 
-    if (rehearsal_preflight(link, plan, err) < 0)
+    if (rehearsal_preflight(conn, plan, err) < 0)
         return NULL;
-    job = job_of_plan(link, plan, 0);
+    job = job_of_plan(conn, plan, 0);
     body = rehearsal_job_json(&job, plan->job_id, 1);
     json_object_set_new(body, "submitted_ms", json_null());
     text = sw_json_dump_pretty(body);
@@ -226,17 +226,17 @@ static json_t *rehearsal_render(struct sw_link *link, const struct sw_plan *plan
         SW_STR("text", text)));
 }
 
-static void write_receipt(const struct sw_link *link, const char *id, struct sw_receipt *receipt)
+static void write_receipt(const struct sw_connection *conn, const char *id, struct sw_submission *receipt)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "rehearsal://%s", id);
     receipt->details = sw_json_object(SW_BOOL("pretended", true));
-    receipt->results_dir = sw_format("%s/%s/results", link->server, id);
+    receipt->results_dir = sw_format("%s/%s/results", conn->server, id);
 }
 
 /* What lies where results would be: so that nobody takes a rehearsal for a training run. */
-static void leave_note(const struct sw_link *link, const char *id, const char *script)
+static void leave_note(const struct sw_connection *conn, const char *id, const char *script)
 {
-    sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", link->server, id);
+    sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", conn->server, id);
     FILE *note = fopen(path, "we");
 
     if (!note)
@@ -245,29 +245,29 @@ static void leave_note(const struct sw_link *link, const char *id, const char *s
     fclose(note);
 }
 
-static int rehearsal_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                            const struct sw_secrets *secrets, struct sw_receipt *receipt,
+static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                            const struct sw_secrets *secrets, struct sw_submission *receipt,
                             struct sw_error *err)
 {
-    struct rehearsal_faults faults = faults_of(link, plan_api(link, plan));
+    struct rehearsal_faults faults = faults_of(conn, plan_api(conn, plan));
     sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
-    sw_autofree char *folder = rehearsal_job_folder(link->server, plan->job_id);
+    sw_autofree char *folder = rehearsal_job_folder(conn->server, plan->job_id);
     bool made = false;
 
     (void)secrets;                     /* nothing runs, so nobody needs them */
-    if (rehearsal_preflight(link, plan, err) < 0 || sw_mkdirs(folder, 0700, err) < 0 ||
-        call(link, &faults, plan->job_id, err) < 0)
+    if (rehearsal_preflight(conn, plan, err) < 0 || sw_mkdirs(folder, 0700, err) < 0 ||
+        call(conn, &faults, plan->job_id, err) < 0)
         return -1;
-    job = job_of_plan(link, plan, sw_now_ms());
-    if (rehearsal_job_make(link->server, plan->job_id, attempt, &job, &made, err) < 0)
+    job = job_of_plan(conn, plan, sw_now_ms());
+    if (rehearsal_job_make(conn->server, plan->job_id, attempt, &job, &made, err) < 0)
         return -1;
     if (made)
-        leave_note(link, plan->job_id, job.script);
+        leave_note(conn, plan->job_id, job.script);
     if (faults.lost_answers > 0 &&
-        calls_before(link, &link->submits, plan->job_id, "submits") < faults.lost_answers)
+        calls_before(conn, &conn->submits, plan->job_id, "submits") < faults.lost_answers)
         return sw_fail(err, SW_E_UNREACHABLE,
                        "the rehearsal's API took the job, and its answer was lost");
-    write_receipt(link, plan->job_id, receipt);
+    write_receipt(conn, plan->job_id, receipt);
     return 0;
 }
 
@@ -300,22 +300,22 @@ static void view_auto(struct view *view)
     rehearsal_script_done(&view->script);
 }
 
-static int view_load(const struct sw_link *link, const char *id, int attempt, struct view *view,
+static int view_load(const struct sw_connection *conn, const char *id, int attempt, struct view *view,
                      struct sw_error *err)
 {
-    if (rehearsal_job_read(link->server, id, attempt, &view->job, err) < 0)
+    if (rehearsal_job_read(conn->server, id, attempt, &view->job, err) < 0)
         return -1;
     view->run = run_of(&view->job);
     return rehearsal_script_parse(view->job.script, attempt, &view->script, err);
 }
 
 /* The same through the API, with its faults. */
-static int view_ask(struct sw_link *link, const struct sw_jobref *ref, struct view *view,
+static int view_ask(struct sw_connection *conn, const struct sw_jobref *ref, struct view *view,
                     struct sw_error *err)
 {
-    if (view_load(link, ref->id, attempt_of(ref), view, err) < 0)
+    if (view_load(conn, ref->id, attempt_of(ref), view, err) < 0)
         return -1;
-    return call_for_job(link, ref->id, view->job.api, err);
+    return call_for_job(conn, ref->id, view->job.api, err);
 }
 
 /* A server whose clock was set back tells times before the job was even sent. */
@@ -324,10 +324,10 @@ static int64_t by_its_clock(const struct rehearsal_faults *faults, int64_t at_ms
     return at_ms > faults->clock_back_ms ? at_ms - faults->clock_back_ms : at_ms;
 }
 
-static void describe(const struct sw_link *link, const struct view *view,
-                     struct sw_sighting *seen)
+static void describe(const struct sw_connection *conn, const struct view *view,
+                     struct sw_observation *seen)
 {
-    struct rehearsal_faults faults = faults_of(link, view->job.api);
+    struct rehearsal_faults faults = faults_of(conn, view->job.api);
     struct rehearsal_scene scene;
 
     rehearsal_scene_at(&view->script, &view->run, &scene);
@@ -349,36 +349,36 @@ static void describe(const struct sw_link *link, const struct view *view,
 
 /* Does the server leave the job out of its list this time? The connection's count is for whole
  * lists and taken by poll. */
-static bool job_hides(struct sw_link *link, const struct rehearsal_faults *faults, const char *id)
+static bool job_hides(struct sw_connection *conn, const struct rehearsal_faults *faults, const char *id)
 {
-    return !link->api && faults->unseen_calls > 0 &&
-           rehearsal_job_count(link->server, id, "polls") < faults->unseen_calls;
+    return !conn->api && faults->unseen_calls > 0 &&
+           rehearsal_job_count(conn->server, id, "polls") < faults->unseen_calls;
 }
 
 /* One job of a poll. -1: this job asked for an API that is down now. */
-static int look(struct sw_link *link, struct sw_sighting *seen, bool hidden, struct sw_error *err)
+static int look(struct sw_connection *conn, struct sw_observation *seen, bool hidden, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     struct rehearsal_faults faults;
     struct sw_error why = { 0 };
 
-    if (view_load(link, seen->job.id, attempt_of(&seen->job), &view, &why) < 0) {
+    if (view_load(conn, seen->job.id, attempt_of(&seen->job), &view, &why) < 0) {
         seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
         return 0;
     }
-    faults = faults_of(link, view.job.api);
-    if (!link->api && call(link, &faults, seen->job.id, err) < 0)
+    faults = faults_of(conn, view.job.api);
+    if (!conn->api && call(conn, &faults, seen->job.id, err) < 0)
         return -1;
     /* A lie, and half believed: a job that was never confirmed may be on its way, so for that one
      * a list without it proves nothing. The rest is monitor/'s to survive. */
-    if (hidden || job_hides(link, &faults, seen->job.id))
+    if (hidden || job_hides(conn, &faults, seen->job.id))
         seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
-        describe(link, &view, seen);
+        describe(conn, &view, seen);
     return 0;
 }
 
-static int rehearsal_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+static int rehearsal_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                           struct sw_error *err)
 {
     struct sw_error why = { 0 };
@@ -386,12 +386,12 @@ static int rehearsal_poll(struct sw_link *link, struct sw_sighting *jobs, size_t
     bool hidden;
 
     /* Faults of the connection hit the whole question once; those of a job only that job. */
-    if (link->api && call(link, &link->faults, "", err) < 0)
+    if (conn->api && call(conn, &conn->faults, "", err) < 0)
         return -1;
-    hidden = link->api && link->faults.unseen_calls > 0 &&
-             atomic_fetch_add(&link->polls, 1) < link->faults.unseen_calls;
+    hidden = conn->api && conn->faults.unseen_calls > 0 &&
+             atomic_fetch_add(&conn->polls, 1) < conn->faults.unseen_calls;
     for (size_t i = 0; i < count; i++)
-        unreachable += look(link, &jobs[i], hidden, &why) < 0;
+        unreachable += look(conn, &jobs[i], hidden, &why) < 0;
     if (count > 0 && unreachable == count)
         return sw_fail(err, why.code, "%s", why.message);
     return 0;
@@ -399,40 +399,40 @@ static int rehearsal_poll(struct sw_link *link, struct sw_sighting *jobs, size_t
 
 /* A log in several files: a read ends with its file, and mostly the next file is not there yet when
  * somebody asks for it first. How much may be read from `offset` now? */
-static size_t before_rotation(struct sw_link *link, const struct rehearsal_faults *faults,
+static size_t before_rotation(struct sw_connection *conn, const struct rehearsal_faults *faults,
                               int64_t offset, size_t size)
 {
     int64_t inside = faults->rotate_bytes > 0 ? offset % faults->rotate_bytes : -1;
 
     if (inside < 0)
         return size;
-    if (inside == 0 && offset > 0 && atomic_fetch_add(&link->new_files, 1) % 3 != 2)
+    if (inside == 0 && offset > 0 && atomic_fetch_add(&conn->new_files, 1) % 3 != 2)
         return 0;
     return (int64_t)size > faults->rotate_bytes - inside ? (size_t)(faults->rotate_bytes - inside)
                                                          : size;
 }
 
-static ssize_t rehearsal_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+static ssize_t rehearsal_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                   int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     struct rehearsal_faults faults;
 
-    if (view_ask(link, job, &view, err) < 0)
+    if (view_ask(conn, job, &view, err) < 0)
         return -1;
     if (replica < 0 || replica >= view.job.nodes)
         return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
-    faults = faults_of(link, view.job.api);
-    size = before_rotation(link, &faults, offset, size);
+    faults = faults_of(conn, view.job.api);
+    size = before_rotation(conn, &faults, offset, size);
     return (ssize_t)rehearsal_log_read(&view.script, &view.run, offset, bytes, size);
 }
 
-static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int rehearsal_log_size_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                  int64_t *size, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
 
-    if (view_ask(link, job, &view, err) < 0)
+    if (view_ask(conn, job, &view, err) < 0)
         return -1;
     if (replica < 0 || replica >= view.job.nodes)
         return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
@@ -441,26 +441,26 @@ static int rehearsal_log_size_of(struct sw_link *link, const struct sw_jobref *j
 }
 
 /* Times come with the bytes: no call of their own, so no fault either. */
-static int rehearsal_log_time_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int rehearsal_log_time_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                  int64_t offset, int64_t *at_ms, int64_t *until,
                                  struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
 
     (void)replica;
-    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+    if (view_load(conn, job->id, attempt_of(job), &view, err) < 0)
         return -1;
     rehearsal_log_time(&view.script, &view.run, offset, at_ms, until);
     return 0;
 }
 
-static int rehearsal_log_since_of(struct sw_link *link, const struct sw_jobref *job, int replica,
+static int rehearsal_log_since_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                   int64_t at_ms, int64_t *offset, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
 
     (void)replica;
-    if (view_load(link, job->id, attempt_of(job), &view, err) < 0)
+    if (view_load(conn, job->id, attempt_of(job), &view, err) < 0)
         return -1;
     *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
     return 0;
@@ -484,14 +484,14 @@ static json_t *replica_json(const struct rehearsal_scene *scene, int first_node,
         SW_STR("message", bystander ? "stopped after another rank failed" : scene->message));
 }
 
-static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *job,
+static json_t *rehearsal_replicas(struct sw_connection *conn, const struct sw_jobref *job,
                                   struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     struct rehearsal_scene scene;
     json_t *replicas;
 
-    if (view_ask(link, job, &view, err) < 0)
+    if (view_ask(conn, job, &view, err) < 0)
         return NULL;
     rehearsal_scene_at(&view.script, &view.run, &scene);
     replicas = json_array();
@@ -500,13 +500,13 @@ static json_t *rehearsal_replicas(struct sw_link *link, const struct sw_jobref *
     return replicas;
 }
 
-static void evidence_of(struct sw_link *link, const struct sw_jobref *job, struct sw_evidence *out)
+static void evidence_of(struct sw_connection *conn, const struct sw_jobref *job, struct sw_evidence *out)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     char tail[TAIL_BYTES];
     int64_t size;
 
-    if (view_ask(link, job, &view, NULL) < 0)
+    if (view_ask(conn, job, &view, NULL) < 0)
         return;
     out->facts = sw_json_object(SW_BOOL("pretended", true));
     size = rehearsal_log_size(&view.script, &view.run);
@@ -514,32 +514,35 @@ static void evidence_of(struct sw_link *link, const struct sw_jobref *job, struc
                                  size > TAIL_BYTES ? size - TAIL_BYTES : 0, tail, sizeof tail));
 }
 
-static void rehearsal_evidence(struct sw_link *link, const struct sw_sighting *const *seen,
-                               struct sw_evidence *out, size_t count)
+static void rehearsal_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                               struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
-        evidence_of(link, &seen[i]->job, &out[i]);
+        evidence_of(conn, &seen[i]->job, &out[i]);
 }
 
 /* ---- act -------------------------------------------------------------------------------------- */
 
-static int cancel_one(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+static int cancel_one(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
     struct sw_error why = { 0 };
 
-    if (view_load(link, job->id, attempt_of(job), &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
+    if (view_load(conn, job->id, attempt_of(job), &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_fail(err, why.code, "%s", why.message);
-    if (call_for_job(link, job->id, view.job.api, err) < 0)
+    if (call_for_job(conn, job->id, view.job.api, err) < 0)
         return -1;
     /* Also without a job: one that is still on its way finds the cancel when it arrives. */
-    return rehearsal_job_cancel(link->server, job->id, attempt_of(job), sw_now_ms(), err);
+    return rehearsal_job_cancel(conn->server, job->id, attempt_of(job), sw_now_ms(), err);
 }
 
-static void rehearsal_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                             int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
-        jobs[i].result = cancel_one(link, jobs[i].job, &jobs[i].err);
+        jobs[i].result = cancel_one(conn, jobs[i].job, &jobs[i].err);
 }
 
 static int remove_all_but_results(const char *folder, struct sw_error *err)
@@ -561,54 +564,55 @@ static int remove_all_but_results(const char *folder, struct sw_error *err)
     return result;
 }
 
-static void rehearsal_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count,
-                              bool keep_results)
+static void rehearsal_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                              bool keep_results, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = rehearsal_job_folder(link->server, jobs[i].job->id);
+        sw_autofree char *folder = rehearsal_job_folder(conn->server, jobs[i].job->id);
 
         jobs[i].result = keep_results ? remove_all_but_results(folder, &jobs[i].err)
                                       : sw_remove_tree(folder, &jobs[i].err);
     }
 }
 
-static int rehearsal_adopt(struct sw_link *link, const char *id, json_t **plan,
-                           struct sw_receipt *receipt, struct sw_error *err)
+static int rehearsal_adopt(struct sw_connection *conn, const char *id, json_t **plan,
+                           struct sw_submission *receipt, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    int newest = rehearsal_job_newest(link->server, id);
+    int newest = rehearsal_job_newest(conn->server, id);
 
-    if (view_load(link, id, newest ? newest : 1, &view, err) < 0)
+    if (view_load(conn, id, newest ? newest : 1, &view, err) < 0)
         return sw_wrap(err, "the rehearsal knows no job '%s'", id);
-    if (call_for_job(link, id, view.job.api, err) < 0)
+    if (call_for_job(conn, id, view.job.api, err) < 0)
         return -1;
     if (plan)
         *plan = NULL;                  /* the pretended server keeps no plan */
-    write_receipt(link, id, receipt);
+    write_receipt(conn, id, receipt);
     return 0;
 }
 
 /* ---- places: the stage is this machine ------------------------------------------------------------ */
 
-static int rehearsal_check_path(struct sw_link *link, const char *path, bool *exists,
+static int rehearsal_check_path(struct sw_connection *conn, const char *path, bool *exists,
                                 struct sw_error *err)
 {
-    if (link->api && call(link, &link->faults, "", err) < 0)
+    if (conn->api && call(conn, &conn->faults, "", err) < 0)
         return -1;
     *exists = access(path, F_OK) == 0;
     return 0;
 }
 
-static json_t *rehearsal_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+static json_t *rehearsal_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
-    if (link->api && call(link, &link->faults, "", err) < 0)
+    if (conn->api && call(conn, &conn->faults, "", err) < 0)
         return NULL;
     return sw_folder_names(path, err);
 }
 
-static bool rehearsal_sees_loopback(struct sw_link *link, const struct sw_plan *plan)
+static bool rehearsal_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    (void)link;
+    (void)conn;
     (void)plan;
     return true;
 }
@@ -622,7 +626,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .place      = rehearsal_place,      .identify   = rehearsal_identify,
     .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
-    .submit     = rehearsal_submit,     .poll       = rehearsal_poll,
+    .submit     = rehearsal_submit,     .observe       = rehearsal_observe,
     .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
     .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/sighting.h"
+#include "core/observation.h"
 
 #define LINE_WIDTH 64
 

@@ -29,7 +29,7 @@ static const char *const slurm_variables[] = {
 };
 
 /* The names of the Python SDK's second spelling. */
-static const char *or_variable(const char *said, const struct sw_place_config *config,
+static const char *or_variable(const char *said, const struct sw_connect_options *config,
                                const char *variable)
 {
     const char *value = config->env ? config->env(config->env_context, variable)
@@ -39,7 +39,7 @@ static const char *or_variable(const char *said, const struct sw_place_config *c
 }
 
 /* A row that names no user means none, whatever is exported today. */
-static const char *user_of(const struct sw_place_config *config)
+static const char *user_of(const struct sw_connect_options *config)
 {
     const char *said = sw_json_str(config->options, "user");
 
@@ -47,7 +47,7 @@ static const char *user_of(const struct sw_place_config *config)
 }
 
 /* What was found out stands among the options, so that they lead here again. */
-static json_t *settled_options(const struct sw_place_config *config,
+static json_t *settled_options(const struct sw_connect_options *config,
                                const struct sw_ssh_options *way)
 {
     json_t *options = config->options ? json_deep_copy(config->options) : json_object();
@@ -59,7 +59,7 @@ static json_t *settled_options(const struct sw_place_config *config,
     return options;
 }
 
-static struct sw_link *slurm_open(const struct sw_place_config *config, struct sw_error *err)
+static struct sw_connection *slurm_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     sw_autofree char *hosts = slurm_joined(config->options, "hostname");
     struct sw_ssh_options options = {
@@ -67,7 +67,7 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
         .user = user_of(config), .port = (int)sw_json_int(config->options, "port", 0),
         .local = sw_text_same(sw_json_str(config->options, "transport"), "local"),
     };
-    struct sw_link *link;
+    struct sw_connection *conn;
     struct sw_ssh *ssh;
 
     sw_ssh_options_read(config->options, &options);
@@ -80,77 +80,77 @@ static struct sw_link *slurm_open(const struct sw_place_config *config, struct s
     ssh = sw_ssh_open(&options, err);
     if (!ssh)
         return NULL;
-    link = sw_new(struct sw_link);
-    link->ssh = ssh;
-    link->options = settled_options(config, &options);
-    link->state_dir = sw_strdup(config->state_dir);
-    link->warn = config->warn;
-    link->warn_context = config->warn_context;
-    link->env = config->env ? config->env : sw_env_process;
-    link->env_context = config->env_context;
-    pthread_mutex_init(&link->lock, NULL);
-    return link;
+    conn = sw_new(struct sw_connection);
+    conn->ssh = ssh;
+    conn->options = settled_options(config, &options);
+    conn->state_dir = sw_strdup(config->state_dir);
+    conn->warn = config->warn;
+    conn->warn_context = config->warn_context;
+    conn->env = config->env ? config->env : sw_env_process;
+    conn->env_context = config->env_context;
+    pthread_mutex_init(&conn->lock, NULL);
+    return conn;
 }
 
-static void slurm_place(struct sw_link *link, struct sw_place *out)
+static void slurm_place(struct sw_connection *conn, struct sw_place *out)
 {
-    const char *user = sw_json_str(link->options, "user");
-    int64_t port = sw_json_int(link->options, "port", 0);
+    const char *user = sw_json_str(conn->options, "user");
+    int64_t port = sw_json_int(conn->options, "port", 0);
     sw_auto(sw_buf) struct sw_buf address = SW_BUF_INIT;
 
-    out->options = sw_connection_options(slurm_options, link->options);
+    out->options = sw_connection_options(slurm_options, conn->options);
     sw_ssh_options_settle(out->options);
-    if (sw_text_same(sw_json_str(link->options, "transport"), "local")) {
-        out->address = sw_format("local://%s", sw_ssh_host(link->ssh));
+    if (sw_text_same(sw_json_str(conn->options, "transport"), "local")) {
+        out->address = sw_format("local://%s", sw_ssh_host(conn->ssh));
         return;
     }
     sw_buf_addf(&address, "ssh://%s%s%s", user, *user ? "@" : "",
-                sw_json_str(link->options, "hostname"));
+                sw_json_str(conn->options, "hostname"));
     if (port > 0)
         sw_buf_addf(&address, ":%lld", (long long)port);
     out->address = sw_buf_steal(&address);
 }
 
-static void slurm_close(struct sw_link *link)
+static void slurm_close(struct sw_connection *conn)
 {
-    if (!link)
+    if (!conn)
         return;
-    sw_ssh_close(link->ssh);
-    pthread_mutex_destroy(&link->lock);
-    json_decref(link->options);
-    free(link->state_dir);
-    free(link->identity);
-    free(link->identity_of);
-    free(link->safe_base);
-    free(link->allowed_in);
-    free(link->met);
-    slurm_times_free(link->times);
-    free(link);
+    sw_ssh_close(conn->ssh);
+    pthread_mutex_destroy(&conn->lock);
+    json_decref(conn->options);
+    free(conn->state_dir);
+    free(conn->identity);
+    free(conn->identity_of);
+    free(conn->safe_base);
+    free(conn->allowed_in);
+    free(conn->met);
+    slurm_times_free(conn->times);
+    free(conn);
 }
 
-int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err)
 {
     int result;
 
-    pthread_mutex_lock(&link->lock);
-    result = sw_ssh_run(link->ssh, call, reply, err);
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    result = sw_ssh_run(conn->ssh, call, reply, err);
+    pthread_mutex_unlock(&conn->lock);
     return result;
 }
 
-int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_ask_as(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                  struct sw_error *err)
 {
-    int result = slurm_call(link, call, reply, err);
+    int result = slurm_call(conn, call, reply, err);
 
     if (result == 0 && reply->exit_code == BUSY)
         return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
-                       sw_ssh_host(link->ssh), SAID, sw_buf_text(&reply->errors));
+                       sw_ssh_host(conn->ssh), SAID, sw_buf_text(&reply->errors));
     return result;
 }
 
-int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
+int slurm_ask(struct sw_connection *conn, const char *script, const struct sw_ssh_piece *input,
               size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
               struct sw_error *err)
 {
@@ -158,16 +158,16 @@ int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piec
                                       .input_count = input_count, .repeatable = repeatable,
                                       .output_limit = (size_t)64 << 20, .timeout_ms = 120000 };
 
-    return slurm_ask_as(link, &call, reply, err);
+    return slurm_ask_as(conn, &call, reply, err);
 }
 
-int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+int slurm_ask_patiently(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
                         struct sw_error *err)
 {
     const struct sw_ssh_call call = { .script = script, .repeatable = true,
                                       .output_limit = (size_t)1 << 20, .timeout_ms = 900000 };
 
-    return slurm_ask_as(link, &call, reply, err);
+    return slurm_ask_as(conn, &call, reply, err);
 }
 
 /* The lines of `scontrol show config` that tell one cluster from another: its name, and the machines that its
@@ -197,49 +197,49 @@ static char *identity_in(char *answer)
 }
 
 /* Asked once per login host in use: each of them could lead to another cluster. */
-static int slurm_identify(struct sw_link *link, struct sw_buf *identity, struct sw_error *err)
+static int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     sw_autofree char *found = NULL;
     bool known;
 
-    pthread_mutex_lock(&link->lock);
-    known = link->identity && sw_text_same(link->identity_of, sw_ssh_host(link->ssh));
+    pthread_mutex_lock(&conn->lock);
+    known = conn->identity && sw_text_same(conn->identity_of, sw_ssh_host(conn->ssh));
     if (known)
-        sw_buf_add(identity, link->identity);
-    pthread_mutex_unlock(&link->lock);
+        sw_buf_add(identity, conn->identity);
+    pthread_mutex_unlock(&conn->lock);
     if (known)
         return 0;
-    if (slurm_ask(link, identify_text, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, identify_text, NULL, 0, true, &reply, err) < 0)
         return -1;
     found = reply.exit_code == 0 ? identity_in(reply.output.data) : NULL;
     if (!found)
         return sw_fail(err, SW_E_UNREACHABLE, "%s does not say which cluster it belongs to: %.300s",
-                       sw_ssh_host(link->ssh), sw_buf_text(&reply.errors));
+                       sw_ssh_host(conn->ssh), sw_buf_text(&reply.errors));
     for (char *at = found; (at = strpbrk(at, " \t|"));)
         *at = '_';                                   /* the first word is compared */
     sw_buf_addf(identity, "%s %.*s", found, (int)strcspn(found, "@"), found);
-    pthread_mutex_lock(&link->lock);
-    free(link->identity);
-    free(link->identity_of);
-    link->identity = sw_strdup(sw_buf_text(identity));
-    link->identity_of = sw_strdup(sw_ssh_host(link->ssh));
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    free(conn->identity);
+    free(conn->identity_of);
+    conn->identity = sw_strdup(sw_buf_text(identity));
+    conn->identity_of = sw_strdup(sw_ssh_host(conn->ssh));
+    pthread_mutex_unlock(&conn->lock);
     return 0;
 }
 
-const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err)
+const char *slurm_base(struct sw_connection *conn, const json_t *details, struct sw_error *err)
 {
     const char *own = sw_json_str(details, "base_dir");
-    const char *base = own ? own : sw_json_str(link->options, "base_dir");
+    const char *base = own ? own : sw_json_str(conn->options, "base_dir");
 
     return slurm_base_check(base, err) < 0 ? NULL : base;
 }
 
-const char *slurm_prefix(const struct sw_link *link, const json_t *details)
+const char *slurm_prefix(const struct sw_connection *conn, const json_t *details)
 {
     const char *own = sw_json_str(details, "job_name_prefix");
-    const char *said = own ? own : sw_json_str(link->options, "job_name_prefix");
+    const char *said = own ? own : sw_json_str(conn->options, "job_name_prefix");
 
     return said ? said : "tao-job-";
 }
@@ -255,12 +255,12 @@ int slurm_submitted_as(const struct sw_jobref *job)
     return (int)sw_json_int(job->details, "attempt", job->attempt);
 }
 
-int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
+int slurm_names_of(struct sw_connection *conn, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {
-    const char *base = slurm_base(link, job->details, err);
+    const char *base = slurm_base(conn, job->details, err);
 
-    const char *prefix = slurm_prefix(link, job->details);
+    const char *prefix = slurm_prefix(conn, job->details);
 
     if (!base || slurm_word_check("job_name_prefix", prefix, err) < 0)
         return -1;
@@ -280,12 +280,12 @@ const struct sw_platform sw_platform_slurm = {
     .close = slurm_close,
     .place = slurm_place,
     .identify = slurm_identify,
-    .leftovers = slurm_leftovers,
+    .orphans = slurm_orphans,
     .render = slurm_render,
     .preflight = slurm_preflight,
-    .checks = slurm_checks,
+    .preflight_report = slurm_preflight_report,
     .submit = slurm_submit,
-    .poll = slurm_poll,
+    .observe = slurm_observe,
     .read_log = slurm_read_log,
     .log_size = slurm_log_size,
     .log_since = slurm_log_since,
@@ -298,7 +298,7 @@ const struct sw_platform sw_platform_slurm = {
     .log_ends = slurm_log_ends,
     .results_dir = slurm_results_dir,
     .rewrites_paths = slurm_rewrites_paths,
-    .bring = slurm_bring,
+    .fetch_results = slurm_fetch_results,
     .check_path = slurm_check_path,
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,

@@ -24,7 +24,7 @@ static void add_rows(json_t *rows, char *answer)
     }
 }
 
-json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err)
+json_t *slurm_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
     sw_auto(json) json_t *rows = json_array();
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -33,16 +33,16 @@ json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, stru
 
     if (!sweep->caches)
         return sw_take(rows);
-    base = slurm_base(link, NULL, err);
+    base = slurm_base(conn, NULL, err);
     if (!base)
         return NULL;
     sw_buf_add(&script, SLURM_ENVIRONMENT SLURM_WHOLE);
     slurm_text_add(&script, SLURM_TEXT_CACHES);
     slurm_set(&script, "base", base);
     sw_buf_addf(&script, "sw_caches \"$base\" %s", sweep->remove ? "yes" : "no");
-    slurm_runner_names(&script, link);
+    slurm_runner_names(&script, conn);
     sw_buf_add_char(&script, '\n');
-    if (slurm_ask(link, script.data, NULL, 0, false, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, false, &reply, err) < 0)
         return NULL;
     add_rows(rows, reply.output.data);
     return sw_take(rows);

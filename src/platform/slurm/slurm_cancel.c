@@ -172,14 +172,14 @@ static void read_answer(struct sw_batch_job *one, struct stopping *stopping, con
 }
 
 /* scancel complained: about one job, when it names its number, or else about all that are still there. */
-static void read_complaint(struct sw_link *link, struct sw_batch_job *jobs, struct stopping *all,
+static void read_complaint(struct sw_connection *conn, struct sw_batch_job *jobs, struct stopping *all,
                            const size_t *which, size_t count, const char *text)
 {
     const char *named = strstr(text, "job id ");
     long long number = named ? strtoll(named + strlen("job id "), NULL, 10) : 0;
     struct sw_error why = { 0 };
 
-    sw_fail(&why, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.500s", sw_ssh_host(link->ssh), text);
+    sw_fail(&why, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.500s", sw_ssh_host(conn->ssh), text);
     for (size_t i = 0; i < count; i++)
         if (all[which[i]].waits && (number == 0 || number == all[which[i]].number)) {
             all[which[i]].waits = false;
@@ -187,7 +187,7 @@ static void read_complaint(struct sw_link *link, struct sw_batch_job *jobs, stru
         }
 }
 
-static void read_answers(struct sw_link *link, struct sw_batch_job *jobs, struct stopping *all,
+static void read_answers(struct sw_connection *conn, struct sw_batch_job *jobs, struct stopping *all,
                          const size_t *which, size_t count, const char *output)
 {
     sw_autofree char *answers = sw_strdup(output), *complaints = sw_strdup(output);
@@ -210,12 +210,12 @@ static void read_answers(struct sw_link *link, struct sw_batch_job *jobs, struct
     rest = complaints;
     for (char *line; (line = strsep(&rest, "\n"));)
         if (sw_text_starts(line, "E "))
-            read_complaint(link, jobs, all, which, count, line + 2);
+            read_complaint(conn, jobs, all, which, count, line + 2);
 }
 
 /* One script for these. -1 + err: nothing is known of any of them. A login host that hangs must not hold up
  * who wants jobs stopped: the answer is "not yet", in time. */
-static int ask_about(struct sw_link *link, struct sw_batch_job *jobs, struct stopping *all,
+static int ask_about(struct sw_connection *conn, struct sw_batch_job *jobs, struct stopping *all,
                      const size_t *which, size_t count, bool last, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -232,23 +232,23 @@ static int ask_about(struct sw_link *link, struct sw_batch_job *jobs, struct sto
     sw_buf_add(&script, end_text);
     sw_buf_add(&script, confirm_text);
     call.script = script.data;
-    if (slurm_ask_as(link, &call, &reply, err) < 0)
+    if (slurm_ask_as(conn, &call, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_REFUSED, "the job cannot be canceled: %.500s",
                        sw_buf_text(&reply.errors));
-    read_answers(link, jobs, all, which, count, sw_buf_text(&reply.output));
+    read_answers(conn, jobs, all, which, count, sw_buf_text(&reply.output));
     return 0;
 }
 
-static void begin(struct sw_link *link, struct sw_batch_job *one, struct stopping *stopping)
+static void begin(struct sw_connection *conn, struct sw_batch_job *one, struct stopping *stopping)
 {
     int64_t grace_ms = sw_json_int(one->job->plan, "grace_ms", 10000);
 
     stopping->hard_at = sw_monotonic_ms() + LATE_MS + sw_stop_budget_ms(grace_ms);
     stopping->deadline = stopping->hard_at + CANCEL_PATIENCE_MS;
     stopping->how = "soft";
-    stopping->waits = slurm_names_of(link, one->job, &stopping->names, &one->err) == 0;
+    stopping->waits = slurm_names_of(conn, one->job, &stopping->names, &one->err) == 0;
     if (!stopping->waits)
         one->result = -1;
 }
@@ -281,7 +281,7 @@ static size_t gather(const struct stopping *all, size_t count, size_t *at, size_
 }
 
 /* One round over all that wait. false: none is left. */
-static bool ask_all(struct sw_link *link, struct sw_batch_job *jobs, struct stopping *all, size_t count)
+static bool ask_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct stopping *all, size_t count)
 {
     size_t which[SCRIPT_JOBS], found, at = 0;
     bool any = false;
@@ -290,7 +290,7 @@ static bool ask_all(struct sw_link *link, struct sw_batch_job *jobs, struct stop
         struct sw_error why = { 0 };
 
         any = true;
-        if (ask_about(link, jobs, all, which, found, at == count, &why) == 0)
+        if (ask_about(conn, jobs, all, which, found, at == count, &why) == 0)
             continue;
         for (size_t i = 0; i < count; i++)           /* the others would wait for the same silence */
             if (all[i].waits) {
@@ -301,13 +301,14 @@ static bool ask_all(struct sw_link *link, struct sw_batch_job *jobs, struct stop
     return any;
 }
 
-void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count)
+void slurm_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     sw_autofree struct stopping *all = sw_alloc((count ? count : 1) * sizeof *all);
 
     for (size_t i = 0; i < count; i++)
-        begin(link, &jobs[i], &all[i]);
-    while (ask_all(link, jobs, all, count))
+        begin(conn, &jobs[i], &all[i]);
+    while (ask_all(conn, jobs, all, count))
         for (size_t i = 0; i < count; i++)
             go_on(&jobs[i], &all[i]);
     for (size_t i = 0; i < count; i++)

@@ -51,7 +51,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* A file that is not there is for read_certificates() to complain about. */
-static int load_certificates(struct slurm_cargo *cargo, struct sw_link *link, const char *base,
+static int load_certificates(struct slurm_cargo *cargo, struct sw_connection *conn, const char *base,
                              struct sw_error *err)
 {
     char name[SLURM_CA_ROOM] = "";
@@ -60,18 +60,18 @@ static int load_certificates(struct slurm_cargo *cargo, struct sw_link *link, co
     if (!cargo->ca_file)
         return 0;
     if (stat(cargo->ca_file, &info) == 0) {
-        pthread_mutex_lock(&link->lock);
-        if (same_file(&info, &link->ca_file))
-            memcpy(name, link->ca_name, sizeof name);
-        pthread_mutex_unlock(&link->lock);
+        pthread_mutex_lock(&conn->lock);
+        if (same_file(&info, &conn->ca_file))
+            memcpy(name, conn->ca_name, sizeof name);
+        pthread_mutex_unlock(&conn->lock);
     }
     if (!name[0]) {
         if (read_certificates(cargo, name, err) < 0)
             return -1;
-        pthread_mutex_lock(&link->lock);
-        link->ca_file = info;
-        memcpy(link->ca_name, name, sizeof name);
-        pthread_mutex_unlock(&link->lock);
+        pthread_mutex_lock(&conn->lock);
+        conn->ca_file = info;
+        memcpy(conn->ca_name, name, sizeof name);
+        pthread_mutex_unlock(&conn->lock);
     }
     cargo->stock[SLURM_STOCK_CA].path = sw_format("%s/entrypoints/%s", base, name);
     return 0;
@@ -101,13 +101,13 @@ static int load_code(struct slurm_cargo *cargo, const struct sw_plan *plan, int 
     return sw_bundle_code(plan->code, plan->base_dir, &cargo->code, NULL, err);
 }
 
-int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_link *link, const struct sw_plan *plan,
+int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_connection *conn, const struct sw_plan *plan,
                      const char *base, int attempt, const struct sw_secrets *secrets,
                      struct sw_error *err)
 {
     cargo->ca_file = sw_plan_ca(plan);
-    if (slurm_runners_load(cargo->stock, link, plan, base, err) < 0 ||
-        load_certificates(cargo, link, base, err) < 0 || load_secrets(cargo, secrets, err) < 0)
+    if (slurm_runners_load(cargo->stock, conn, plan, base, err) < 0 ||
+        load_certificates(cargo, conn, base, err) < 0 || load_secrets(cargo, secrets, err) < 0)
         return -1;
     return load_code(cargo, plan, attempt, err);
 }

@@ -24,7 +24,7 @@ struct slurm_cargo {               /* slurm_cargo_done() */
 };
 #define SLURM_CARGO_INIT { .secrets = -1 }
 
-int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_link *link, const struct sw_plan *plan,
+int slurm_cargo_load(struct slurm_cargo *cargo, struct sw_connection *conn, const struct sw_plan *plan,
                      const char *base, int attempt, const struct sw_secrets *secrets,
                      struct sw_error *err);
 void slurm_cargo_done(struct slurm_cargo *cargo);

@@ -58,7 +58,7 @@ static void read_answers(struct sw_batch_job *jobs, size_t count, char *output)
     }
 }
 
-static int remove_some(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results,
+static int remove_some(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
                        struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -68,12 +68,12 @@ static int remove_some(struct sw_link *link, struct sw_batch_job *jobs, size_t c
     for (size_t i = 0; i < count; i++) {
         sw_auto(slurm_names) struct slurm_names names = { 0 };
 
-        jobs[i].result = slurm_names_of(link, jobs[i].job, &names, &jobs[i].err);
+        jobs[i].result = slurm_names_of(conn, jobs[i].job, &names, &jobs[i].err);
         if (jobs[i].result == 0)
             add_job(&script, i, jobs[i].job->id, &names, keep_results);
     }
     sw_buf_add(&script, "exit 0\n");
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_IO, "not everything could be removed: %.500s", sw_buf_text(&reply.errors));
@@ -81,13 +81,15 @@ static int remove_some(struct sw_link *link, struct sw_batch_job *jobs, size_t c
     return 0;
 }
 
-void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results)
+void slurm_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                   bool keep_results, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
         size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
         struct sw_error why = { 0 };
 
-        if (remove_some(link, jobs + from, some, keep_results, &why) < 0) {
+        if (remove_some(conn, jobs + from, some, keep_results, &why) < 0) {
             sw_batch_fail(jobs + from, count - from, &why);
             return;
         }

@@ -15,7 +15,7 @@
 
 enum { TAIL_BYTES = 16384, SCRIPT_JOBS = 256 };
 
-static json_t *facts_of(const struct sw_sighting *seen)
+static json_t *facts_of(const struct sw_observation *seen)
 {
     json_t *facts = json_object();
 
@@ -49,7 +49,7 @@ static const char tails_text[] =
     "    } | sed \"s/^/$1 /\"\n"
     "}\n";
 
-static void add_job(struct sw_buf *script, size_t index, const struct sw_sighting *seen,
+static void add_job(struct sw_buf *script, size_t index, const struct sw_observation *seen,
                     const struct slurm_names *names)
 {
     bool array = slurm_is_array(&seen->job);
@@ -85,7 +85,7 @@ static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, bool *go
 }
 
 /* tails[i] of each job that could be read; the caller frees them. */
-static int read_tails(struct sw_link *link, const struct sw_sighting *const *seen, bool log_only,
+static int read_tails(struct sw_connection *conn, const struct sw_observation *const *seen, bool log_only,
                       struct sw_buf *tails, bool *gone, size_t count)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -96,11 +96,11 @@ static int read_tails(struct sw_link *link, const struct sw_sighting *const *see
     for (size_t i = 0; i < count; i++) {
         sw_auto(slurm_names) struct slurm_names names = { 0 };
 
-        if (slurm_names_of(link, &seen[i]->job, &names, NULL) == 0)
+        if (slurm_names_of(conn, &seen[i]->job, &names, NULL) == 0)
             add_job(&script, i, seen[i], &names);
     }
     sw_buf_add(&script, "exit 0\n");
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, NULL) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, NULL) < 0)
         return -1;
     sort_out(&reply.output, tails, gone, count);
     return 0;
@@ -115,7 +115,7 @@ static char *text_of(struct sw_buf *tail)
     return sw_buf_steal(tail);
 }
 
-static void take_evidence(const struct sw_sighting *seen, char *tail, bool gone, struct sw_evidence *out)
+static void take_evidence(const struct sw_observation *seen, char *tail, bool gone, struct sw_evidence *out)
 {
     sw_auto(json) json_t *report = NULL;
 
@@ -129,9 +129,11 @@ static void take_evidence(const struct sw_sighting *seen, char *tail, bool gone,
     sw_report_facts(report, out->facts);
 }
 
-void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                    size_t count)
+void slurm_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    struct sw_evidence *out,
+                    size_t count, int64_t deadline_ms)
 {
+    (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
         out[i].facts = facts_of(seen[i]);
     for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
@@ -139,20 +141,22 @@ void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen,
         sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
         sw_autofree bool *gone = sw_alloc(some * sizeof *gone);
 
-        if (read_tails(link, seen + from, false, tails, gone, some) < 0)
+        if (read_tails(conn, seen + from, false, tails, gone, some) < 0)
             return;                                      /* the rest would not be read, either */
         for (size_t i = 0; i < some; i++)
             take_evidence(seen[from + i], text_of(&tails[i]), gone[i], &out[from + i]);
     }
 }
 
-void slurm_log_ends(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count)
+
+void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    char **texts, size_t count)
 {
     for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
         size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
         sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
 
-        if (read_tails(link, seen + from, true, tails, NULL, some) < 0)
+        if (read_tails(conn, seen + from, true, tails, NULL, some) < 0)
             return;
         for (size_t i = 0; i < some; i++)
             texts[from + i] = text_of(&tails[i]);

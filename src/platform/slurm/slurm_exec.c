@@ -103,14 +103,14 @@ static int take_input(struct sw_ssh_piece *piece, int *held, struct sw_error *er
     return 0;
 }
 
-static int make_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job,
+static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
                        int replica, char *const argv[], struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_autofree char *own = NULL;
     int nodes = (int)sw_json_int(job->details, "nodes", 1), ranks = slurm_replicas_of(job);
 
-    if (slurm_names_of(link, job, &names, err) < 0)
+    if (slurm_names_of(conn, job, &names, err) < 0)
         return -1;
     own = slurm_is_array(job) ? sw_format("%s/task-%d", names.state, replica)
                               : sw_strdup(names.state);
@@ -147,7 +147,7 @@ static void say_errors(const struct sw_buf *errors)
     }
 }
 
-int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+int slurm_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -156,12 +156,12 @@ int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, c
     sw_autofd int held = -1;
     struct sw_ssh_call call = { .sink = put, .input = &input, .timeout_ms = PATIENCE_MS };
 
-    if (make_script(&script, link, job, replica, argv, err) < 0 ||
+    if (make_script(&script, conn, job, replica, argv, err) < 0 ||
         take_input(&input, &held, err) < 0)
         return -1;
     call.script = sw_buf_text(&script);
     call.input_count = input.length > 0;
-    if (slurm_call(link, &call, &reply, err) < 0)
+    if (slurm_call(conn, &call, &reply, err) < 0)
         return -1;
     say_errors(&reply.errors);
     *exit_status = reply.exit_code;

@@ -18,11 +18,11 @@
  *     slurm_refusals.c  what sbatch says when nothing was queued                      (pure)
  *     slurm_states.c    Slurm's words to ours                                         (pure)
  *     slurm_squeue.c, slurm_sacct.c   rows of their answers                           (pure)
- *     slurm_seen.c      rows and our own records -> one sighting                      (pure)
+ *     slurm_seen.c      rows and our own records -> one observation                      (pure)
  *     slurm_findings.c, slurm_site.c  what a cluster says about itself (slurm_site.h)   (pure)
- *     slurm_checks.c, slurm_inventory.c                                               ask
+ *     slurm_preflight_report.c, slurm_inventory.c                                               ask
  *     slurm_submit.c, slurm_cargo.c, slurm_watch.c, slurm_log.c, slurm_cancel.c, slurm_end.c,
- *     slurm_look.c, slurm_evidence.c, slurm_bring.c, slurm_exec.c                      act
+ *     slurm_look.c, slurm_evidence.c, slurm_fetch_results.c, slurm_exec.c                      act
  *
  * Whatever is known about a job lies in its base folder on the cluster's shared file system, so
  * any machine with the id and the credentials can take it over.
@@ -135,7 +135,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
 void slurm_entrypoint(struct sw_buf *out, const struct slurm_job *job);
 json_t *slurm_environment(const struct slurm_job *job);                 /* owned */
 struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *err);
-json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+json_t *slurm_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- slurm_container.c: image, mounts and retry of the plan, as pieces of the script ----------- */
 
@@ -165,12 +165,12 @@ struct slurm_stock {               /* what many jobs share, under a name made of
     char *path;                    /* on the cluster; owned; NULL: the job needs none */
 };
 /* All that we have, or the one that the option names. -1: none. */
-int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_link *link,
+int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_connection *conn,
                        const struct sw_plan *plan, const char *base, struct sw_error *err);
 /* For the submit: adds to $need the kinds of its machines whose runner the cluster lacks. */
 void slurm_runners_look(struct sw_buf *out, const struct slurm_job *job);
 /* The names of the runners of this version, each behind a space. */
-void slurm_runner_names(struct sw_buf *out, struct sw_link *link);
+void slurm_runner_names(struct sw_buf *out, struct sw_connection *conn);
 unsigned slurm_runners_needed(const char *need);              /* bits by kind */
 /* For the batch script: sets and exports slipway_runner, or ends the job. */
 void slurm_runner_choose(struct sw_buf *out, const struct slurm_job *job);
@@ -254,7 +254,7 @@ struct slurm_past {                /* a row of sacct */
 bool slurm_sacct_line(char *line, struct slurm_past *out);
 void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-3],x" -> "n1" */
 
-/* ---- slurm_seen.c: all that was answered about one job -> one sighting ------------------------- */
+/* ---- slurm_seen.c: all that was answered about one job -> one observation ------------------------- */
 
 struct slurm_answers {             /* borrowed rows of one poll */
     const struct slurm_live *live; /* by number: slurm_live_sort() */
@@ -285,7 +285,7 @@ void slurm_live_sort(struct slurm_live *rows, size_t count);
 const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job);
 /* false: nothing in the answers is about this job. */
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
-                struct sw_sighting *out);
+                struct sw_observation *out);
 
 /* ---- the connection --------------------------------------------------------------------------- */
 
@@ -293,7 +293,7 @@ struct slurm_met {                 /* a job whose runs are known as long as its 
     int64_t number, submit_ms;
 };
 
-struct sw_link {
+struct sw_connection {
     struct sw_ssh *ssh;
     pthread_mutex_t lock;          /* one question at a time */
     json_t *options;               /* the connection's block */
@@ -316,28 +316,28 @@ struct sw_link {
 };
 
 /* One call as it is; its exit code means nothing here. */
-int slurm_call(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err);
 /* One call of a script that ends with 75 when Slurm's own controller does not answer: that is
  * SW_E_UNREACHABLE. */
-int slurm_ask_as(struct sw_link *link, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
+int slurm_ask_as(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                  struct sw_error *err);
 /* One script on the login node. `input` may be NULL. SW_E_UNREACHABLE also when Slurm's own
  * controller does not answer (exit code 75 of our scripts). */
-int slurm_ask(struct sw_link *link, const char *script, const struct sw_ssh_piece *input,
+int slurm_ask(struct sw_connection *conn, const char *script, const struct sw_ssh_piece *input,
               size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
               struct sw_error *err);
 /* The same for what may take minutes; always repeatable. */
-int slurm_ask_patiently(struct sw_link *link, const char *script, struct sw_ssh_reply *reply,
+int slurm_ask_patiently(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
                         struct sw_error *err);
 /* slurm_login.c: with `registry_login`, the image's registry knows us there. */
-int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
+int slurm_registry_login(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 /* The base folder of this job, borrowed: the job's own, else the connection's; NULL + err. */
-const char *slurm_base(struct sw_link *link, const json_t *details, struct sw_error *err);
-const char *slurm_prefix(const struct sw_link *link, const json_t *details);
+const char *slurm_base(struct sw_connection *conn, const json_t *details, struct sw_error *err);
+const char *slurm_prefix(const struct sw_connection *conn, const json_t *details);
 bool slurm_is_array(const struct sw_jobref *job);
 int slurm_submitted_as(const struct sw_jobref *job);       /* the attempt in the names of its folders */
-int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slurm_names *names,
+int slurm_names_of(struct sw_connection *conn, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err);
 
 /* A pattern of the shell: words of squeue after which nothing of the job is left. */
@@ -361,20 +361,21 @@ int slurm_names_of(struct sw_link *link, const struct sw_jobref *job, struct slu
 
 #define SLURM_ENVIRONMENT "umask 077\nexport LC_ALL=C TZ=UTC SLURM_TIME_FORMAT=%s\n"
 
-int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);
-int slurm_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err);
-ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                  struct sw_error *err);
+ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
-int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int slurm_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
 /* The beginning of a question about one rank's log: sets state, logs, name, file, and the part of the file
  * that is meant, from and to (empty: its end). */
-int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job, int replica,
+int slurm_log_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct sw_error *err);
 
 /* ---- slurm_times.c ------------------------------------------------------------------------------ */
@@ -382,28 +383,33 @@ int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_j
 #define SLURM_TIMES_S "5"            /* seconds: how often the batch script notes the sizes of its logs */
 struct slurm_times;
 void slurm_times_free(struct slurm_times *times);          /* all of them */
-int slurm_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int slurm_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-void slurm_cancel(struct sw_link *link, struct sw_batch_job *jobs, size_t count);
-void slurm_cleanup(struct sw_link *link, struct sw_batch_job *jobs, size_t count, bool keep_results);
-json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
-void slurm_evidence(struct sw_link *link, const struct sw_sighting *const *seen, struct sw_evidence *out,
-                    size_t count);
-void slurm_log_ends(struct sw_link *link, const struct sw_sighting *const *seen, char **texts, size_t count);
-char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err);
+void slurm_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                  int64_t deadline_ms);
+void slurm_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
+                   bool keep_results, int64_t deadline_ms);
+json_t *slurm_replicas(struct sw_connection *conn, const struct sw_jobref *job,
+                       struct sw_error *err);
+void slurm_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    struct sw_evidence *out,
+                    size_t count, int64_t deadline_ms);
+void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *const *seen,
+                    char **texts, size_t count);
+char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
-json_t *slurm_leftovers(struct sw_link *link, const struct sw_sweep *sweep, struct sw_error *err);
-int slurm_exec(struct sw_link *link, const struct sw_jobref *job, int replica, char *const argv[],
+json_t *slurm_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
+int slurm_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
                int *exit_status, struct sw_error *err);
-/* slurm_checks.c, slurm_inventory.c */
-json_t *slurm_checks(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err);
-json_t *slurm_inventory(struct sw_link *link, struct sw_error *err);
-int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err);
-json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err);
-json_t *slurm_bring(struct sw_link *link, const struct sw_jobref *job, const char *to,
+/* slurm_preflight_report.c, slurm_inventory.c */
+json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err);
+int slurm_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
+json_t *slurm_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
+json_t *slurm_fetch_results(struct sw_connection *conn, const struct sw_jobref *job, const char *to,
                     struct sw_error *err);
-int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+int slurm_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err);
-json_t *slurm_jobs(struct sw_link *link, struct sw_error *err);
+json_t *slurm_jobs(struct sw_connection *conn, struct sw_error *err);
 
 #endif

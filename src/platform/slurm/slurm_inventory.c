@@ -44,7 +44,7 @@ static json_t *lines(char *text)
     return all;
 }
 
-json_t *slurm_inventory(struct sw_link *link, struct sw_error *err)
+json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     const char script[] = "export LC_ALL=C\n";
@@ -52,7 +52,7 @@ json_t *slurm_inventory(struct sw_link *link, struct sw_error *err)
     char *rest, *version, *cluster, *partitions, *nodes;
     json_t *site;
 
-    if (slurm_ask(link, whole, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, whole, NULL, 0, true, &reply, err) < 0)
         return NULL;
     text = sw_text_utf8(sw_buf_text(&reply.output), reply.output.length);
     rest = text;
@@ -61,7 +61,7 @@ json_t *slurm_inventory(struct sw_link *link, struct sw_error *err)
     nodes = part(&rest);
     if (reply.exit_code != 0 || !nodes || !rest) {
         sw_fail(err, SW_E_REFUSED, "%s does not tell what the cluster has: %.300s",
-                sw_ssh_host(link->ssh), sw_buf_text(&reply.errors));
+                sw_ssh_host(conn->ssh), sw_buf_text(&reply.errors));
         return NULL;
     }
     version = strsep(&cluster, "\n");
@@ -69,7 +69,7 @@ json_t *slurm_inventory(struct sw_link *link, struct sw_error *err)
     json_object_set_new(site, "version", sw_json_text(version));
     json_object_set_new(site, "cluster", sw_json_text(cluster ? strsep(&cluster, "\n") : ""));
     json_object_set_new(site, "accounts", lines(rest));
-    json_object_set_new(site, "host", sw_json_text(sw_ssh_host(link->ssh)));
+    json_object_set_new(site, "host", sw_json_text(sw_ssh_host(conn->ssh)));
     return site;
 }
 
@@ -100,7 +100,7 @@ static const char check_text[] =
     "case $why in *'No such file'* | *'Not a directory'*) echo no ;; "
     "*) printf '%s\\n' \"$why\" >&2; exit 1 ;; esac\n";
 
-int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struct sw_error *err)
+int slurm_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
 {
     sw_autofree char *place = place_of(path, err);
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -110,10 +110,10 @@ int slurm_check_path(struct sw_link *link, const char *path, bool *exists, struc
         return -1;
     slurm_set(&script, "place", place);
     sw_buf_add(&script, check_text);
-    if (slurm_ask(link, sw_buf_text(&script), NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, sw_buf_text(&script), NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
-        return sw_fail(err, SW_E_REFUSED, "%s cannot look at '%s': %.300s", sw_ssh_host(link->ssh),
+        return sw_fail(err, SW_E_REFUSED, "%s cannot look at '%s': %.300s", sw_ssh_host(conn->ssh),
                        place, sw_buf_text(&reply.errors));
     *exists = sw_text_starts(sw_buf_text(&reply.output), "yes");
     return 0;
@@ -149,7 +149,7 @@ static json_t *names_of(const struct sw_buf *answer)
     return names;
 }
 
-json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error *err)
+json_t *slurm_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     enum { MISSING = 66 };
     sw_autofree char *place = place_of(path, err);
@@ -160,12 +160,12 @@ json_t *slurm_list_path(struct sw_link *link, const char *path, struct sw_error 
         return NULL;
     slurm_set(&script, "place", place);
     sw_buf_add(&script, list_text);
-    if (slurm_ask(link, sw_buf_text(&script), NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, sw_buf_text(&script), NULL, 0, true, &reply, err) < 0)
         return NULL;
     if (reply.exit_code == 0)
         return names_of(&reply.output);
     sw_fail(err, reply.exit_code == MISSING ? SW_E_NOT_FOUND : SW_E_REFUSED,
-            "cannot list '%s' on %s: %.300s", place, sw_ssh_host(link->ssh),
+            "cannot list '%s' on %s: %.300s", place, sw_ssh_host(conn->ssh),
             sw_buf_text(&reply.errors));
     return NULL;
 }

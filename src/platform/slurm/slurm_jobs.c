@@ -39,11 +39,11 @@ static const char *state_of(const char *code, const char *word)
     return sw_state_name(state);
 }
 
-json_t *slurm_jobs(struct sw_link *link, struct sw_error *err)
+json_t *slurm_jobs(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    const char *base = slurm_base(link, link->options, err);
+    const char *base = slurm_base(conn, conn->options, err);
     json_t *rows;
     char *line, *rest;
 
@@ -51,7 +51,7 @@ json_t *slurm_jobs(struct sw_link *link, struct sw_error *err)
         return NULL;
     slurm_set(&script, "base", base);
     sw_buf_add(&script, jobs_text);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return NULL;
     rows = json_array();
     rest = reply.output.data;

@@ -45,13 +45,13 @@ static const char part_text[] =
     "fi\n"
     "file=$logs/$name\n";
 
-int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_jobref *job, int replica,
+int slurm_log_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_autofree char *name = slurm_log_name(job, replica);
 
-    if (slurm_names_of(link, job, &names, err) < 0)
+    if (slurm_names_of(conn, job, &names, err) < 0)
         return -1;
     if (replica < 0 || replica >= slurm_replicas_of(job))
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", job->id, replica);
@@ -65,14 +65,14 @@ int slurm_log_script(struct sw_buf *out, struct sw_link *link, const struct sw_j
     return 0;
 }
 
-ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int replica,
+ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     size_t got;
 
-    if (slurm_log_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, conn, job, replica, err) < 0)
         return -1;
     sw_buf_addf(&script, "[ -d \"$logs\" ] || exit %d\n"
                 "[ -f \"$file\" ] || exit 0\n"
@@ -81,9 +81,9 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
                 "[ \"$count\" -gt 0 ] || exit 0\n"
                 "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=$skip count=$count "
                 "2>/dev/null\n", GONE, (long long)offset, size);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
-    if (reply.exit_code == GONE && job->over)
+    if (reply.exit_code == GONE && job->finished)
         return sw_fail(err, SW_E_NOT_FOUND, "the log of '%s' is gone: its folder on the cluster was removed",
                        job->id);
     got = reply.output.length < size ? reply.output.length : size;
@@ -92,30 +92,30 @@ ssize_t slurm_read_log(struct sw_link *link, const struct sw_jobref *job, int re
     return (ssize_t)got;
 }
 
-int slurm_log_size(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t *size,
+int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (slurm_log_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, conn, job, replica, err) < 0)
         return -1;
     sw_buf_add(&script, "[ -f \"$file\" ] || { echo 0; exit 0; }\n"
                         "echo $((${to:-$(wc -c <\"$file\")} - from))\n");
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     *size = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;
 }
 
 /* The batch script looks every few seconds, so the answer may be that much too early, never too late. */
-int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t at_ms,
+int slurm_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (slurm_log_script(&script, link, job, replica, err) < 0)
+    if (slurm_log_script(&script, conn, job, replica, err) < 0)
         return -1;
     sw_buf_addf(&script, "since=%lld best=$from\n"
                 "[ ! -f \"$state/times\" ] || while read -r file size at; do\n"
@@ -124,7 +124,7 @@ int slurm_log_since(struct sw_link *link, const struct sw_jobref *job, int repli
                 "[ -z \"$to\" ] || [ \"$best\" -le \"$to\" ] || best=$to\n"
                 "[ \"$best\" -ge \"$from\" ] || best=$from\n"
                 "echo $((best - from))\n", (long long)(at_ms / 1000));
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     *offset = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;

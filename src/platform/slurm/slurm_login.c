@@ -26,18 +26,18 @@ struct login {                     /* borrowed */
     const char *user, *variable;
 };
 
-static const char *value_of(const struct sw_link *link, const char *name)
+static const char *value_of(const struct sw_connection *conn, const char *name)
 {
-    const char *value = link->env(link->env_context, name);
+    const char *value = conn->env(conn->env_context, name);
 
     return value && *value ? value : NULL;
 }
 
 /* Is DOCKER_PASSWORD for this registry? NULL: Docker Hub, for which it is when nobody says more. */
-static bool is_docker_registry(const struct sw_link *link, const char *host)
+static bool is_docker_registry(const struct sw_connection *conn, const char *host)
 {
     static const char *const hub[] = { "docker.io", "index.docker.io", "registry-1.docker.io" };
-    const char *said = value_of(link, "DOCKER_REGISTRY"), *whose = said ? said : hub[0];
+    const char *said = value_of(conn, "DOCKER_REGISTRY"), *whose = said ? said : hub[0];
 
     if (host)
         return sw_text_same(whose, host);
@@ -47,13 +47,13 @@ static bool is_docker_registry(const struct sw_link *link, const char *host)
     return false;
 }
 
-static int login_of(const struct sw_link *link, const struct slurm_registry *registry,
+static int login_of(const struct sw_connection *conn, const struct slurm_registry *registry,
                     const struct slurm_image *image, struct login *out, struct sw_error *err)
 {
     const char *host = registry->host ? registry->host : "docker.io";
-    const char *said = value_of(link, "DOCKER_USERNAME"), *user = said ? said : image->user;
+    const char *said = value_of(conn, "DOCKER_USERNAME"), *user = said ? said : image->user;
 
-    if (user && value_of(link, "DOCKER_PASSWORD") && is_docker_registry(link, registry->host))
+    if (user && value_of(conn, "DOCKER_PASSWORD") && is_docker_registry(conn, registry->host))
         *out = (struct login){ user, "DOCKER_PASSWORD" };
     else if (registry->variable)
         *out = (struct login){ registry->login, registry->variable };
@@ -68,11 +68,11 @@ static int login_of(const struct sw_link *link, const struct slurm_registry *reg
     return 0;
 }
 
-static int hold(const struct sw_link *link, const char *variable, int *fd, struct sw_error *err)
+static int hold(const struct sw_connection *conn, const char *variable, int *fd, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
 
-    if (sw_secrets_add(secrets, variable, link->env(link->env_context, variable), err) < 0)
+    if (sw_secrets_add(secrets, variable, conn->env(conn->env_context, variable), err) < 0)
         return sw_wrap(err, "slurm.registry_login");
     *fd = memfd_create("slipway-login", MFD_CLOEXEC);
     if (*fd < 0 || sw_secrets_send(secrets, *fd) < 0)
@@ -80,7 +80,7 @@ static int hold(const struct sw_link *link, const char *variable, int *fd, struc
     return 0;
 }
 
-static int bring(struct sw_link *link, const struct slurm_registry *registry,
+static int bring(struct sw_connection *conn, const struct slurm_registry *registry,
                  const struct login *login, int fd, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -95,7 +95,7 @@ static int bring(struct sw_link *link, const struct slurm_registry *registry,
     sw_buf_addf(&script, "tr '\\000' '\\n' | sed -n 's/^%s=//p' | {\n", login->variable);
     slurm_credentials_install(&script, registry, login->user);
     sw_buf_add(&script, "}\n");
-    if (slurm_ask(link, sw_buf_text(&script), &password, 1, true, &reply, err) < 0)
+    if (slurm_ask(conn, sw_buf_text(&script), &password, 1, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code == 0)
         return 0;
@@ -103,7 +103,7 @@ static int bring(struct sw_link *link, const struct slurm_registry *registry,
                    "%.300s", sw_buf_text(&reply.errors));
 }
 
-int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+int slurm_registry_login(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     struct slurm_registry unknown;
@@ -118,11 +118,11 @@ int slurm_registry_login(struct sw_link *link, const struct sw_plan *plan, struc
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return 0;
-    if (login_of(link, registry, &image, &login, err) < 0)
+    if (login_of(conn, registry, &image, &login, err) < 0)
         return -1;
-    result = hold(link, login.variable, &fd, err);
+    result = hold(conn, login.variable, &fd, err);
     if (result == 0)
-        result = bring(link, registry, &login, fd, err);
+        result = bring(conn, registry, &login, fd, err);
     if (fd >= 0)
         close(fd);
     return result;

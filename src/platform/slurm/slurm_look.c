@@ -38,7 +38,7 @@ static const char *status_of(enum sw_state job, bool over, int code)
 }
 
 static json_t *replica_row(int rank, const char *node, enum sw_state state, bool over, int code,
-                           const struct sw_sighting *seen)
+                           const struct sw_observation *seen)
 {
     return sw_json_object(SW_INT("rank", rank), SW_STR("node", node),
                           SW_STR("status", status_of(state, over, code)),
@@ -74,16 +74,16 @@ static void read_ranks(struct ranks *ranks, char *text)
     }
 }
 
-json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+json_t *slurm_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct sw_sighting seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    struct sw_observation seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     struct ranks ranks = { .count = slurm_replicas_of(job) };
     json_t *all;
 
-    if (slurm_names_of(link, job, &names, err) < 0 || slurm_poll(link, &seen, 1, err) < 0)
+    if (slurm_names_of(conn, job, &names, err) < 0 || slurm_observe(conn, &seen, 1, err) < 0)
         return NULL;
     if (ranks.count < 1 || ranks.count > REPLICAS_MOST)
         ranks.count = 1;
@@ -91,7 +91,7 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
     sw_buf_add(&script, ranks_text);
     json_decref(seen.before);
     json_decref(seen.runner);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return NULL;
     ranks.over = sw_alloc((size_t)ranks.count);
     ranks.codes = sw_alloc((size_t)ranks.count * sizeof *ranks.codes);
@@ -109,11 +109,11 @@ json_t *slurm_replicas(struct sw_link *link, const struct sw_jobref *job, struct
 
 /* ---- results, adopt -------------------------------------------------------------------------------- */
 
-char *slurm_results_dir(struct sw_link *link, const struct sw_jobref *job, struct sw_error *err)
+char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
 
-    return slurm_names_of(link, job, &names, err) < 0 ? NULL : sw_take(names.results);
+    return slurm_names_of(conn, job, &names, err) < 0 ? NULL : sw_take(names.results);
 }
 
 /* "attempt number", then a list of our record and the plan. */
@@ -127,7 +127,7 @@ static const char adopt_text[] =
     "read -r record <\"$meta\"\n"
     "printf '[%s,' \"$record\"; cat \"$specs\"; echo ']'\n";
 
-int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_receipt *receipt,
+int slurm_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err)
 {
     const struct sw_jobref job = { .id = id, .attempt = 1 };
@@ -140,12 +140,12 @@ int slurm_adopt(struct sw_link *link, const char *id, json_t **plan, struct sw_r
     char number[SLURM_ID_ROOM] = "";
     int attempt = 0, used = 0;
 
-    if (slurm_names_of(link, &job, &names, err) < 0)
+    if (slurm_names_of(conn, &job, &names, err) < 0)
         return -1;
     slurm_set(&script, "meta", names.meta);
     slurm_set(&script, "specs", names.specs);
     sw_buf_add(&script, adopt_text);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (sscanf(sw_buf_text(&reply.output), "%9d %31[0-9] %n", &attempt, number, &used) < 2)
         return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' in '%s'", id, names.base);

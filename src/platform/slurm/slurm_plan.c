@@ -69,21 +69,21 @@ static int check_container(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
-int slurm_preflight(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     struct slurm_shape shape;
 
-    if (!slurm_base(link, plan->options, err) ||
-        slurm_word_check("job_name_prefix", slurm_prefix(link, plan->options), err) < 0 ||
+    if (!slurm_base(conn, plan->options, err) ||
+        slurm_word_check("job_name_prefix", slurm_prefix(conn, plan->options), err) < 0 ||
         slurm_shape_of(plan, &shape, err) < 0 ||
         check_sources(plan, err) < 0 || check_known_queues(plan, &shape, err) < 0 ||
         check_container(plan, err) < 0)
         return -1;
-    if (link->warn && plan->image && sw_text_same(sw_json_str(plan->options, "container"), "none"))
-        link->warn(link->warn_context, "`container: none` runs the command on the node itself, "
+    if (conn->warn && plan->image && sw_text_same(sw_json_str(plan->options, "container"), "none"))
+        conn->warn(conn->warn_context, "`container: none` runs the command on the node itself, "
                                        "not in the image");
-    if (link->warn && plan->shm_bytes)
-        link->warn(link->warn_context, "shm: /dev/shm is the node's own on slurm, and keeps its size");
+    if (conn->warn && plan->shm_bytes)
+        conn->warn(conn->warn_context, "shm: /dev/shm is the node's own on slurm, and keeps its size");
     return 0;
 }
 
@@ -114,9 +114,9 @@ static char *stops_text(const struct sw_plan *plan, const struct slurm_shape *sh
     return sw_buf_steal(&out);
 }
 
-json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw_error *err)
+json_t *slurm_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    const char *base = slurm_base(link, plan->options, err);
+    const char *base = slurm_base(conn, plan->options, err);
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT, entrypoint = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf mounts = SW_BUF_INIT;
@@ -128,7 +128,7 @@ json_t *slurm_render(struct sw_link *link, const struct sw_plan *plan, struct sw
 
     if (!base || slurm_shape_of(plan, &shape, err) < 0)
         return NULL;
-    slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, 1);
+    slurm_names_init(&names, base, slurm_prefix(conn, plan->options), plan->job_id, 1);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
                               .runner = { "slipway-runner", "slipway-runner" } };
     letter = slurm_letter(&job, err);

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "platform/slurm/slurm_text.h"
 
 enum { ATTEMPTS_MAX = 1001, LINE_MAX_BYTES = 4096 };
@@ -232,7 +232,7 @@ static json_t *story(const struct slurm_attempt *one, const struct slurm_attempt
         SW_STR("cause", one->cause));
 }
 
-static void add_message(struct sw_sighting *seen, int number, const struct slurm_attempt *before)
+static void add_message(struct sw_observation *seen, int number, const struct slurm_attempt *before)
 {
     size_t used = strlen(seen->message);
     sw_autofree char *how =
@@ -244,7 +244,7 @@ static void add_message(struct sw_sighting *seen, int number, const struct slurm
              used > 0 ? "; " : "", number, before->number, how);
 }
 
-void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_sighting *seen)
+void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_observation *seen)
 {
     int newest = newest_of(attempts);
     const struct slurm_attempt *last = NULL;

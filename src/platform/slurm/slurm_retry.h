@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 
 #define SLURM_RETRIES 10                 /* when the job file says nothing (MAX_JOB_RETRIES) */
 
@@ -69,6 +69,6 @@ void slurm_attempts_done(struct slurm_attempts *attempts);
 static inline void slurm_attempts_auto(struct slurm_attempts *a) { slurm_attempts_done(a); }
 /* Of a job that tried again: which attempt it is at, how those before went, and a word about it in
  * its message. */
-void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_sighting *seen);
+void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_observation *seen);
 
 #endif

@@ -20,19 +20,19 @@
 static const char *const machines[SLURM_MACHINES] = { "x86_64", "aarch64" };
 
 /* Read once per connection. */
-static void name_runner(struct sw_link *link, size_t kind, const struct slurm_stock *runner)
+static void name_runner(struct sw_connection *conn, size_t kind, const struct slurm_stock *runner)
 {
     char hash[SW_DIGEST_HEX];
 
-    if (link->runner[kind] == runner->bytes)
+    if (conn->runner[kind] == runner->bytes)
         return;
     sw_sha256_hex(runner->bytes, runner->size, hash);
-    snprintf(link->runner_name[kind], sizeof link->runner_name[kind], "slipway-runner-%s-%.16s",
+    snprintf(conn->runner_name[kind], sizeof conn->runner_name[kind], "slipway-runner-%s-%.16s",
              machines[kind], hash);
-    link->runner[kind] = runner->bytes;
+    conn->runner[kind] = runner->bytes;
 }
 
-int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_link *link,
+int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_connection *conn,
                        const struct sw_plan *plan, const char *base, struct sw_error *err)
 {
     const char *said = sw_json_str(plan->options, "arch");
@@ -48,29 +48,29 @@ int slurm_runners_load(struct slurm_stock runners[SLURM_MACHINES], struct sw_lin
         if (!one->bytes)
             continue;
         found++;
-        pthread_mutex_lock(&link->lock);
-        name_runner(link, kind, one);
-        one->path = sw_format("%s/runner/%s", base, link->runner_name[kind]);
-        pthread_mutex_unlock(&link->lock);
+        pthread_mutex_lock(&conn->lock);
+        name_runner(conn, kind, one);
+        one->path = sw_format("%s/runner/%s", base, conn->runner_name[kind]);
+        pthread_mutex_unlock(&conn->lock);
     }
     if (found == 0 && err)
         *err = why;
     return found > 0 ? 0 : -1;
 }
 
-void slurm_runner_names(struct sw_buf *out, struct sw_link *link)
+void slurm_runner_names(struct sw_buf *out, struct sw_connection *conn)
 {
-    pthread_mutex_lock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++) {
         struct slurm_stock one = { 0 };
 
         one.bytes = sw_embedded_runner(machines[kind], &one.size, NULL);
         if (!one.bytes)
             continue;
-        name_runner(link, kind, &one);
-        sw_buf_addf(out, " %s", link->runner_name[kind]);
+        name_runner(conn, kind, &one);
+        sw_buf_addf(out, " %s", conn->runner_name[kind]);
     }
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_unlock(&conn->lock);
 }
 
 /* ---- the submit -------------------------------------------------------------------------------- */

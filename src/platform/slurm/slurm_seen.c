@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_seen.c - all that was answered about one job, as one sighting.
+ * slurm_seen.c - all that was answered about one job, as one observation.
  *
  * Three witnesses, in this order: squeue says what is going on, sacct how parts ended (its step rows
  * too: a batch script that ends with 0 hides a step that failed), and the record that the job's own
@@ -255,7 +255,7 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 /* ---- what is said about it --------------------------------------------------------------------- */
 
 /* "the nodes it needs are busy (Resources)" */
-static void say_waiting(struct sw_sighting *out, const struct tally *tally, const char *dependency,
+static void say_waiting(struct sw_observation *out, const struct tally *tally, const char *dependency,
                         int64_t now_ms)
 {
     const char *said = tally->why ? tally->why : "None";
@@ -278,7 +278,7 @@ static void say_waiting(struct sw_sighting *out, const struct tally *tally, cons
     copy(out->message, sizeof out->message, sw_buf_text(&text));
 }
 
-static void say_end(struct sw_sighting *out, const struct tally *tally)
+static void say_end(struct sw_observation *out, const struct tally *tally)
 {
     const char *reason = slurm_end_reason(tally->said);
 
@@ -311,7 +311,7 @@ static bool dependency_failed(const struct tally *tally, const struct slurm_know
                             (!tally->nodes || !*tally->nodes || sw_text_starts(tally->nodes, "None"));
 }
 
-static void say_dependency_failed(struct sw_sighting *out, const char *dependency)
+static void say_dependency_failed(struct sw_observation *out, const char *dependency)
 {
     sw_autofree char *others = slurm_waits_for(dependency);
 
@@ -323,7 +323,7 @@ static void say_dependency_failed(struct sw_sighting *out, const char *dependenc
              others ? others : "the job it depends on", dependency);
 }
 
-static void from_tally(struct sw_sighting *out, const struct tally *tally,
+static void from_tally(struct sw_observation *out, const struct tally *tally,
                        const struct slurm_known *known)
 {
     int64_t now_ms = known->now_ms;
@@ -357,7 +357,7 @@ static void from_tally(struct sw_sighting *out, const struct tally *tally,
 }
 
 /* Our script's own last word; it knows signal, rank and reason exactly. */
-static void from_record(struct sw_sighting *out, const json_t *record)
+static void from_record(struct sw_observation *out, const json_t *record)
 {
     int code = (int)sw_json_int(record, "exit_code", SW_NO_EXIT_CODE);
     const char *reason = sw_json_str(record, "reason");
@@ -377,7 +377,7 @@ static void from_record(struct sw_sighting *out, const json_t *record)
         out->ended_ms = ended * 1000;
 }
 
-static void set_canceled(struct sw_sighting *out)
+static void set_canceled(struct sw_observation *out)
 {
     out->state = SW_CANCELED;
     out->exit_code = SW_NO_EXIT_CODE;
@@ -389,14 +389,14 @@ static void set_canceled(struct sw_sighting *out)
 
 /* Accounting comes some seconds later, and would know how it failed. */
 static bool is_too_early(const struct tally *tally, const struct slurm_known *known,
-                         const struct sw_sighting *out)
+                         const struct sw_observation *out)
 {
     return out->state == SW_ERROR && known->accounting && !tally->accounted && !known->exit &&
            !known->task_exit && tally->end_ms && known->now_ms - tally->end_ms < PATIENCE_MS;
 }
 
 /* Of an array: the record of the first task that failed. */
-static void from_task(struct sw_sighting *out, const struct slurm_known *known)
+static void from_task(struct sw_observation *out, const struct slurm_known *known)
 {
     int64_t started = out->started_ms, ended = out->ended_ms;
 
@@ -407,7 +407,7 @@ static void from_task(struct sw_sighting *out, const struct slurm_known *known)
 }
 
 bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
-                struct sw_sighting *out)
+                struct sw_observation *out)
 {
     struct tally tally = { 0 };
     bool any = gather(answers, known, &tally);

@@ -2,7 +2,7 @@
 /*
  * slurm_site.h - what a cluster says about itself: its fitness for a job, its partitions and nodes.
  *
- * Pure: texts in, documents out. slurm_checks.c and slurm_inventory.c ask.
+ * Pure: texts in, documents out. slurm_preflight_report.c and slurm_inventory.c ask.
  */
 #ifndef SW_PLATFORM_SLURM_SITE_H
 #define SW_PLATFORM_SLURM_SITE_H

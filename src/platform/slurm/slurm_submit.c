@@ -238,53 +238,53 @@ static void add_meta(struct sw_buf *out, const struct slurm_job *job)
 }
 
 /* A limit that allowed as much a moment ago still does: the cluster is asked once per connection. */
-static bool is_allowed(struct sw_link *link, const char *partition, int64_t minutes)
+static bool is_allowed(struct sw_connection *conn, const char *partition, int64_t minutes)
 {
     bool allowed;
 
-    pthread_mutex_lock(&link->lock);
-    allowed = link->allowed_in && sw_text_same(link->allowed_in, partition ? partition : "") &&
-              minutes <= link->allowed_minutes;
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    allowed = conn->allowed_in && sw_text_same(conn->allowed_in, partition ? partition : "") &&
+              minutes <= conn->allowed_minutes;
+    pthread_mutex_unlock(&conn->lock);
     return allowed;
 }
 
 /* Asked once per connection, too. */
-static bool is_safe(struct sw_link *link, const char *base)
+static bool is_safe(struct sw_connection *conn, const char *base)
 {
     bool safe;
 
-    pthread_mutex_lock(&link->lock);
-    safe = sw_text_same(link->safe_base, base);
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    safe = sw_text_same(conn->safe_base, base);
+    pthread_mutex_unlock(&conn->lock);
     return safe;
 }
 
-static void remember_safe(struct sw_link *link, const char *base)
+static void remember_safe(struct sw_connection *conn, const char *base)
 {
-    pthread_mutex_lock(&link->lock);
-    free(link->safe_base);
-    link->safe_base = sw_strdup(base);
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    free(conn->safe_base);
+    conn->safe_base = sw_strdup(base);
+    pthread_mutex_unlock(&conn->lock);
 }
 
-static void remember_limit(struct sw_link *link, const struct slurm_job *job)
+static void remember_limit(struct sw_connection *conn, const struct slurm_job *job)
 {
     char *partition = slurm_joined(job->plan->options, "partition");
 
     if (!sw_json_bool(job->plan->options, "check", true) ||
-        is_allowed(link, partition, job->shape->limit_minutes)) {
+        is_allowed(conn, partition, job->shape->limit_minutes)) {
         free(partition);
         return;
     }
-    pthread_mutex_lock(&link->lock);
-    free(link->allowed_in);
-    link->allowed_in = partition ? partition : sw_strdup("");
-    link->allowed_minutes = job->shape->limit_minutes;
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    free(conn->allowed_in);
+    conn->allowed_in = partition ? partition : sw_strdup("");
+    conn->allowed_minutes = job->shape->limit_minutes;
+    pthread_mutex_unlock(&conn->lock);
 }
 
-static int make_script(struct sw_buf *out, struct sw_link *link, const struct slurm_job *job,
+static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct slurm_job *job,
                        const struct slurm_cargo *cargo, unsigned sent, struct sw_error *err)
 {
     const struct slurm_names *names = job->names;
@@ -298,7 +298,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     slurm_set(out, "secrets", names->secrets);
     slurm_set(out, "sbatch", names->sbatch);
     slurm_set(out, "name", names->job_name);
-    slurm_set(out, "prefix", slurm_prefix(link, job->plan->options));
+    slurm_set(out, "prefix", slurm_prefix(conn, job->plan->options));
     slurm_set(out, "comment", names->comment);
     slurm_set(out, "partition", partition);
     slurm_set(out, "account", sw_json_str(job->plan->options, "account"));
@@ -309,11 +309,11 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
     sw_buf_add(out, begin_text);
     if (strcmp(slurm_umask(job->plan->options), "077") != 0)
         sw_buf_add(out, open_text);
-    if (!is_safe(link, names->base))
+    if (!is_safe(conn, names->base))
         sw_buf_add(out, safe_text);
     slurm_cargo_stock(out, job, cargo, sent);
     slurm_depend_script(out, job->plan->options);
-    slurm_needs(out, job->plan, !is_allowed(link, partition, job->shape->limit_minutes));
+    slurm_needs(out, job->plan, !is_allowed(conn, partition, job->shape->limit_minutes));
     sw_buf_add(out, find_text);
     slurm_cargo_own(out, job, cargo);
     if (add_files(out, job, err) < 0)
@@ -331,7 +331,7 @@ static int make_script(struct sw_buf *out, struct sw_link *link, const struct sl
 
 /* ---- the answer -------------------------------------------------------------------------------- */
 
-static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
+static void fill_receipt(struct sw_submission *receipt, const struct sw_connection *conn,
                          const struct slurm_job *job, const char *number)
 {
     snprintf(receipt->remote_id, sizeof receipt->remote_id, "%s", number);
@@ -342,13 +342,13 @@ static void fill_receipt(struct sw_receipt *receipt, const struct sw_link *link,
         SW_SUB_COPY("job_name_prefix", json_object_get(job->plan->options, "job_name_prefix")),
         SW_INT("attempt", job->attempt), SW_INT("nodes", job->shape->nodes),
         SW_INT("replicas", slurm_replica_count(job->plan, job->shape)),
-        SW_STR("hostname", sw_ssh_host(link->ssh)));
+        SW_STR("hostname", sw_ssh_host(conn->ssh)));
     receipt->results_dir = sw_strdup(job->names->results);
 }
 
 /* 1: something of the stock is missing there; *sent then says what has to come along. */
-static int send_once(struct sw_link *link, const struct slurm_job *job, struct slurm_cargo *cargo,
-                     unsigned *sent, struct sw_receipt *receipt, struct sw_error *err)
+static int send_once(struct sw_connection *conn, const struct slurm_job *job, struct slurm_cargo *cargo,
+                     unsigned *sent, struct sw_submission *receipt, struct sw_error *err)
 {
     struct sw_ssh_piece pieces[SLURM_PIECES];
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -358,8 +358,8 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
     unsigned missing;
 
     if (slurm_cargo_pieces(cargo, *sent, pieces, &count, err) < 0 ||
-        make_script(&script, link, job, cargo, *sent, err) < 0 ||
-        slurm_ask(link, script.data, pieces, count, false, &reply, err) < 0)
+        make_script(&script, conn, job, cargo, *sent, err) < 0 ||
+        slurm_ask(conn, script.data, pieces, count, false, &reply, err) < 0)
         return -1;
     missing = reply.exit_code == 0 ? slurm_cargo_missing(sw_buf_text(&reply.output)) : 0;
     if (missing) {
@@ -367,16 +367,16 @@ static int send_once(struct sw_link *link, const struct slurm_job *job, struct s
         return 1;
     }
     if (reply.exit_code == 0 && sscanf(sw_buf_text(&reply.output), "job|%31[0-9]", number) == 1) {
-        fill_receipt(receipt, link, job, number);
-        remember_limit(link, job);
-        remember_safe(link, job->names->base);
+        fill_receipt(receipt, conn, job, number);
+        remember_limit(conn, job);
+        remember_safe(conn, job->names->base);
         return 0;
     }
     return slurm_refused(&reply, err);
 }
 
 /* A round trip of its own, and only for jobs with mounts: a clone may take minutes. */
-static int stage_mounts(struct sw_link *link, const struct slurm_job *job, struct sw_error *err)
+static int stage_mounts(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -384,7 +384,7 @@ static int stage_mounts(struct sw_link *link, const struct slurm_job *job, struc
     if (json_array_size(job->plan->mounts) == 0)
         return 0;
     if (slurm_mounts_script(&script, job, err) < 0 ||
-        slurm_ask_patiently(link, sw_buf_text(&script), &reply, err) < 0)
+        slurm_ask_patiently(conn, sw_buf_text(&script), &reply, err) < 0)
         return -1;
     if (reply.exit_code == 0)
         return 0;
@@ -393,11 +393,11 @@ static int stage_mounts(struct sw_link *link, const struct slurm_job *job, struc
                         "read; nothing was submitted");
 }
 
-int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
-                 const struct sw_secrets *secrets, struct sw_receipt *receipt,
+int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
+                 const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err)
 {
-    const char *base = slurm_base(link, plan->options, err);
+    const char *base = slurm_base(conn, plan->options, err);
     sw_auto(slurm_cargo) struct slurm_cargo cargo = SLURM_CARGO_INIT;
     sw_auto(slurm_names) struct slurm_names names = { 0 };
     struct slurm_shape shape;
@@ -406,18 +406,18 @@ int slurm_submit(struct sw_link *link, const struct sw_plan *plan, int attempt,
     int result;
 
     if (!base || slurm_shape_of(plan, &shape, err) < 0 ||
-        slurm_cargo_load(&cargo, link, plan, base, attempt, secrets, err) < 0)
+        slurm_cargo_load(&cargo, conn, plan, base, attempt, secrets, err) < 0)
         return -1;
-    slurm_names_init(&names, base, slurm_prefix(link, plan->options), plan->job_id, attempt);
+    slurm_names_init(&names, base, slurm_prefix(conn, plan->options), plan->job_id, attempt);
     job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = attempt,
                               .ca = cargo.stock[SLURM_STOCK_CA].path };
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
         job.runner[kind] = cargo.stock[kind].path;
-    if (slurm_registry_login(link, plan, err) < 0 || stage_mounts(link, &job, err) < 0)
+    if (slurm_registry_login(conn, plan, err) < 0 || stage_mounts(conn, &job, err) < 0)
         return -1;
-    result = send_once(link, &job, &cargo, &sent, receipt, err);
+    result = send_once(conn, &job, &cargo, &sent, receipt, err);
     if (result == 1)
-        result = send_once(link, &job, &cargo, &sent, receipt, err);
+        result = send_once(conn, &job, &cargo, &sent, receipt, err);
     if (result == 1)
         return sw_fail(err, SW_E_REFUSED, "the runner cannot be kept in '%s/runner'", base);
     return result;

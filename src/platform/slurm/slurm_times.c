@@ -39,11 +39,11 @@ void slurm_times_free(struct slurm_times *times)
     }
 }
 
-static struct slurm_times *times_for(struct sw_link *link, const struct sw_jobref *job, int replica)
+static struct slurm_times *times_for(struct sw_connection *conn, const struct sw_jobref *job, int replica)
 {
     struct slurm_times *times;
 
-    for (times = link->times; times; times = times->next)
+    for (times = conn->times; times; times = times->next)
         if (strcmp(times->id, job->id) == 0 && times->attempt == job->attempt &&
             times->part == job->log_attempt && times->replica == replica)
             return times;
@@ -52,8 +52,8 @@ static struct slurm_times *times_for(struct sw_link *link, const struct sw_jobre
     times->attempt = job->attempt;
     times->part = job->log_attempt;
     times->replica = replica;
-    times->next = link->times;
-    link->times = times;
+    times->next = conn->times;
+    conn->times = times;
     return times;
 }
 
@@ -88,7 +88,7 @@ static bool take(struct slurm_times *times, const char *text)
     return times->read - before >= AT_ONCE;
 }
 
-static int refresh(struct sw_link *link, const struct sw_jobref *job, struct slurm_times *times,
+static int refresh(struct sw_connection *conn, const struct sw_jobref *job, struct slurm_times *times,
                    struct sw_error *err)
 {
     bool more = true;
@@ -97,7 +97,7 @@ static int refresh(struct sw_link *link, const struct sw_jobref *job, struct slu
         sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
         sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-        if (slurm_log_script(&script, link, job, times->replica, err) < 0)
+        if (slurm_log_script(&script, conn, job, times->replica, err) < 0)
             return -1;
         sw_buf_addf(&script, "skip=%lld\n"
                     "echo \"from $from\"\n"
@@ -110,7 +110,7 @@ static int refresh(struct sw_link *link, const struct sw_jobref *job, struct slu
                     "}\n"
                     "stat -c 'now %%s %%Y' \"$file\" 2>/dev/null\n"
                     "exit 0\n", (long long)times->read, AT_ONCE, AT_ONCE);
-        if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+        if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
             return -1;
         more = take(times, sw_buf_text(&reply.output));
     }
@@ -133,14 +133,14 @@ static int64_t note_behind(const struct slurm_times *times, int64_t offset)
     return low < times->count ? (int64_t)low : -1;
 }
 
-int slurm_log_time(struct sw_link *link, const struct sw_jobref *job, int replica, int64_t offset,
+int slurm_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
-    struct slurm_times *times = times_for(link, job, replica);
+    struct slurm_times *times = times_for(conn, job, replica);
     int64_t note = note_behind(times, offset);
 
     if (note < 0 && times->now_end <= offset) {
-        if (refresh(link, job, times, err) < 0)
+        if (refresh(conn, job, times, err) < 0)
             return -1;
         note = note_behind(times, offset);
     }

@@ -333,7 +333,7 @@ static void remember(struct memory *memory, char *line, const char *const *logs)
 
 /* ---- one job ------------------------------------------------------------------------------------ */
 
-static void judge(struct memory *memory, size_t i, struct sw_sighting *seen, int64_t now_ms)
+static void judge(struct memory *memory, size_t i, struct sw_observation *seen, int64_t now_ms)
 {
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     const struct slurm_answers answers = { memory->live, memory->live_count, memory->past,
@@ -466,11 +466,11 @@ static void list_prefix(struct list *list, const char *prefix)
     list->prefix = prefix;
 }
 
-static int list_job(struct list *list, struct sw_link *link, const struct sw_jobref *job, size_t index,
+static int list_job(struct list *list, struct sw_connection *conn, const struct sw_jobref *job, size_t index,
                     int64_t number, struct slurm_mark *mark, char **log, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    const char *base = slurm_base(link, job->details, err), *prefix = slurm_prefix(link, job->details);
+    const char *base = slurm_base(conn, job->details, err), *prefix = slurm_prefix(conn, job->details);
 
     if (!base)
         return -1;
@@ -495,7 +495,7 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
         add_meta(&list->unknown, base);
         add_job(&list->unknown, "before", index, 0, job);
     }
-    if (is_guarded(job) && slurm_names_of(link, job, &names, err) == 0) {
+    if (is_guarded(job) && slurm_names_of(conn, job, &names, err) == 0) {
         *log = sw_format("%s/main.out", names.logs);
         add_word(&list->files, *log);
     }
@@ -503,23 +503,23 @@ static int list_job(struct list *list, struct sw_link *link, const struct sw_job
 }
 
 /* Both are in the order of their numbers. */
-static void recall(struct sw_link *link, struct list *list)
+static void recall(struct sw_connection *conn, struct list *list)
 {
     size_t at = 0;
 
     qsort(list->calm, list->calm_count, sizeof *list->calm, by_number);
-    pthread_mutex_lock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
     for (size_t i = 0; i < list->calm_count; i++) {
-        while (at < link->met_count && link->met[at].number < list->calm[i].number)
+        while (at < conn->met_count && conn->met[at].number < list->calm[i].number)
             at++;
-        if (at < link->met_count && link->met[at].number == list->calm[i].number)
-            list->calm[i].submit_ms = link->met[at].submit_ms;
+        if (at < conn->met_count && conn->met[at].number == list->calm[i].number)
+            list->calm[i].submit_ms = conn->met[at].submit_ms;
     }
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_unlock(&conn->lock);
 }
 
 /* A job that told of its runs is not kept: who asked may not have written it down. */
-static void keep_met(struct sw_link *link, const struct memory *memory)
+static void keep_met(struct sw_connection *conn, const struct memory *memory)
 {
     struct slurm_met *met = sw_alloc((memory->count + 1) * sizeof *met);
     size_t count = 0;
@@ -531,11 +531,11 @@ static void keep_met(struct sw_link *link, const struct memory *memory)
             met[count++] = (struct slurm_met){ row->id.job, row->submit_ms };
     }
     qsort(met, count, sizeof *met, by_number);
-    pthread_mutex_lock(&link->lock);
-    free(link->met);
-    link->met = met;
-    link->met_count = count;
-    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&conn->lock);
+    free(conn->met);
+    conn->met = met;
+    conn->met_count = count;
+    pthread_mutex_unlock(&conn->lock);
 }
 
 static void write_calm(struct sw_buf *out, const struct list *list)
@@ -586,7 +586,7 @@ static void write_script(struct sw_buf *out, const struct list *list)
     sw_buf_add(out, look_text);
 }
 
-static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
+static int look(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct memory *memory, char **logs, struct sw_error *err)
 {
     sw_auto(list) struct list list = { .calm = sw_alloc(count * sizeof *list.calm), .count = count };
@@ -599,12 +599,12 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
         const char *known = jobs[i].job.remote_id;
 
         memory->numbers[i] = known ? strtoll(known, NULL, 10) : 0;
-        if (list_job(&list, link, &jobs[i].job, i, memory->numbers[i], &memory->marks[i], &logs[i], err) < 0)
+        if (list_job(&list, conn, &jobs[i].job, i, memory->numbers[i], &memory->marks[i], &logs[i], err) < 0)
             return -1;
     }
-    recall(link, &list);
+    recall(conn, &list);
     write_script(&script, &list);
-    if (slurm_ask(link, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_UNREACHABLE, "the login node could not ask Slurm: %.500s",
@@ -617,11 +617,11 @@ static int look(struct sw_link *link, struct sw_sighting *jobs, size_t count,
     now_ms = sw_now_ms();
     for (size_t i = 0; i < count; i++)
         judge(memory, i, &jobs[i], now_ms);
-    keep_met(link, memory);
+    keep_met(conn, memory);
     return 0;
 }
 
-int slurm_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, struct sw_error *err)
+int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err)
 {
     __attribute__((cleanup(memory_auto))) struct memory memory;
     sw_autofree char **logs = sw_alloc((count + 1) * sizeof *logs);
@@ -630,7 +630,7 @@ int slurm_poll(struct sw_link *link, struct sw_sighting *jobs, size_t count, str
     memory_init(&memory, count);
     if (count == 0)
         return 0;
-    result = look(link, jobs, count, &memory, logs, err);
+    result = look(conn, jobs, count, &memory, logs, err);
     for (size_t i = 0; i < count; i++)
         free(logs[i]);
     return result;

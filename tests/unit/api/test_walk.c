@@ -41,7 +41,7 @@ static const struct {
     { "docker.entrypoint", "src/platform/docker/docker_render.c" },
     { "docker.gpu_ids", "src/platform/docker/docker_gpu.c" },
     { "docker.gpu_devices", "src/platform/docker/docker_gpu.c" },
-    { "docker.auto_remove", "src/platform/docker/docker_settle.c" },
+    { "docker.auto_remove", "src/platform/docker/docker_finalize.c" },
     { "slurm.ssh_config", "src/net/ssh_options.c" },
     { "slurm.known_hosts", "src/net/ssh_options.c" },
     { "slurm.accept_new", "src/net/ssh_options.c" },

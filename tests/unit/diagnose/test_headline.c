@@ -15,7 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose.h"
 
 static void expect(const char *name, struct sw_evidence *evidence, const char *cause, const char *rule,

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose_internal.h"
 #include "rules_samples.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose.h"
 
 static const struct {

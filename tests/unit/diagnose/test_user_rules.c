@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "diagnose/diagnose.h"
 
 static json_t *diagnose_with(const char *log, const char *rules)

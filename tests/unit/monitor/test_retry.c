@@ -21,7 +21,7 @@ static struct sw_retry decide(const char *retry, const char *platform, int attem
     sw_auto(json) json_t *plan = json_object();
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", err_class),
                                                    SW_STR("cause", cause));
-    struct sw_sighting failed = { .job.attempt = attempt, .state = SW_ERROR };
+    struct sw_observation failed = { .job.attempt = attempt, .state = SW_ERROR };
     struct sw_retry out;
 
     if (rules)
@@ -104,7 +104,7 @@ static void the_bad_node_is_avoided_when_asked(void **state)
 
 static void the_reason_of_a_failure_is_told_to_its_end(void **state)
 {
-    struct sw_sighting failed = { .job = { .attempt = 1 }, .state = SW_ERROR };
+    struct sw_observation failed = { .job = { .attempt = 1 }, .state = SW_ERROR };
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"), SW_STR("cause", "node"));
     struct sw_retry out;
 
@@ -121,7 +121,7 @@ static void outputs_that_did_not_arrive_are_no_reason_to_run_the_command(void **
     sw_auto(json) json_t *plan = json_loads("{\"retry\": {\"avoid_bad_nodes\": true}}", 0, NULL);
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"),
                                                    SW_STR("cause", "network"));
-    struct sw_sighting failed = { .job.attempt = 1, .state = SW_ERROR, .reason = "outputs" };
+    struct sw_observation failed = { .job.attempt = 1, .state = SW_ERROR, .reason = "outputs" };
     struct sw_retry out;
 
     (void)state;

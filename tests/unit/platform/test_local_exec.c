@@ -3,7 +3,7 @@
  * test_local_exec.c - a command beside a running job: the job's environment, folder and GPUs, its
  * own exit status, and an end with the job; and what of the runner neither of them can see.
  */
-#include "local_berth.h"
+#include "local_fixture.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,26 +16,26 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-static const char *start_sleeper(struct berth *here)
+static const char *start_sleeper(struct fixture *here)
 {
-    const char *id = berth_launch(here, "touch ready; exec sleep 1000");
+    const char *id = fixture_launch(here, "touch ready; exec sleep 1000");
     sw_autofree char *ready = sw_path_join(here->folder, "ready");
 
-    berth_wait_file(ready);
-    berth_wait_state(here, id, SW_RUNNING);
+    fixture_wait_file(ready);
+    fixture_wait_state(here, id, SW_RUNNING);
     return id;
 }
 
-static int run_beside(struct berth *here, const char *id, const char *script, struct sw_error *err)
+static int run_beside(struct fixture *here, const char *id, const char *script, struct sw_error *err)
 {
-    struct sw_jobref job = berth_ref(id);
+    struct sw_jobref job = fixture_ref(id);
     char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
     int status = -1;
 
-    return sw_platform_local.exec(here->link, &job, 0, argv, &status, err) < 0 ? -1 : status;
+    return sw_platform_local.exec(here->conn, &job, 0, argv, &status, err) < 0 ? -1 : status;
 }
 
-static char *said(struct berth *here)
+static char *said(struct fixture *here)
 {
     sw_autofree char *path = sw_path_join(here->folder, "said");
 
@@ -44,7 +44,7 @@ static char *said(struct berth *here)
 
 static void it_has_what_the_job_has(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *text = NULL, *wanted = NULL;
     const char *id;
 
@@ -66,39 +66,39 @@ static void it_has_what_the_job_has(void **state)
 
 static void its_exit_status_is_told(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id = start_sleeper(here);
     struct sw_error err = { 0 };
-    struct sw_jobref job = berth_ref(id);
+    struct sw_jobref job = fixture_ref(id);
     char *nothing[] = { (char *)"no-such-program", NULL };
     int status = 0;
 
     assert_int_equal(run_beside(here, id, "exit 7", NULL), 7);
     assert_int_equal(run_beside(here, id, "kill -9 $$", NULL), 137);
-    assert_int_equal(sw_platform_local.exec(here->link, &job, 0, nothing, &status, &err), 0);
+    assert_int_equal(sw_platform_local.exec(here->conn, &job, 0, nothing, &status, &err), 0);
     assert_int_equal(status, 127);
 }
 
 static void a_job_that_does_not_run_refuses_clearly(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     struct sw_error err = { 0 };
     struct sw_jobref job;
     char *argv[] = { (char *)"true", NULL };
     int status;
-    const char *id = berth_launch(here, "true");
+    const char *id = fixture_launch(here, "true");
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     assert_int_equal(run_beside(here, id, "true", &err), -1);
     assert_non_null(strstr(err.message, "is not running: it is Complete"));
     id = start_sleeper(here);
-    job = berth_ref(id);
-    assert_int_equal(sw_platform_local.exec(here->link, &job, 5, argv, &status, &err), -1);
+    job = fixture_ref(id);
+    assert_int_equal(sw_platform_local.exec(here->conn, &job, 5, argv, &status, &err), -1);
     assert_non_null(strstr(err.message, "has no rank 5"));
 }
 
 /* The caller is a process of its own, as it is in life. */
-static pid_t run_beside_elsewhere(struct berth *here, const char *id, const char *script)
+static pid_t run_beside_elsewhere(struct fixture *here, const char *id, const char *script)
 {
     pid_t pid = fork();
 
@@ -109,17 +109,17 @@ static pid_t run_beside_elsewhere(struct berth *here, const char *id, const char
 
 static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id = start_sleeper(here);
-    struct sw_jobref job = berth_ref(id);
+    struct sw_jobref job = fixture_ref(id);
     sw_autofree char *there = sw_path_join(here->folder, "there");
     int64_t deadline = sw_monotonic_ms() + 20000;
     pid_t caller = run_beside_elsewhere(here, id, "setsid sleep 1000 & touch there; sleep 1000");
     int status = 0;
 
-    berth_wait_file(there);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    assert_int_equal(berth_marked(here, id), 0);
+    fixture_wait_file(there);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    assert_int_equal(fixture_marked(here, id), 0);
     while (waitpid(caller, &status, WNOHANG) == 0) {
         if (sw_monotonic_ms() > deadline)
             fail_msg("exec outlives its job");
@@ -129,7 +129,7 @@ static void it_ends_with_the_job_and_so_does_what_it_started(void **state)
 }
 
 /* A key for the runner's own transfers; it is in `credentials`, not in `secrets`. */
-static void bring_credential(struct berth *here, const char *value)
+static void bring_credential(struct fixture *here, const char *value)
 {
     setenv("STORAGE_KEY", value, 1);
     assert_int_equal(sw_secrets_add_env(here->secrets, "STORAGE_KEY", NULL), 0);
@@ -146,7 +146,7 @@ static const char look_everywhere[] =
 
 static void what_is_for_the_runner_alone_is_in_no_environment_or_descriptor(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *mark = sw_format("canary%d", (int)getpid()), *value = sw_format("%s-value", mark);
     sw_autofree char *command = sw_format("%s touch ready; exec sleep 1000", look_everywhere);
     sw_autofree char *ready = sw_path_join(here->folder, "ready"), *text = NULL, *beside = NULL;
@@ -154,11 +154,11 @@ static void what_is_for_the_runner_alone_is_in_no_environment_or_descriptor(void
 
     bring_credential(here, value);
     json_object_set_new(here->plan->env, "CANARY", json_string(mark));
-    id = berth_launch(here, command);
-    berth_wait_file(ready);
+    id = fixture_launch(here, command);
+    fixture_wait_file(ready);
     text = said(here);
     assert_string_equal(text, "looked\n");
-    berth_wait_state(here, id, SW_RUNNING);
+    fixture_wait_state(here, id, SW_RUNNING);
     assert_int_equal(run_beside(here, id, look_everywhere, NULL), 0);
     beside = said(here);
     assert_string_equal(beside, "looked\n");
@@ -167,18 +167,18 @@ static void what_is_for_the_runner_alone_is_in_no_environment_or_descriptor(void
 /* Root may look into every process; as everybody else the command may not. */
 static void the_command_cannot_look_into_the_runner(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *text = NULL;
 
     if (geteuid() == 0)
         skip();
-    berth_wait_over(here, berth_launch(here, "cat /proc/$PPID/environ >said || echo closed >said; "
+    fixture_wait_over(here, fixture_launch(here, "cat /proc/$PPID/environ >said || echo closed >said; "
                                              "head -c 1 /proc/$PPID/mem >>said || echo closed >>said"));
     text = said(here);
     assert_string_equal(text, "closed\nclosed\n");
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, berth_open, berth_close)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
 
 int main(void)
 {

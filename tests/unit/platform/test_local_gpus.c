@@ -3,7 +3,7 @@
  * test_local_gpus.c - GPUs through the stand-in NVML: who gets which, who waits, and what
  * happens when a holder dies.
  */
-#include "local_berth.h"
+#include "local_fixture.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -22,28 +22,28 @@ static int open_with_4(void **state)
 {
     setenv("SIM_GPUS", "4", 1);
     unsetenv("SIM_GPU_MIX");
-    return berth_open(state);
+    return fixture_open(state);
 }
 
-static const char *launch(struct berth *here, int gpus, const char *command)
+static const char *launch(struct fixture *here, int gpus, const char *command)
 {
     here->plan->gpus = gpus;
-    return berth_launch(here, command);
+    return fixture_launch(here, command);
 }
 
-static void expect_log(struct berth *here, const char *id, int rank, const char *text)
+static void expect_log(struct fixture *here, const char *id, int rank, const char *text)
 {
-    sw_autofree char *log = berth_log(here, id, rank);
+    sw_autofree char *log = fixture_log(here, id, rank);
 
     assert_string_equal(log, text);
 }
 
 /* Which GPUs a job gets depends on the order in which another one lets go of its own. */
-static void expect_gpus_apart(struct berth *here, const char *a, size_t count_a, const char *b,
+static void expect_gpus_apart(struct fixture *here, const char *a, size_t count_a, const char *b,
                               size_t count_b)
 {
-    sw_autofree char *log_a = berth_log(here, a, 0);
-    sw_autofree char *log_b = berth_log(here, b, 0);
+    sw_autofree char *log_a = fixture_log(here, a, 0);
+    sw_autofree char *log_b = fixture_log(here, b, 0);
     char *rest = log_b;
 
     assert_int_equal(strlen(log_a), count_a * (strlen(UUID(0)) + 1));
@@ -52,11 +52,11 @@ static void expect_gpus_apart(struct berth *here, const char *a, size_t count_a,
         assert_null(strstr(log_a, uuid));
 }
 
-static void wait_pending_because(struct berth *here, const char *id, const char *message)
+static void wait_pending_because(struct fixture *here, const char *id, const char *message)
 {
     int64_t deadline = sw_monotonic_ms() + 30000;
 
-    while (strcmp(berth_look(here, id)->message, message) != 0) {
+    while (strcmp(fixture_look(here, id)->message, message) != 0) {
         if (sw_monotonic_ms() > deadline || here->seen.state != SW_PENDING)
             fail_msg("%s says '%s'", sw_state_name(here->seen.state), here->seen.message);
         sw_sleep_ms(5);
@@ -66,10 +66,10 @@ static void wait_pending_because(struct berth *here, const char *id, const char 
 
 static void a_job_without_gpus_sees_none(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id = launch(here, 0, "echo [$CUDA_VISIBLE_DEVICES]");
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     expect_log(here, id, 0, "[]\n");
 }
 
@@ -89,135 +89,135 @@ static void a_job_that_does_not_mention_gpus_is_told_what_is_here(void **state)
 
 static void a_job_sees_its_gpus_by_uuid(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id = launch(here, 2, "echo $CUDA_VISIBLE_DEVICES $NUM_GPU_PER_NODE");
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     expect_log(here, id, 0, UUID(0) "," UUID(1) " 2\n");
 }
 
 static void each_rank_has_gpus_of_its_own(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id;
 
     here->plan->nodes = 2;
     id = launch(here, 2, "echo $CUDA_VISIBLE_DEVICES");
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     expect_log(here, id, 0, UUID(0) "," UUID(1) "\n");
     expect_log(here, id, 1, UUID(2) "," UUID(3) "\n");
 }
 
 static void jobs_wait_in_line_and_never_share(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char first[SW_ID_SIZE], second[SW_ID_SIZE], third[SW_ID_SIZE];
     struct sw_jobref job;
 
     memcpy(first, launch(here, 3, "exec sleep 1000"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
+    fixture_wait_state(here, first, SW_RUNNING);
     memcpy(second, launch(here, 2, "echo $CUDA_VISIBLE_DEVICES; exec sleep 1000"), SW_ID_SIZE);
     wait_pending_because(here, second, "waiting for 2 GPUs: 1 of 4 free, 0 jobs ahead");
     memcpy(third, launch(here, 1, "echo $CUDA_VISIBLE_DEVICES; exec sleep 1000"), SW_ID_SIZE);
     wait_pending_because(here, third, "waiting for 1 GPU: 1 of 4 free, 1 job ahead");
 
-    job = berth_ref(first);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    berth_wait_state(here, second, SW_RUNNING);
-    berth_wait_state(here, third, SW_RUNNING);
-    job = berth_ref(second);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    job = berth_ref(third);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
+    job = fixture_ref(first);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    fixture_wait_state(here, second, SW_RUNNING);
+    fixture_wait_state(here, third, SW_RUNNING);
+    job = fixture_ref(second);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    job = fixture_ref(third);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
     expect_gpus_apart(here, second, 2, third, 1);
 }
 
 static void a_waiting_job_can_be_canceled(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char first[SW_ID_SIZE];
     struct sw_jobref job;
 
     memcpy(first, launch(here, 4, "exec sleep 1000"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
+    fixture_wait_state(here, first, SW_RUNNING);
     launch(here, 1, "touch proof");
     wait_pending_because(here, here->id, "waiting for 1 GPU: 0 of 4 free, 0 jobs ahead");
-    job = berth_ref(here->id);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    assert_int_equal(berth_look(here, here->id)->state, SW_CANCELED);
+    job = fixture_ref(here->id);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    assert_int_equal(fixture_look(here, here->id)->state, SW_CANCELED);
     assert_string_equal(here->seen.message, "canceled before it started");
 }
 
 static void a_killed_holder_gives_its_gpus_back_once_nothing_of_it_runs(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char first[SW_ID_SIZE], waiting[SW_ID_SIZE];
 
     memcpy(first, launch(here, 4, "exec sleep 1000"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
+    fixture_wait_state(here, first, SW_RUNNING);
     memcpy(waiting, launch(here, 4, "true"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
+    fixture_wait_state(here, first, SW_RUNNING);
     assert_int_equal(kill((pid_t)atoi(here->seen.remote_id), SIGKILL), 0);
-    berth_wait_over(here, waiting);
+    fixture_wait_over(here, waiting);
     assert_int_equal(here->seen.state, SW_COMPLETE);
 }
 
 static void a_killed_waiter_does_not_hold_up_the_line(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char first[SW_ID_SIZE], second[SW_ID_SIZE], third[SW_ID_SIZE];
     struct sw_jobref job;
 
     memcpy(first, launch(here, 4, "exec sleep 1000"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
+    fixture_wait_state(here, first, SW_RUNNING);
     memcpy(second, launch(here, 4, "true"), SW_ID_SIZE);
     wait_pending_because(here, second, "waiting for 4 GPUs: 0 of 4 free, 0 jobs ahead");
     kill((pid_t)atoi(here->seen.remote_id), SIGKILL);
     memcpy(third, launch(here, 1, "true"), SW_ID_SIZE);
     wait_pending_because(here, third, "waiting for 1 GPU: 0 of 4 free, 0 jobs ahead");
-    job = berth_ref(first);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    berth_wait_over(here, third);
+    job = fixture_ref(first);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    fixture_wait_over(here, third);
     assert_int_equal(here->seen.state, SW_COMPLETE);
 }
 
 static void sharing_is_possible_when_asked(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     char first[SW_ID_SIZE];
 
     memcpy(first, launch(here, 4, "exec sleep 1000"), SW_ID_SIZE);
-    berth_wait_state(here, first, SW_RUNNING);
-    berth_option(here, "share_gpus", json_true());
+    fixture_wait_state(here, first, SW_RUNNING);
+    fixture_option(here, "share_gpus", json_true());
     launch(here, 1, "echo $CUDA_VISIBLE_DEVICES");
-    berth_wait_over(here, here->id);
+    fixture_wait_over(here, here->id);
     expect_log(here, here->id, 0, UUID(0) "\n");
 }
 
 static void type_and_ids_choose_among_the_gpus(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
 
     setenv("SIM_GPU_MIX", "1", 1);
     here->plan->gpu_type = sw_strdup("a100");
     launch(here, 2, "echo $CUDA_VISIBLE_DEVICES");
-    berth_wait_over(here, here->id);
+    fixture_wait_over(here, here->id);
     expect_log(here, here->id, 0, UUID(1) "," UUID(3) "\n");
-    berth_option(here, "gpu_ids", json_pack("[s]", "3"));
+    fixture_option(here, "gpu_ids", json_pack("[s]", "3"));
     launch(here, 1, "echo $CUDA_VISIBLE_DEVICES");
-    berth_wait_over(here, here->id);
+    fixture_wait_over(here, here->id);
     expect_log(here, here->id, 0, UUID(3) "\n");
 }
 
 static void more_gpus_than_the_machine_has_are_refused_with_both_numbers(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     struct sw_error err = { 0 };
 
-    berth_command(here, "true");
+    fixture_command(here, "true");
     here->plan->gpus = 3;
     here->plan->nodes = 2;
-    assert_int_equal(sw_platform_local.preflight(here->link, here->plan, &err), -1);
+    assert_int_equal(sw_platform_local.preflight(here->conn, here->plan, &err), -1);
     assert_int_equal(err.code, SW_E_REFUSED);
     assert_non_null(strstr(err.message, "needs 6 GPUs"));
     assert_non_null(strstr(err.message, "has 4"));
@@ -225,13 +225,13 @@ static void more_gpus_than_the_machine_has_are_refused_with_both_numbers(void **
 
 static void the_inventory_tells_who_holds_what(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_auto(json) json_t *inventory = NULL;
     const json_t *gpus;
     const char *id = launch(here, 1, "exec sleep 1000");
 
-    berth_wait_state(here, id, SW_RUNNING);
-    inventory = sw_platform_local.inventory(here->link, NULL);
+    fixture_wait_state(here, id, SW_RUNNING);
+    inventory = sw_platform_local.inventory(here->conn, NULL);
     gpus = json_object_get(inventory, "gpus");
     assert_int_equal(json_array_size(gpus), 4);
     assert_string_equal(sw_json_str(json_array_get(gpus, 0), "job"), id);
@@ -242,7 +242,7 @@ static void the_inventory_tells_who_holds_what(void **state)
 
 static void a_link_in_the_lease_folder_is_not_followed(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *trap = sw_format("%s/" UUID(0) ".lease", here->folder);
     sw_autofree char *victim = sw_format("%s/victim", here->folder);
     sw_autofree char *text = NULL;
@@ -250,13 +250,13 @@ static void a_link_in_the_lease_folder_is_not_followed(void **state)
     assert_int_equal(sw_file_write(victim, "precious", 8, 0600, NULL), 0);
     assert_int_equal(symlink(victim, trap), 0);
     launch(here, 1, "echo $CUDA_VISIBLE_DEVICES");
-    berth_wait_over(here, here->id);
+    fixture_wait_over(here, here->id);
     expect_log(here, here->id, 0, UUID(1) "\n");
     text = sw_file_read(victim, 100, NULL, NULL);
     assert_string_equal(text, "precious");
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, open_with_4, berth_close)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, open_with_4, fixture_close)
 
 int main(void)
 {

@@ -3,7 +3,7 @@
  * test_local_live.c - watching a running job: what it uses, when it stands still, what it leaves
  * when it is canceled, and what was seen when it failed.
  */
-#include "local_berth.h"
+#include "local_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,41 +17,41 @@
 static int open_with_gpus(void **state)
 {
     int result;
-    struct berth *here;
+    struct fixture *here;
     char path[128];
 
     setenv("SIM_GPUS", "2", 1);
     unsetenv("SIM_GPU_MIX");
-    result = berth_open(state);
+    result = fixture_open(state);
     here = *state;
     snprintf(path, sizeof path, "%s/load", here->folder);
     setenv("SIM_GPU_LOAD_FILE", path, 1);
     return result;
 }
 
-static void set_load(struct berth *here, const char *percent)
+static void set_load(struct fixture *here, const char *percent)
 {
     sw_autofree char *path = sw_path_join(here->folder, "load");
 
     assert_int_equal(sw_file_write(path, percent, strlen(percent), 0600, NULL), 0);
 }
 
-static void wait_live(struct berth *here, const char *id)
+static void wait_live(struct fixture *here, const char *id)
 {
     int64_t deadline = sw_monotonic_ms() + 30000;
 
-    while (!berth_look(here, id)->live) {
+    while (!fixture_look(here, id)->live) {
         if (sw_monotonic_ms() > deadline)
             fail_msg("%s never tells what it uses", id);
         sw_sleep_ms(20);
     }
 }
 
-static void wait_reason(struct berth *here, const char *id, const char *reason)
+static void wait_reason(struct fixture *here, const char *id, const char *reason)
 {
     int64_t deadline = sw_monotonic_ms() + 30000;
 
-    while (strcmp(berth_look(here, id)->reason, reason) != 0) {
+    while (strcmp(fixture_look(here, id)->reason, reason) != 0) {
         if (sw_monotonic_ms() > deadline)
             fail_msg("%s says '%s', not '%s'", id, here->seen.reason, reason);
         sw_sleep_ms(20);
@@ -60,13 +60,13 @@ static void wait_reason(struct berth *here, const char *id, const char *reason)
 
 static void a_running_job_tells_its_memory_and_gpus(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const json_t *gpus;
     const char *id;
 
     set_load(here, "37");
     here->plan->gpus = 2;
-    id = berth_launch(here, "exec sleep 1000");
+    id = fixture_launch(here, "exec sleep 1000");
     wait_live(here, id);
     assert_in_range(sw_json_int(here->seen.live, "memory_bytes", 0), 100000, 1000000000);
     gpus = json_object_get(here->seen.live, "gpus");
@@ -78,9 +78,9 @@ static void a_running_job_tells_its_memory_and_gpus(void **state)
 
 static void a_job_that_does_not_change_is_not_written_about(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "exec sleep 1000");
-    sw_autofree char *path = berth_file(here, id, "attempt-1/status.json");
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "exec sleep 1000");
+    sw_autofree char *path = fixture_file(here, id, "attempt-1/status.json");
     struct stat before, after;
     int64_t until;
 
@@ -94,58 +94,58 @@ static void a_job_that_does_not_change_is_not_written_about(void **state)
 
 static void a_silent_job_is_warned_about_until_it_speaks(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *go_on = sw_path_join(here->folder, "go-on"), *log = NULL;
     const char *id;
 
     here->plan->guard = json_pack("{s:s}", "no_output", "1s");
-    id = berth_launch(here, "while [ ! -e go-on ]; do sleep 0.05; done; echo spoken;"
+    id = fixture_launch(here, "while [ ! -e go-on ]; do sleep 0.05; done; echo spoken;"
                             "exec sleep 0.5");
     wait_reason(here, id, "guard");
     assert_int_equal(here->seen.state, SW_RUNNING);
     assert_string_equal(here->seen.message, "it wrote nothing for 1s");
     assert_int_equal(sw_file_write(go_on, "", 0, 0600, NULL), 0);
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     assert_int_equal(here->seen.state, SW_COMPLETE);
-    log = berth_log(here, id, 0);
+    log = fixture_log(here, id, 0);
     assert_string_equal(log, "spoken\n");
 }
 
 static void a_silent_job_is_stopped_when_asked(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id;
 
     here->plan->guard = json_pack("{s:s, s:s}", "no_output", "1s", "action", "stop");
-    id = berth_launch(here, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done; exec sleep 1000");
-    berth_wait_over(here, id);
+    id = fixture_launch(here, "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done; exec sleep 1000");
+    fixture_wait_over(here, id);
     assert_int_equal(here->seen.state, SW_ERROR);
     assert_string_equal(here->seen.reason, "guard");
     assert_string_equal(here->seen.message, "it wrote nothing for 1s");
     assert_true(here->seen.ended_ms - here->seen.started_ms >= 2500);
-    assert_int_equal(berth_marked(here, id), 0);
+    assert_int_equal(fixture_marked(here, id), 0);
 }
 
 static void idle_gpus_stop_a_job_and_busy_ones_do_not(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     const char *id;
 
     set_load(here, "90");
     here->plan->gpus = 1;
     here->plan->guard = json_pack("{s:s, s:s}", "idle_gpu", "1s", "action", "stop");
-    id = berth_launch(here, "exec sleep 1000");
+    id = fixture_launch(here, "exec sleep 1000");
     wait_live(here, id);
-    assert_int_equal(berth_look(here, id)->state, SW_RUNNING);
+    assert_int_equal(fixture_look(here, id)->state, SW_RUNNING);
     set_load(here, "1");
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     assert_string_equal(here->seen.reason, "guard");
     assert_string_equal(here->seen.message, "its GPUs did nothing for 1s");
 }
 
 static void outputs_arrive_after_cancel_too(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *to = sw_path_join(here->folder, "brought");
     sw_autofree char *ready = sw_path_join(here->folder, "ready"), *text = NULL, *file = NULL;
     struct sw_jobref job;
@@ -153,12 +153,12 @@ static void outputs_arrive_after_cancel_too(void **state)
 
     json_array_append_new(here->plan->outputs,
                           json_pack("{s:s, s:s}", "path", "/results", "to", to));
-    id = berth_launch(here, "trap 'echo saved > /results/model; exit 0' TERM; touch ready;"
+    id = fixture_launch(here, "trap 'echo saved > /results/model; exit 0' TERM; touch ready;"
                             "while :; do sleep 0.05; done");
-    job = berth_ref(id);
-    berth_wait_file(ready);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
+    job = fixture_ref(id);
+    fixture_wait_file(ready);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    assert_int_equal(fixture_look(here, id)->state, SW_CANCELED);
     file = sw_path_join(to, "model");
     text = sw_file_read(file, 100, NULL, NULL);
     assert_string_equal(text, "saved\n");
@@ -166,7 +166,7 @@ static void outputs_arrive_after_cancel_too(void **state)
 
 static void outputs_that_do_not_arrive_after_cancel_are_named(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     sw_autofree char *ready = sw_path_join(here->folder, "ready");
     struct sw_evidence evidence = { 0 };
     struct sw_jobref job;
@@ -174,13 +174,13 @@ static void outputs_that_do_not_arrive_after_cancel_are_named(void **state)
 
     json_array_append_new(here->plan->outputs, json_pack("{s:s, s:s}", "path", "/results", "to",
                                                          "/proc/no-such-place"));
-    id = berth_launch(here, "echo x > /results/model; touch ready; exec sleep 1000");
-    job = berth_ref(id);
-    berth_wait_file(ready);
-    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->link, &job, NULL), 0);
-    assert_int_equal(berth_look(here, id)->state, SW_CANCELED);
+    id = fixture_launch(here, "echo x > /results/model; touch ready; exec sleep 1000");
+    job = fixture_ref(id);
+    fixture_wait_file(ready);
+    assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
+    assert_int_equal(fixture_look(here, id)->state, SW_CANCELED);
     assert_non_null(strstr(here->seen.message, "outputs are not complete"));
-    berth_evidence(here, &job, &evidence);
+    fixture_evidence(here, &job, &evidence);
     assert_true(sw_json_bool(evidence.facts, "outputs_incomplete", false));
     sw_evidence_done(&evidence);
 }
@@ -206,7 +206,7 @@ static void an_xid_counts_when_it_is_new_and_of_our_gpu(void **state)
         assert_int_equal(sup_xid_of(rows[i].record, 1000000, gpus, 2), rows[i].code);
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, open_with_gpus, berth_close)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, open_with_gpus, fixture_close)
 
 int main(void)
 {

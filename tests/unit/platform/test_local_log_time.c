@@ -3,7 +3,7 @@
  * test_local_log_time.c - logs by time: whatever the index looks like, the pieces of a log are the
  * log, and "since" misses nothing.
  */
-#include "local_berth.h"
+#include "local_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,21 +23,21 @@ struct made {                         /* a log and its index as a supervisor lea
     int64_t size;
 };
 
-static void put(struct berth *here, const char *name, const char *text, size_t length)
+static void put(struct fixture *here, const char *name, const char *text, size_t length)
 {
-    sw_autofree char *path = berth_file(here, "made-job00001", name);
+    sw_autofree char *path = fixture_file(here, "made-job00001", name);
 
     assert_int_equal(sw_file_write(path, text, length, 0600, NULL), 0);
 }
 
-static void make(struct berth *here, struct made *made, unsigned int seed, const char *torn)
+static void make(struct fixture *here, struct made *made, unsigned int seed, const char *torn)
 {
-    sw_autofree char *logs = berth_file(here, "made-job00001", "attempt-1/logs");
+    sw_autofree char *logs = fixture_file(here, "made-job00001", "attempt-1/logs");
     sw_auto(sw_buf) struct sw_buf index = SW_BUF_INIT, log = SW_BUF_INIT;
     int64_t at = 1700000000000;
 
     srand(seed);
-    *made = (struct made){ .job = berth_ref("made-job00001"), .count = 1 + rand() % MOMENTS_MAX };
+    *made = (struct made){ .job = fixture_ref("made-job00001"), .count = 1 + rand() % MOMENTS_MAX };
     for (int i = 0; i < made->count; i++) {
         int bytes = rand() % 50;              /* none at all: the redactor kept them back */
 
@@ -66,7 +66,7 @@ static int moment_of(const struct made *made, int64_t offset)
     return last;
 }
 
-static void check_pieces(struct berth *here, const struct made *made)
+static void check_pieces(struct fixture *here, const struct made *made)
 {
     int64_t offset = 0;
 
@@ -74,7 +74,7 @@ static void check_pieces(struct berth *here, const struct made *made)
         int64_t at_ms = -1, until = -1;
         int moment = moment_of(made, offset);
 
-        assert_int_equal(sw_platform_local.log_time(here->link, &made->job, 0, offset, &at_ms,
+        assert_int_equal(sw_platform_local.log_time(here->conn, &made->job, 0, offset, &at_ms,
                                                     &until, NULL), 0);
         assert_int_equal(at_ms, made->times[moment]);
         assert_int_equal(until, moment + 1 < made->count ? made->offsets[moment + 1] : made->size);
@@ -84,14 +84,14 @@ static void check_pieces(struct berth *here, const struct made *made)
     assert_int_equal(offset, made->size);
 }
 
-static void check_since(struct berth *here, const struct made *made, int64_t at_ms)
+static void check_since(struct fixture *here, const struct made *made, int64_t at_ms)
 {
     int64_t offset = -1;
     int first = 0;
 
     while (first < made->count && made->times[first] + SW_LOG_INDEX_EVERY_MS <= at_ms)
         first++;
-    assert_int_equal(sw_platform_local.log_since(here->link, &made->job, 0, at_ms, &offset, NULL),
+    assert_int_equal(sw_platform_local.log_since(here->conn, &made->job, 0, at_ms, &offset, NULL),
                      0);
     if (first < made->count)
         assert_int_equal(offset, made->offsets[first]);
@@ -101,7 +101,7 @@ static void the_pieces_of_a_log_are_the_log(void **state)
 {
     static const char *const torn[] = { "",     "7", "99999 17", "99999 1700000000000",
                                         "\n\n", "x y\n" };
-    struct berth *here = *state;
+    struct fixture *here = *state;
 
     for (unsigned int seed = 1; seed <= 60; seed++) {
         struct made made;
@@ -116,7 +116,7 @@ static void the_pieces_of_a_log_are_the_log(void **state)
 
 static void a_torn_line_in_the_middle_is_passed_over(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     struct made made;
     int64_t at_ms = 0, until = 0, offset = 0;
     static const char index[] = "0 1700000000000\n5 17000\n\n10 1700000002000\n";
@@ -125,7 +125,7 @@ static void a_torn_line_in_the_middle_is_passed_over(void **state)
     put(here, "attempt-1/logs/0.log", "0123456789abcdef", 16);
     put(here, "attempt-1/logs/0.idx", index, strlen(index));
     while (offset < 16) {
-        assert_int_equal(sw_platform_local.log_time(here->link, &made.job, 0, offset, &at_ms,
+        assert_int_equal(sw_platform_local.log_time(here->conn, &made.job, 0, offset, &at_ms,
                                                     &until, NULL), 0);
         assert_true(until > offset);
         offset = until;
@@ -136,56 +136,56 @@ static void a_torn_line_in_the_middle_is_passed_over(void **state)
 
 static void without_an_index_times_are_unknown_and_nothing_is_lost(void **state)
 {
-    struct berth *here = *state;
+    struct fixture *here = *state;
     struct made made;
-    sw_autofree char *index = berth_file(here, "made-job00001", "attempt-1/logs/0.idx");
+    sw_autofree char *index = fixture_file(here, "made-job00001", "attempt-1/logs/0.idx");
     int64_t at_ms = -1, until = -1, offset = -1;
 
     make(here, &made, 3, "");
     assert_int_equal(unlink(index), 0);
-    assert_int_equal(sw_platform_local.log_time(here->link, &made.job, 0, 1, &at_ms, &until, NULL),
+    assert_int_equal(sw_platform_local.log_time(here->conn, &made.job, 0, 1, &at_ms, &until, NULL),
                      0);
     assert_int_equal(at_ms, 0);
     assert_int_equal(until, made.size);
-    assert_int_equal(sw_platform_local.log_since(here->link, &made.job, 0, 1700000000000, &offset,
+    assert_int_equal(sw_platform_local.log_since(here->conn, &made.job, 0, 1700000000000, &offset,
                                                  NULL), 0);
     assert_int_equal(offset, 0);
-    assert_int_equal(sw_platform_local.log_since(here->link, &made.job, 0, sw_now_ms() + 60000,
+    assert_int_equal(sw_platform_local.log_since(here->conn, &made.job, 0, sw_now_ms() + 60000,
                                                  &offset, NULL), 0);
     assert_int_equal(offset, made.size);
 }
 
 static void a_log_that_is_not_there_yet_is_empty(void **state)
 {
-    struct berth *here = *state;
-    struct sw_jobref job = berth_ref("no-such00001");
+    struct fixture *here = *state;
+    struct sw_jobref job = fixture_ref("no-such00001");
     int64_t at_ms = -1, until = -1, offset = -1;
 
-    assert_int_equal(sw_platform_local.log_time(here->link, &job, 0, 0, &at_ms, &until, NULL), 0);
+    assert_int_equal(sw_platform_local.log_time(here->conn, &job, 0, 0, &at_ms, &until, NULL), 0);
     assert_int_equal(until, 0);
-    assert_int_equal(sw_platform_local.log_since(here->link, &job, 0, 1, &offset, NULL), 0);
+    assert_int_equal(sw_platform_local.log_since(here->conn, &job, 0, 1, &offset, NULL), 0);
     assert_int_equal(offset, 0);
 }
 
 static void lines_of_a_real_job_have_the_time_they_were_written(void **state)
 {
-    struct berth *here = *state;
-    const char *id = berth_launch(here, "echo one; sleep 1.2; echo two");
-    struct sw_jobref job = berth_ref(id);
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "echo one; sleep 1.2; echo two");
+    struct sw_jobref job = fixture_ref(id);
     int64_t first = 0, second = 0, until = 0, offset = 0, begun = sw_now_ms();
 
-    berth_wait_over(here, id);
+    fixture_wait_over(here, id);
     assert_in_range(here->seen.last_output_ms, begun, sw_now_ms());
-    assert_int_equal(sw_platform_local.log_time(here->link, &job, 0, 0, &first, &until, NULL), 0);
+    assert_int_equal(sw_platform_local.log_time(here->conn, &job, 0, 0, &first, &until, NULL), 0);
     assert_int_equal(until, 4);
-    assert_int_equal(sw_platform_local.log_time(here->link, &job, 0, 4, &second, &until, NULL), 0);
+    assert_int_equal(sw_platform_local.log_time(here->conn, &job, 0, 4, &second, &until, NULL), 0);
     assert_int_equal(until, 8);
     assert_true(second - first >= 1000);
-    assert_int_equal(sw_platform_local.log_since(here->link, &job, 0, second, &offset, NULL), 0);
+    assert_int_equal(sw_platform_local.log_since(here->conn, &job, 0, second, &offset, NULL), 0);
     assert_int_equal(offset, 4);
 }
 
-#define CLAIM(name) cmocka_unit_test_setup_teardown(name, berth_open, berth_close)
+#define CLAIM(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
 
 int main(void)
 {

@@ -85,16 +85,16 @@ static inline int add_job(struct sw_store *store, const char *id, struct sw_erro
     return sw_store_add(store, &job, err);
 }
 
-static inline struct sw_sighting sighting(const char *id, enum sw_state state)
+static inline struct sw_observation sighting(const char *id, enum sw_state state)
 {
-    return (struct sw_sighting){ .job = { .id = id, .attempt = 1 }, .presence = SW_PRESENT,
+    return (struct sw_observation){ .job = { .id = id, .attempt = 1 }, .presence = SW_PRESENT,
                                  .state = state, .exit_code = SW_NO_EXIT_CODE,
                                  .failed_replica = -1 };
 }
 
 static inline bool saw(struct harbour *here, const char *id, enum sw_state state)
 {
-    struct sw_sighting seen = sighting(id, state);
+    struct sw_observation seen = sighting(id, state);
     bool changed = false;
 
     assert_ok(sw_store_saw(here->store, &seen, NULL, sw_now_ms(), &changed, &here->err));

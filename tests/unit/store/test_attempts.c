@@ -8,7 +8,7 @@ static const char ID[] = "job-aaaaaaaa";
 
 static void fail_with(struct harbour *here, int attempt, int exit_code)
 {
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.exit_code = exit_code;
@@ -100,7 +100,7 @@ static void a_job_being_canceled_is_not_tried_again_until_it_is_over(void **stat
 static void attempts_that_nobody_saw_are_told_once(void **state)
 {
     struct harbour *here = *state;
-    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = sighting(ID, SW_RUNNING);
     sw_auto(json) json_t *before =
         json_loads("[{\"number\":1,\"state\":\"Error\",\"exit_code\":1,\"cause\":\"gpu\",\"node\":\"n1\"},"
                    "{\"number\":2,\"state\":\"Error\",\"exit_code\":null,\"remote_id\":\"8\"}]", 0, NULL);

@@ -8,7 +8,7 @@ static const char ID[] = "job-aaaaaaaa";
 
 static void fails(struct harbour *here, int attempt)
 {
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.exit_code = 74;
@@ -17,7 +17,7 @@ static void fails(struct harbour *here, int attempt)
 
 static void retry(struct harbour *here, int attempt, bool only_collect)
 {
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
     bool won = false;
 
     seen.job.attempt = attempt;

@@ -48,7 +48,7 @@ static int report(const struct sw_error *err)
 
 static int live(struct sw_store *store, const char *id, struct sw_error *err)
 {
-    struct sw_sighting running = sighting(id, SW_RUNNING), done = sighting(id, SW_COMPLETE);
+    struct sw_observation running = sighting(id, SW_RUNNING), done = sighting(id, SW_COMPLETE);
 
     if (sw_store_submitted(store, id, "remote", NULL, NULL, err) < 0 ||
         sw_store_saw(store, &running, NULL, sw_now_ms(), NULL, err) < 0)

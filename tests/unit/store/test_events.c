@@ -31,7 +31,7 @@ static void a_job_tells_its_story_in_order(void **state)
 {
     struct harbour *here = *state;
     struct heard heard = { 0 };
-    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = sighting(ID, SW_RUNNING);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(add_job(here->store, "other-aaaaaaaa", &here->err));

@@ -232,7 +232,7 @@ static int note_expired(void *context, const struct sw_job *job)
 static void end_at(struct harbour *here, const char *id, int64_t keep_ms, int64_t ended_ms)
 {
     struct sw_job job = { .name = (char *)"n", .platform = (char *)"local", .keep_ms = keep_ms };
-    struct sw_sighting seen = sighting(id, SW_COMPLETE);
+    struct sw_observation seen = sighting(id, SW_COMPLETE);
 
     snprintf(job.id, sizeof job.id, "%s", id);
     seen.ended_ms = ended_ms;

@@ -9,9 +9,9 @@
 static const char ID[] = "job-aaaaaaaa";
 enum { PROCESSES = 16 };
 
-static struct sw_sighting node_lost(int attempt)
+static struct sw_observation node_lost(int attempt)
 {
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
 
     seen.job.attempt = attempt;
     seen.ended_ms = 5000;
@@ -22,7 +22,7 @@ static struct sw_sighting node_lost(int attempt)
 
 static bool retry(struct harbour *here, int attempt, const json_t *avoid)
 {
-    struct sw_sighting seen = node_lost(attempt);
+    struct sw_observation seen = node_lost(attempt);
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_INFRA"),
                                                    SW_STR("cause", "node"));
     bool won = false;

@@ -96,7 +96,7 @@ static void a_final_sighting_leaves_the_whole_story(void **state)
                                                    SW_STR("cause", "node"),
                                                    SW_STR("suggestion", "try another node"));
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
     bool changed = false;
 
     seen.exit_code = 3;
@@ -134,7 +134,7 @@ static void the_end_is_now_when_the_platform_does_not_say(void **state)
 {
     struct harbour *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_sighting running = sighting(ID, SW_RUNNING), done = sighting(ID, SW_COMPLETE);
+    struct sw_observation running = sighting(ID, SW_RUNNING), done = sighting(ID, SW_COMPLETE);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_saw(here->store, &running, NULL, 7000, NULL, &here->err));
@@ -149,7 +149,7 @@ static void the_same_end_seen_again_fills_gaps_and_replaces_nothing(void **state
     struct harbour *here = *state;
     sw_auto(json) json_t *verdict = sw_json_object(SW_STR("err_class", "ERR_PROGRAM"));
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_sighting first = sighting(ID, SW_ERROR), again = sighting(ID, SW_ERROR);
+    struct sw_observation first = sighting(ID, SW_ERROR), again = sighting(ID, SW_ERROR);
 
     assert_ok(add_job(here->store, ID, &here->err));
     snprintf(first.message, sizeof first.message, "first");
@@ -171,7 +171,7 @@ static void the_same_end_seen_again_fills_gaps_and_replaces_nothing(void **state
 static void a_job_nobody_could_see_is_not_changed(void **state)
 {
     struct harbour *here = *state;
-    struct sw_sighting seen = sighting(ID, SW_ERROR);
+    struct sw_observation seen = sighting(ID, SW_ERROR);
     int before;
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -207,7 +207,7 @@ static void where_it_runs_is_learnt_even_while_canceling(void **state)
 {
     struct harbour *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = sighting(ID, SW_RUNNING);
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(sw_store_cancel_intent(here->store, ID, &here->err));
@@ -222,7 +222,7 @@ static void whether_a_sighting_is_news_is_told_without_the_store(void **state)
 {
     struct harbour *here = *state;
     sw_auto(sw_job) struct sw_job job = { 0 };
-    struct sw_sighting seen = sighting(ID, SW_RUNNING);
+    struct sw_observation seen = sighting(ID, SW_RUNNING);
     int64_t now_ms = sw_now_ms();
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -243,7 +243,7 @@ static void whether_a_sighting_is_news_is_told_without_the_store(void **state)
 enum { POLLED = 1000 };
 
 static char polled_ids[POLLED][SW_ID_SIZE];
-static struct sw_sighting polled[POLLED];
+static struct sw_observation polled[POLLED];
 
 static int commits;
 
@@ -305,7 +305,7 @@ static void refreshing_a_thousand_jobs_is_one_transaction_or_none(void **state)
 static void a_batch_is_written_whole_or_not_at_all(void **state)
 {
     struct harbour *here = *state;
-    struct sw_sighting seen[2] = { sighting("one-aaaaaaaa", SW_RUNNING),
+    struct sw_observation seen[2] = { sighting("one-aaaaaaaa", SW_RUNNING),
                                    sighting("two-aaaaaaaa", SW_RUNNING) };
     bool changed[2] = { false, false };
 

@@ -87,7 +87,7 @@ static void ends_are_told_apart(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct sw_sighting seen = { 0 };
+        struct sw_observation seen = { 0 };
 
         docker_judge_end(&rows[i].end, &seen);
         assert_int_equal(seen.state, rows[i].state);

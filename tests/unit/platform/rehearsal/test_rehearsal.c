@@ -27,17 +27,17 @@ static int64_t pretended_now(void)
 
 struct place {
     char dir[32];
-    struct sw_link *link;
+    struct sw_connection *conn;
 };
 
-static struct sw_link *connect_with(const struct place *place, const char *api)
+static struct sw_connection *connect_with(const struct place *place, const char *api)
 {
     sw_auto(json) json_t *options = sw_json_object(SW_STR_OPT("api", api));
-    struct sw_place_config config = { .state_dir = place->dir, .options = options };
-    struct sw_link *link = stage->open(&config, NULL);
+    struct sw_connect_options config = { .state_dir = place->dir, .options = options };
+    struct sw_connection *conn = stage->open(&config, NULL);
 
-    assert_non_null(link);
-    return link;
+    assert_non_null(conn);
+    return conn;
 }
 
 static int set_up(void **state)
@@ -49,7 +49,7 @@ static int set_up(void **state)
         return -1;
     now = 1000000;
     sw_clock_pretend(pretended_now);
-    place->link = connect_with(place, NULL);
+    place->conn = connect_with(place, NULL);
     *state = place;
     return 0;
 }
@@ -58,7 +58,7 @@ static int tear_down(void **state)
 {
     struct place *place = *state;
 
-    stage->close(place->link);
+    stage->close(place->conn);
     sw_remove_tree(place->dir, NULL);
     free(place);
     sw_clock_pretend(NULL);
@@ -75,10 +75,10 @@ static struct sw_plan *plan_for(const char *id, const char *script, const char *
     return plan;
 }
 
-static int try_submit(struct sw_link *link, struct sw_plan *plan, struct sw_error *err)
+static int try_submit(struct sw_connection *conn, struct sw_plan *plan, struct sw_error *err)
 {
-    struct sw_receipt receipt = { 0 };
-    int result = stage->submit(link, plan, 1, NULL, &receipt, err);
+    struct sw_submission receipt = { 0 };
+    int result = stage->submit(conn, plan, 1, NULL, &receipt, err);
 
     json_decref(receipt.details);
     free(receipt.results_dir);
@@ -89,14 +89,14 @@ static int try_submit(struct sw_link *link, struct sw_plan *plan, struct sw_erro
 
 static void submit(struct place *place, const char *id, const char *script)
 {
-    assert_int_equal(try_submit(place->link, plan_for(id, script, NULL), NULL), 0);
+    assert_int_equal(try_submit(place->conn, plan_for(id, script, NULL), NULL), 0);
 }
 
-static struct sw_sighting look(struct place *place, const char *id)
+static struct sw_observation look(struct place *place, const char *id)
 {
-    struct sw_sighting seen = { .job = { .id = id, .remote_id = "rehearsal://", .attempt = 1 } };
+    struct sw_observation seen = { .job = { .id = id, .remote_id = "rehearsal://", .attempt = 1 } };
 
-    assert_int_equal(stage->poll(place->link, &seen, 1, NULL), 0);
+    assert_int_equal(stage->observe(place->conn, &seen, 1, NULL), 0);
     return seen;
 }
 
@@ -129,9 +129,9 @@ static void another_connection_sees_the_same_job(void **state)
     struct place *place = *state, other = *place;
 
     submit(place, "a-1", "running");
-    other.link = connect_with(place, NULL);
+    other.conn = connect_with(place, NULL);
     assert_int_equal(look(&other, "a-1").state, SW_RUNNING);
-    stage->close(other.link);
+    stage->close(other.conn);
 }
 
 static void a_job_nobody_submitted_is_absent(void **state)
@@ -144,7 +144,7 @@ static void an_id_that_is_a_path_reaches_no_other_folder(void **state)
     struct place *place = *state;
 
     assert_int_not_equal(look(place, "../../etc").presence, SW_PRESENT);
-    assert_int_equal(try_submit(place->link, plan_for("../x", "exit 0", NULL), NULL), -1);
+    assert_int_equal(try_submit(place->conn, plan_for("../x", "exit 0", NULL), NULL), -1);
 }
 
 static void a_canceled_job_stays_canceled_at_its_first_cancel(void **state)
@@ -154,9 +154,9 @@ static void a_canceled_job_stays_canceled_at_its_first_cancel(void **state)
 
     submit(place, "a-1", "running");
     now += 10;
-    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
     now += 10;
-    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
     assert_int_equal(look(place, "a-1").ended_ms, 1000010);
 }
@@ -166,7 +166,7 @@ static void a_job_canceled_on_its_way_arrives_canceled(void **state)
     struct place *place = *state;
     const struct sw_jobref ref = { .id = "a-1", .attempt = 1 };
 
-    assert_int_equal(sw_platform_cancel(stage, place->link, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
     now += 10;
     submit(place, "a-1", "running");
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
@@ -175,16 +175,16 @@ static void a_job_canceled_on_its_way_arrives_canceled(void **state)
 static void an_api_that_is_down_changes_nothing(void **state)
 {
     struct place *place = *state;
-    struct sw_link *cut = connect_with(place, "down 2 calls");
-    struct sw_sighting seen = { .job = { .id = "a-1", .attempt = 1 } };
+    struct sw_connection *cut = connect_with(place, "down 2 calls");
+    struct sw_observation seen = { .job = { .id = "a-1", .attempt = 1 } };
     struct sw_error err = { 0 };
 
     submit(place, "a-1", "running");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(stage->poll(cut, &seen, 1, &err), -1);
+        assert_int_equal(stage->observe(cut, &seen, 1, &err), -1);
         assert_int_equal(err.code, SW_E_UNREACHABLE);
     }
-    assert_int_equal(stage->poll(cut, &seen, 1, &err), 0);
+    assert_int_equal(stage->observe(cut, &seen, 1, &err), 0);
     assert_int_equal(seen.state, SW_RUNNING);
     stage->close(cut);
 }
@@ -194,11 +194,11 @@ static void a_lost_answer_leaves_one_job_that_the_next_submit_finds(void **state
     struct place *place = *state;
     struct sw_error err = { 0 };
 
-    assert_int_equal(try_submit(place->link, plan_for("a-1", "running", "lose-answer"), &err), -1);
+    assert_int_equal(try_submit(place->conn, plan_for("a-1", "running", "lose-answer"), &err), -1);
     assert_int_equal(err.code, SW_E_UNREACHABLE);
     assert_int_equal(look(place, "a-1").state, SW_RUNNING);
     now += 500;
-    assert_int_equal(try_submit(place->link, plan_for("a-1", "running", "lose-answer"), NULL), 0);
+    assert_int_equal(try_submit(place->conn, plan_for("a-1", "running", "lose-answer"), NULL), 0);
     assert_int_equal(look(place, "a-1").started_ms, 1000000);
 }
 
@@ -206,7 +206,7 @@ static void a_job_not_found_at_first_is_found_later(void **state)
 {
     struct place *place = *state;
 
-    try_submit(place->link, plan_for("a-1", "running", "not-found-then-found"), NULL);
+    try_submit(place->conn, plan_for("a-1", "running", "not-found-then-found"), NULL);
     assert_int_equal(look(place, "a-1").presence, SW_ABSENT);
     assert_int_equal(look(place, "a-1").presence, SW_PRESENT);
 }
@@ -214,24 +214,24 @@ static void a_job_not_found_at_first_is_found_later(void **state)
 static void a_job_never_confirmed_is_not_called_absent_by_a_list_without_it(void **state)
 {
     struct place *place = *state;
-    struct sw_sighting seen = { .job = { .id = "a-1", .attempt = 1 } };
+    struct sw_observation seen = { .job = { .id = "a-1", .attempt = 1 } };
 
-    try_submit(place->link, plan_for("a-1", "running", "lose-answer, empty-list"), NULL);
-    assert_int_equal(stage->poll(place->link, &seen, 1, NULL), 0);
+    try_submit(place->conn, plan_for("a-1", "running", "lose-answer, empty-list"), NULL);
+    assert_int_equal(stage->observe(place->conn, &seen, 1, NULL), 0);
     assert_int_equal(seen.presence, SW_UNSEEN);
 }
 
 static void the_fault_of_one_job_is_not_its_neighbours(void **state)
 {
     struct place *place = *state;
-    struct sw_sighting seen[2] = {
+    struct sw_observation seen[2] = {
         { .job = { .id = "a-1", .remote_id = "rehearsal://a-1", .attempt = 1 } },
         { .job = { .id = "a-2", .remote_id = "rehearsal://a-2", .attempt = 1 } },
     };
 
     submit(place, "a-1", "running");
-    assert_int_equal(try_submit(place->link, plan_for("a-2", "running", "empty-list"), NULL), 0);
-    assert_int_equal(stage->poll(place->link, seen, 2, NULL), 0);
+    assert_int_equal(try_submit(place->conn, plan_for("a-2", "running", "empty-list"), NULL), 0);
+    assert_int_equal(stage->observe(place->conn, seen, 2, NULL), 0);
     assert_int_equal(seen[0].presence, SW_PRESENT);
     assert_int_equal(seen[1].presence, SW_ABSENT);
 }
@@ -241,11 +241,11 @@ static void the_calls_an_api_is_down_for_are_counted_over_all_connections(void *
     struct place *place = *state;
 
     for (int i = 0; i < 4; i++) {
-        struct sw_link *link = connect_with(place, NULL);
+        struct sw_connection *conn = connect_with(place, NULL);
 
-        assert_int_equal(try_submit(link, plan_for("a-1", "running", "down 3 calls"), NULL),
+        assert_int_equal(try_submit(conn, plan_for("a-1", "running", "down 3 calls"), NULL),
                          i < 3 ? -1 : 0);
-        stage->close(link);
+        stage->close(conn);
     }
 }
 
@@ -253,10 +253,10 @@ static void the_connection_can_repair_what_a_job_asked_for(void **state)
 {
     struct place *place = *state, repaired = *place;
 
-    assert_int_equal(try_submit(place->link, plan_for("a-1", "running", "empty-list"), NULL), 0);
-    repaired.link = connect_with(place, "up");
+    assert_int_equal(try_submit(place->conn, plan_for("a-1", "running", "empty-list"), NULL), 0);
+    repaired.conn = connect_with(place, "up");
     assert_int_equal(look(&repaired, "a-1").presence, SW_PRESENT);
-    stage->close(repaired.link);
+    stage->close(repaired.conn);
 }
 
 static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
@@ -267,10 +267,10 @@ static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
     sw_autofree char *results = sw_format("%s/results/rehearsal.txt", folder);
 
     submit(place, "a-1", "exit 0");
-    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, true, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, true, NULL), 0);
     assert_true(sw_file_exists(results));
-    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, false, NULL), 0);
-    assert_int_equal(sw_platform_cleanup(stage, place->link, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, false, NULL), 0);
     assert_false(sw_file_exists(folder));
     assert_int_equal(look(place, "a-1").presence, SW_ABSENT);
 }
@@ -278,14 +278,14 @@ static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
 static void a_job_is_adopted_by_its_id_alone(void **state)
 {
     struct place *place = *state;
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     struct sw_error err = { 0 };
     json_t *plan = NULL;
 
-    assert_int_equal(stage->adopt(place->link, "a-1", &plan, &receipt, &err), -1);
+    assert_int_equal(stage->adopt(place->conn, "a-1", &plan, &receipt, &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
     submit(place, "a-1", "running");
-    assert_int_equal(stage->adopt(place->link, "a-1", &plan, &receipt, NULL), 0);
+    assert_int_equal(stage->adopt(place->conn, "a-1", &plan, &receipt, NULL), 0);
     assert_string_equal(receipt.remote_id, "rehearsal://a-1");
     json_decref(receipt.details);
     free(receipt.results_dir);
@@ -299,8 +299,8 @@ static void replicas_name_the_rank_that_failed(void **state)
     sw_auto(json) json_t *replicas = NULL;
 
     plan->nodes = 3;
-    assert_int_equal(try_submit(place->link, plan, NULL), 0);
-    replicas = stage->replicas(place->link, &ref, NULL);
+    assert_int_equal(try_submit(place->conn, plan, NULL), 0);
+    replicas = stage->replicas(place->conn, &ref, NULL);
     assert_int_equal(json_array_size(replicas), 3);
     assert_string_equal(sw_json_str(json_array_get(replicas, 1), "status"), "Error");
     assert_string_equal(sw_json_str(json_array_get(replicas, 2), "status"), "Canceled");
@@ -315,7 +315,7 @@ static void of_sixteen_processes_that_submit_one_id_one_makes_the_job(void **sta
             struct sw_plan *plan = plan_for("a-1", "running", NULL);
 
             now += i;
-            _exit(try_submit(place->link, plan, NULL) == 0 ? 0 : 1);
+            _exit(try_submit(place->conn, plan, NULL) == 0 ? 0 : 1);
         }
     }
     for (int status; wait(&status) > 0 || errno == EINTR;)
@@ -328,16 +328,16 @@ static void hundreds_of_jobs_are_looked_at_in_one_call(void **state)
 {
     enum { MANY = 300 };
     struct place *place = *state;
-    struct sw_sighting *seen = sw_alloc(MANY * sizeof *seen);
+    struct sw_observation *seen = sw_alloc(MANY * sizeof *seen);
     char (*ids)[16] = sw_alloc(MANY * sizeof *ids);
 
     for (int i = 0; i < MANY; i++) {
         snprintf(ids[i], sizeof ids[i], "many-%d", i);
         submit(place, ids[i], "pending 1s, running 2s, exit 0");
-        seen[i] = (struct sw_sighting){ .job = { .id = ids[i], .attempt = 1 } };
+        seen[i] = (struct sw_observation){ .job = { .id = ids[i], .attempt = 1 } };
     }
     now += 1500;
-    assert_int_equal(stage->poll(place->link, seen, MANY, NULL), 0);
+    assert_int_equal(stage->observe(place->conn, seen, MANY, NULL), 0);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(seen[i].state, SW_RUNNING);
     free(seen);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "platform/rehearsal/rehearsal_internal.h"
 
 #define BEGIN 1000000

@@ -37,14 +37,14 @@ static struct sw_plan *plan_of(const char *options)
     return made;
 }
 
-static struct sw_link *open_link(const struct stage *stage)
+static struct sw_connection *open_connection(const struct stage *stage)
 {
     static const char *const programs[] = { "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo" };
     sw_autofree char *base = stage_path(stage, "base");
     sw_autofree char *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
     sw_auto(json) json_t *options = sw_json_object(SW_STR("transport", "local"), SW_STR("base_dir", base));
     struct sw_error err = { 0 };
-    struct sw_link *link;
+    struct sw_connection *conn;
 
     slurm = sw_platform_find("slurm");
     sw_runner_image_inside("x86_64", "runner", 6);
@@ -53,21 +53,21 @@ static struct sw_link *open_link(const struct stage *stage)
 
         assert_true(symlink(from, to) == 0 || sw_file_exists(to));
     }
-    link = slurm->open(&(struct sw_place_config){ .state_dir = stage->folder, .options = options }, &err);
-    if (!link)
+    conn = slurm->open(&(struct sw_connect_options){ .state_dir = stage->folder, .options = options }, &err);
+    if (!conn)
         fail_msg("%s", err.message);
-    return link;
+    return conn;
 }
 
-static int submit(const struct stage *stage, struct sw_receipt *receipt, struct sw_error *err)
+static int submit(const struct stage *stage, struct sw_submission *receipt, struct sw_error *err)
 {
     sw_auto(sw_plan) struct sw_plan *plan =
         plan_of("{\"time_hours\":4,\"container\":\"none\",\"arch\":\"x86_64\"}");
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
-    struct sw_link *link = open_link(stage);
-    int result = slurm->submit(link, plan, 1, secrets, receipt, err);
+    struct sw_connection *conn = open_connection(stage);
+    int result = slurm->submit(conn, plan, 1, secrets, receipt, err);
 
-    slurm->close(link);
+    slurm->close(conn);
     json_decref(receipt->details);
     free(receipt->results_dir);
     return result;
@@ -110,7 +110,7 @@ static void an_end_that_says_nothing_certain_is_no_refusal(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct sw_receipt first = { 0 }, again = { 0 };
+        struct sw_submission first = { 0 }, again = { 0 };
         struct sw_error err = { 0 };
         struct stage *stage = NULL;
         int result;
@@ -147,7 +147,7 @@ static void what_slurm_names_is_refused_and_leaves_nothing(void **state)
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_autofree char *does = sw_format("say %s", rows[i]);
-        struct sw_receipt receipt = { 0 };
+        struct sw_submission receipt = { 0 };
         struct sw_error err = { 0 };
         struct stage *stage = NULL;
 
@@ -173,18 +173,18 @@ static struct sw_jobref ref_of(const struct stage *stage, json_t *details)
                                .state = SW_RUNNING };
 }
 
-static struct sw_sighting look(const struct stage *stage, const char *number)
+static struct sw_observation look(const struct stage *stage, const char *number)
 {
     sw_auto(json) json_t *details = json_object();
-    struct sw_sighting seen = { .job = ref_of(stage, details), .exit_code = SW_NO_EXIT_CODE,
+    struct sw_observation seen = { .job = ref_of(stage, details), .exit_code = SW_NO_EXIT_CODE,
                                 .failed_replica = -1 };
-    struct sw_link *link = open_link(stage);
+    struct sw_connection *conn = open_connection(stage);
     struct sw_error err = { 0 };
 
     seen.job.remote_id = number;
-    if (slurm->poll(link, &seen, 1, &err) < 0)
+    if (slurm->observe(conn, &seen, 1, &err) < 0)
         fail_msg("%s", err.message);
-    slurm->close(link);
+    slurm->close(conn);
     json_decref(seen.before);
     json_decref(seen.runner);
     return seen;
@@ -210,7 +210,7 @@ static void a_number_is_believed_with_our_name_beside_it(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct sw_sighting seen;
+        struct sw_observation seen;
         struct stage *stage = NULL;
 
         stage_set((void **)&stage);
@@ -230,7 +230,7 @@ static void a_record_is_read_whatever_has_its_number_now(void **state)
 {
     struct stage *stage = *state;
     sw_autofree char *folder = stage_path(stage, "base/meta/" JOB ".1");
-    struct sw_sighting seen;
+    struct sw_observation seen;
 
     sw_mkdirs(folder, 0700, NULL);
     write_line(stage, "base/meta/" JOB ".1/job", "101");
@@ -257,17 +257,17 @@ static void a_cancel_touches_only_what_is_ours(void **state)
         struct sw_error err = { 0 };
         struct stage *stage = NULL;
         struct sw_jobref job;
-        struct sw_link *link;
+        struct sw_connection *conn;
 
         stage_set((void **)&stage);
         write_line(stage, "queue", rows[i].queue);
         job = ref_of(stage, details);
-        link = open_link(stage);
-        if (sw_platform_cancel(slurm, link, &job, &err) != 0)
+        conn = open_connection(stage);
+        if (sw_platform_cancel(slurm, conn, &job, &err) != 0)
             fail_msg("%s: %s", rows[i].queue, err.message);
         if (stage_lines(stage, "asked") != rows[i].asked)
             fail_msg("%s: scancel was asked %zu times", rows[i].queue, stage_lines(stage, "asked"));
-        slurm->close(link);
+        slurm->close(conn);
         stage_clear((void **)&stage);
     }
 }
@@ -279,7 +279,7 @@ static void words_in_records_are_no_commands(void **state)
     sw_autofree char *folder = stage_path(stage, "base/meta/" JOB ".1");
     sw_autofree char *trap = sw_format("x[$(touch${IFS}%s/pwned)]", stage->folder);
     sw_autofree char *owner = sw_format("elsewhere %s %s token", trap, trap);
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     struct sw_error err = { 0 };
 
     sw_mkdirs(folder, 0700, NULL);
@@ -297,23 +297,23 @@ static char *identity_with(const char *config)
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
     struct sw_error err = { 0 };
     struct stage *stage = NULL;
-    struct sw_link *link;
+    struct sw_connection *conn;
     int result;
 
     stage_set((void **)&stage);
     stage_write(stage, "config", config);
-    link = open_link(stage);
-    result = slurm->identify(link, &text, &err);
+    conn = open_connection(stage);
+    result = slurm->identify(conn, &text, &err);
     if (result == 0) {
         sw_auto(sw_buf) struct sw_buf again = SW_BUF_INIT;
 
         stage_write(stage, "config", "ClusterName = changed\n");      /* asked once */
-        assert_int_equal(slurm->identify(link, &again, &err), 0);
+        assert_int_equal(slurm->identify(conn, &again, &err), 0);
         assert_string_equal(sw_buf_text(&again), sw_buf_text(&text));
     } else {
         assert_int_equal(err.code, SW_E_UNREACHABLE);
     }
-    slurm->close(link);
+    slurm->close(conn);
     stage_clear((void **)&stage);
     return result == 0 ? sw_buf_steal(&text) : sw_strdup("none");
 }
@@ -362,7 +362,7 @@ static void no_other_may_read_what_a_job_has(void **state)
         "base/meta/" JOB ".1/job", "base/meta/" JOB ".json",
     };
     struct stage *stage = *state;
-    struct sw_receipt receipt = { 0 };
+    struct sw_submission receipt = { 0 };
     struct sw_error err = { 0 };
     mode_t mask = umask(022);
 
@@ -391,7 +391,7 @@ static void a_folder_that_others_may_write_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct sw_receipt first = { 0 }, second = { 0 };
+        struct sw_submission first = { 0 }, second = { 0 };
         struct sw_error err = { 0 };
         struct stage *stage = NULL;
         sw_autofree char *path = NULL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/sighting.h"
+#include "core/observation.h"
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_retry.h"
 #include "platform/slurm/slurm_text.h"
@@ -375,7 +375,7 @@ static void the_client_says_which_attempt_it_is(void **state)
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
-        struct sw_sighting seen = { 0 };
+        struct sw_observation seen = { 0 };
 
         slurm_attempts_parse(rows[i].record, strlen(rows[i].record), &attempts);
         slurm_attempts_tell(&attempts, &seen);
@@ -390,7 +390,7 @@ static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
 {
     static const char record[] = BEGIN(1, 10) END(1, "successor", "6") BEGIN(2, 30) BEGIN(3, 50);
     sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
-    struct sw_sighting seen = { .message = "it is in the queue" };
+    struct sw_observation seen = { .message = "it is in the queue" };
     sw_autofree char *text = NULL;
 
     (void)state;

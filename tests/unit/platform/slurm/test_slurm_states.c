@@ -131,7 +131,7 @@ struct told {                      /* what the two programs print, and our own r
     const char *dependency;
 };
 
-static bool look(const struct told *told, struct sw_sighting *seen)
+static bool look(const struct told *told, struct sw_observation *seen)
 {
     struct slurm_live live[ROWS];
     struct slurm_past past[ROWS];
@@ -154,7 +154,7 @@ static bool look(const struct told *told, struct sw_sighting *seen)
         lines[count] = sw_strdup(told->sacct[i]);
         assert_true(slurm_sacct_line(lines[count++], &past[answers.past_count++]));
     }
-    *seen = (struct sw_sighting){ .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
+    *seen = (struct sw_observation){ .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     any = slurm_seen(&answers, &known, seen);
     for (size_t i = 0; i < count; i++)
         free(lines[i]);
@@ -226,7 +226,7 @@ static void a_truth_follows_from_what_is_told(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct sw_sighting seen;
+        struct sw_observation seen;
 
         assert_true(look(&rows[i].told, &seen));
         if (seen.state != rows[i].state || seen.exit_code != rows[i].code ||
@@ -238,7 +238,7 @@ static void a_truth_follows_from_what_is_told(void **state)
 
 static void a_job_that_nobody_speaks_of_is_not_seen(void **state)
 {
-    struct sw_sighting seen;
+    struct sw_observation seen;
 
     (void)state;
     assert_false(look(&(struct told){ .squeue = { "RUNNING|8|800|None|9|9|n1|x|" } }, &seen));
@@ -246,7 +246,7 @@ static void a_job_that_nobody_speaks_of_is_not_seen(void **state)
 
 static void a_waiting_job_says_when_it_is_expected_to_start(void **state)
 {
-    struct sw_sighting seen;
+    struct sw_observation seen;
 
     (void)state;
     assert_true(look(&(struct told){
@@ -280,7 +280,7 @@ static void the_job_that_is_waited_for_is_named(void **state)
         { "afterok:train-k3:17,afterany:x-1", "train-k3, Slurm job 17, x-1" },
         { "after:5+10?afterok:b-2", "Slurm job 5, b-2" },
     };
-    struct sw_sighting seen;
+    struct sw_observation seen;
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {

@@ -176,7 +176,7 @@ static void replace_run(void)
     folder("/run/lock", 01777);
     folder("/run/sshd", 0755);
     folder("/run/shm", 01777);
-    folder("/run/home", 0700);
+    folder("/run/own-home", 0700);
     if (old && strcmp(old, "/run") != 0 && mount("/run", old, NULL, MS_BIND, NULL) != 0)
         die(old);
     if (resolv && strncmp(resolv, "/run/", 5) == 0) {
@@ -248,8 +248,8 @@ static void set_tripwires(bool own_network)
     trip_on_socket("/run/docker.sock");
     folder("/run/podman", 0755);
     trip_on_socket("/run/podman/podman.sock");
-    folder("/run/home/.kube", 0700);
-    trip_on_file("/run/home/.kube/config", "apiVersion: v1\nkind: Config\n");
+    folder("/run/own-home/.kube", 0700);
+    trip_on_file("/run/own-home/.kube/config", "apiVersion: v1\nkind: Config\n");
     if (access("/etc/slurm", F_OK) == 0)
         trip_on_file("/etc/slurm/slurm.conf", "ClusterName=machine\nSlurmctldHost=localhost\n");
     if (own_network) {
@@ -352,7 +352,7 @@ static int first_process(char **command, bool own_network, bool with_tripwires)
     cover_settings();
     if (own_network)
         loopback_up();
-    setenv("HOME", "/run/home", 1);
+    setenv("HOME", "/run/own-home", 1);
     if (with_tripwires)
         set_tripwires(own_network);
     return run_and_watch(command);
@@ -408,10 +408,17 @@ static int with_own_home(char **command)
     return code;
 }
 
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
 int main(int argc, char **argv)
 {
-    bool own_network = !getenv("SLIPWAY_TEST_NETWORK");
-    bool with_tripwires = !getenv("SLIPWAY_TEST_NO_TRIPWIRES");
+    bool own_network = !is_set("SLIPWAY_TEST_NETWORK");
+    bool with_tripwires = !is_set("SLIPWAY_TEST_NO_TRIPWIRES");
 
     if (argc < 2) {
         fprintf(stderr, "usage: isolate COMMAND ARG...\n");

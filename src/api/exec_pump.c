@@ -135,7 +135,7 @@ static int work(struct pump *pump)
             { .fd = pump->signals, .events = POLLIN },
         };
 
-        if (poll(ends, SW_COUNT(ends), stream->tick_ms ? stream->tick_ms : -1) < 0 && errno != EINTR)
+        if (poll(ends, SW_COUNT(ends), -1) < 0 && errno != EINTR)
             return 0;
         if (ends[1].revents)
             take_input(pump);

@@ -27,7 +27,8 @@ struct sw_stream;
 typedef int sw_stream_put(void *context, int which, const char *bytes, size_t length);
 
 struct sw_stream_ops {
-    /* Hand over all output that came; never waits. 0: more may come, 1: the command ended, -1: cut, or put()
+    /* Hand over all output that came. Never waits, except where neither input nor a terminal has to be
+     * passed on meanwhile: there it may stay until the end. 0: more may come, 1: the command ended, -1: put()
      * stopped it. */
     int (*read)(struct sw_stream *stream, sw_stream_put *put, void *context);
     /* With takes_input: bytes taken; 0: none now (poll for writing), -1: the command takes no more. */
@@ -40,8 +41,7 @@ struct sw_stream_ops {
 
 struct sw_stream {
     const struct sw_stream_ops *ops;
-    int fd;                          /* to poll; read first, then poll */
-    int tick_ms;                     /* read at least this often; 0: only when `fd` says so */
+    int fd;                          /* to poll; read first, then poll; -1: none */
     bool takes_input;
     bool terminal;                   /* the command has a terminal of its own, as large as resize() says */
     bool passed;                     /* the command has the caller's descriptors: only its end is awaited */

@@ -11,12 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -33,10 +33,8 @@ enum { ENVIRON_MAX = 4 * 1024 * 1024, CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 200
 
 struct guest {                         /* a process beside the rank */
     struct sw_stream stream;
-    pid_t pid;                         /* 0: it could not be started */
-    int process, watch;                /* a pidfd and an inotify descriptor; stream.fd polls both */
-    int64_t kill_at_ms;                /* the job ended: it is killed then; 0: not yet */
-    int exit_status;                   /* once it ended */
+    pid_t pid;                         /* 0: it could not be started, or ended */
+    int exit_status;                   /* then */
 
     char *folder;                      /* the attempt's */
     pid_t runner;
@@ -49,9 +47,9 @@ struct guest {                         /* a process beside the rank */
     cpu_set_t cpus;
 };
 
-static void guest_free(struct guest *guest)
+static void guest_close(struct sw_stream *stream)
 {
-    const int fds[] = { guest->process, guest->watch, guest->stream.fd };
+    struct guest *guest = (struct guest *)stream;
 
     for (size_t i = 0; i < guest->count; i++)
         free(guest->environment[i]);
@@ -62,9 +60,6 @@ static void guest_free(struct guest *guest)
     free(guest->folder);
     free(guest->cgroup);
     sw_payload_free(guest->payload);
-    for (size_t i = 0; i < SW_COUNT(fds); i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
     free(guest);
 }
 
@@ -270,8 +265,11 @@ static int start(struct guest *guest, const struct sw_exec *what, struct sw_erro
 {
     struct guest_command command = { guest, what };
     struct sw_start_failure why;
-    pid_t pid = sw_proc_start(become_guest, &command, &why, err);
+    pid_t pid;
 
+    make_environment(guest, what->term);
+    find_limits(guest);
+    pid = sw_proc_start(become_guest, &command, &why, err);
     if (pid < 0 && (!why.error || why.step != IN_PROGRAM))
         return why.error ? explain(guest, &why, err) : -1;
     if (pid < 0)
@@ -280,53 +278,46 @@ static int start(struct guest *guest, const struct sw_exec *what, struct sw_erro
     return 0;
 }
 
-/* ---- the stream: only the end is waited for --------------------------------------------------- */
-
-static void watch_fd(const struct guest *guest, int fd)
-{
-    struct epoll_event event = { .events = EPOLLIN };
-
-    if (fd >= 0)
-        epoll_ctl(guest->stream.fd, EPOLL_CTL_ADD, fd, &event);
-}
-
-static void watch_end(struct guest *guest)
-{
-    guest->process = (int)syscall(SYS_pidfd_open, guest->pid, 0);
-    guest->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    guest->stream.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (guest->watch >= 0)
-        inotify_add_watch(guest->watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
-    watch_fd(guest, guest->process);
-    watch_fd(guest, guest->watch);
-    guest->stream.tick_ms = guest->process < 0 ? 20 : CHECK_EVERY_MS;
-}
+/* ---- the stream: only the end is awaited ------------------------------------------------------ */
 
 /* Until it ends, or the job does: then it has a moment to end, too. */
+static int await_end(const struct guest *guest)
+{
+    sw_autofd int process = (int)syscall(SYS_pidfd_open, guest->pid, 0);
+    sw_autofd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char events[4096] __attribute__((aligned(8)));
+    int64_t kill_at = 0;
+    int status = 0;
+
+    if (watch >= 0)
+        inotify_add_watch(watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
+    while (waitpid(guest->pid, &status, WNOHANG) == 0) {
+        struct pollfd wait[] = { { .fd = process, .events = POLLIN },
+                                 { .fd = watch, .events = POLLIN } };
+
+        if (kill_at && sw_monotonic_ms() >= kill_at) {
+            kill(guest->pid, SIGKILL);
+        } else if (!kill_at && local_has(guest->folder, LOCAL_EXIT)) {
+            kill(guest->pid, SIGTERM);
+            kill_at = sw_monotonic_ms() + GUEST_GRACE_MS;
+        }
+        poll(wait, 2, process < 0 ? 20 : CHECK_EVERY_MS);
+        while (watch >= 0 && read(watch, events, sizeof events) > 0)
+            ;
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static int guest_read(struct sw_stream *stream, sw_stream_put *put, void *context)
 {
     struct guest *guest = (struct guest *)stream;
-    char events[4096] __attribute__((aligned(8)));
-    int status = 0;
 
     (void)put;
     (void)context;
-    if (guest->pid == 0)
-        return 1;
-    if (waitpid(guest->pid, &status, WNOHANG) != 0) {
-        guest->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-        guest->pid = 0;
-        return 1;
-    }
-    if (guest->kill_at_ms && sw_monotonic_ms() >= guest->kill_at_ms) {
-        kill(guest->pid, SIGKILL);
-    } else if (!guest->kill_at_ms && local_has(guest->folder, LOCAL_EXIT)) {
-        kill(guest->pid, SIGTERM);
-        guest->kill_at_ms = sw_monotonic_ms() + GUEST_GRACE_MS;
-    }
-    while (guest->watch >= 0 && read(guest->watch, events, sizeof events) > 0)
-        ;
-    return 0;
+    if (guest->pid > 0)
+        guest->exit_status = await_end(guest);
+    guest->pid = 0;
+    return 1;
 }
 
 static int guest_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
@@ -334,11 +325,6 @@ static int guest_status(struct sw_stream *stream, int *exit_status, struct sw_er
     (void)err;
     *exit_status = ((struct guest *)stream)->exit_status;
     return 0;
-}
-
-static void guest_close(struct sw_stream *stream)
-{
-    guest_free((struct guest *)stream);
 }
 
 static int raise_flag(const struct guest *guest, struct sw_error *err)
@@ -356,19 +342,13 @@ int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
                                               .close = guest_close };
     struct guest *guest = sw_new(struct guest);
 
-    *guest = (struct guest){ .stream = { .ops = &ops, .fd = -1, .passed = true },
-                             .process = -1, .watch = -1 };
+    guest->stream = (struct sw_stream){ .ops = &ops, .fd = -1, .passed = true };
     guest->folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (find_rank(job, what->replica, guest, err) == 0) {
-        make_environment(guest, what->term);
-        find_limits(guest);
-        if (raise_flag(guest, err) == 0 && start(guest, what, err) == 0) {
-            if (guest->pid > 0)
-                watch_end(guest);
-            *out = &guest->stream;
-            return 0;
-        }
+    if (find_rank(job, what->replica, guest, err) < 0 || raise_flag(guest, err) < 0 ||
+        start(guest, what, err) < 0) {
+        guest_close(&guest->stream);
+        return -1;
     }
-    guest_free(guest);
-    return -1;
+    *out = &guest->stream;
+    return 0;
 }

@@ -10,18 +10,15 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/thread.h"
 
-enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20, PIECE = 32 * 1024 };
+enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
 /* bash -c THIS - MARK COMMAND...: in the step. The runner takes over environment and folder. */
 static const char beside_text[] =
@@ -90,66 +87,29 @@ static int make_script(struct sw_buf *out, struct sw_connection *conn, const str
 /* ---- the stream ------------------------------------------------------------------------------------ */
 
 struct slurm_step {
-    struct sw_stream stream;           /* its fd is our end of a pair of sockets, `far` the call's */
+    struct sw_stream stream;
     struct sw_connection *conn;
     struct sw_buf script;
     struct sw_ssh_piece input;         /* its file is ours; -1: none */
-    int far;
-    pthread_t thread;
-    bool started;
+    bool ready;                        /* all of its input is here */
     struct sw_ssh_reply reply;
     struct sw_error err;               /* code SW_OK: the command ran to its end */
+    sw_stream_put *put;                /* during a read */
+    void *put_context;
 };
 
 static int pass_output(void *context, const char *bytes, size_t length)
 {
     const struct slurm_step *step = context;
 
-    while (length > 0) {
-        ssize_t n = send(step->far, bytes, length, MSG_NOSIGNAL);
-
-        if (n <= 0)
-            return -1;
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
-/* The one held shell runs the step, from its beginning to its end. */
-static void *run_step(void *context)
-{
-    struct slurm_step *step = context;
-    const struct sw_ssh_call call = { .script = sw_buf_text(&step->script), .sink = pass_output,
-                                      .sink_context = step, .input = &step->input,
-                                      .input_count = step->input.length > 0, .timeout_ms = PATIENCE_MS };
-
-    slurm_call(step->conn, &call, &step->reply, &step->err);
-    shutdown(step->far, SHUT_RDWR);
-    return NULL;
-}
-
-static void start(struct slurm_step *step)
-{
-    if (step->err.code == SW_OK && sw_thread_start(&step->thread, 0, run_step, step) == 0)
-        step->started = true;
-    else
-        shutdown(step->far, SHUT_RDWR);
-    if (!step->started && step->err.code == SW_OK)
-        sw_fail(&step->err, SW_E_IO, "cannot start a thread");
-}
-
-static void join(struct slurm_step *step)
-{
-    if (step->started)
-        pthread_join(step->thread, NULL);
-    step->started = false;
+    return step->put(step->put_context, 1, bytes, length);
 }
 
 /* What srun adds when a command ends with another code than 0 says nothing new. */
-static int pass_errors(const struct sw_buf *errors, sw_stream_put *put, void *context)
+static int pass_errors(const struct slurm_step *step)
 {
     static const char ended[] = ": task 0: Exited with exit code ";
+    const struct sw_buf *errors = &step->reply.errors;
     const char *line = sw_buf_text(errors), *end = line + errors->length;
 
     while (line < end) {
@@ -157,26 +117,28 @@ static int pass_errors(const struct sw_buf *errors, sw_stream_put *put, void *co
         const char *found = sw_text_starts(line, "srun: error: ") ? strstr(line, ended) : NULL;
 
         length += line + length < end;
-        if ((!found || found > line + length) && put(context, 2, line, length))
+        if ((!found || found > line + length) && step->put(step->put_context, 2, line, length))
             return -1;
         line += length;
     }
-    return 0;
+    return 1;
 }
 
+/* The one held shell runs the step from its beginning to its end. */
 static int step_read(struct sw_stream *stream, sw_stream_put *put, void *context)
 {
     struct slurm_step *step = (struct slurm_step *)stream;
-    char bytes[PIECE];
-    ssize_t n;
+    const struct sw_ssh_call call = { .script = sw_buf_text(&step->script), .sink = pass_output,
+                                      .sink_context = step, .input = &step->input,
+                                      .input_count = step->input.length > 0, .timeout_ms = PATIENCE_MS };
 
-    while ((n = recv(stream->fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
-        if (put(context, 1, bytes, (size_t)n))
-            return -1;
-    if (n < 0)
+    step->put = put;
+    step->put_context = context;
+    if (!step->ready && step->err.code == SW_OK)
         return 0;
-    join(step);
-    return pass_errors(&step->reply.errors, put, context) < 0 ? -1 : 1;
+    if (step->err.code != SW_OK || slurm_call(step->conn, &call, &step->reply, &step->err) < 0)
+        return 1;
+    return pass_errors(step);
 }
 
 /* How much input there is must be known before the step begins: it is held in memory. */
@@ -185,20 +147,16 @@ static ssize_t step_write(struct sw_stream *stream, const char *bytes, size_t le
     struct slurm_step *step = (struct slurm_step *)stream;
 
     if (step->input.length + length > INPUT_MOST)
-        sw_fail(&step->err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
-    else if (sw_write_all(step->input.fd, bytes, length) < 0)
-        sw_fail_errno(&step->err, SW_E_IO, "cannot hold the input");
-    if (step->err.code != SW_OK) {
-        start(step);
-        return -1;
-    }
+        return sw_fail(&step->err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
+    if (sw_write_all(step->input.fd, bytes, length) < 0)
+        return sw_fail_errno(&step->err, SW_E_IO, "cannot hold the input");
     step->input.length += length;
     return (ssize_t)length;
 }
 
 static void step_finish(struct sw_stream *stream)
 {
-    start((struct slurm_step *)stream);
+    ((struct slurm_step *)stream)->ready = true;
 }
 
 static int step_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
@@ -216,14 +174,9 @@ static int step_status(struct sw_stream *stream, int *exit_status, struct sw_err
 static void step_close(struct sw_stream *stream)
 {
     struct slurm_step *step = (struct slurm_step *)stream;
-    const int fds[] = { step->far, step->input.fd };
 
-    if (stream->fd >= 0)
-        close(stream->fd);             /* ends a step that still writes */
-    join(step);
-    for (size_t i = 0; i < SW_COUNT(fds); i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+    if (step->input.fd >= 0)
+        close(step->input.fd);
     sw_ssh_reply_done(&step->reply);
     sw_buf_done(&step->script);
     free(step);
@@ -234,14 +187,16 @@ static int open_input(struct slurm_step *step, int fd, struct sw_error *err)
 {
     struct stat info;
 
+    step->ready = true;
     if (fstat(fd, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
         return 0;
     step->stream.takes_input = S_ISFIFO(info.st_mode);
-    step->input.fd = S_ISFIFO(info.st_mode) ? memfd_create("slipway-input", MFD_CLOEXEC)
-                                            : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    step->ready = !step->stream.takes_input;
+    step->input.fd = step->stream.takes_input ? memfd_create("slipway-input", MFD_CLOEXEC)
+                                              : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (step->input.fd < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot hold the input");
-    if (S_ISREG(info.st_mode)) {
+    if (step->ready) {
         step->input.offset = lseek(fd, 0, SEEK_CUR);
         step->input.length = info.st_size > step->input.offset
                                  ? (size_t)(info.st_size - step->input.offset) : 0;
@@ -255,21 +210,14 @@ int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
     static const struct sw_stream_ops ops = { .read = step_read, .write = step_write, .finish = step_finish,
                                               .status = step_status, .close = step_close };
     struct slurm_step *step = sw_new(struct slurm_step);
-    int pair[2] = { -1, -1 };
 
     *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
-                                 .input = { .fd = -1 }, .far = -1 };
+                                 .input = { .fd = -1 } };
     if (make_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
-        open_input(step, what->fds[0], err) < 0 ||
-        (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 &&
-         sw_fail_errno(err, SW_E_IO, "cannot make a stream") < 0)) {
+        open_input(step, what->fds[0], err) < 0) {
         step_close(&step->stream);
         return -1;
     }
-    step->stream.fd = pair[0];
-    step->far = pair[1];
-    if (!step->stream.takes_input)
-        start(step);
     *out = &step->stream;
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_docker_image.c - image references of every form.
+ * test_image_ref.c - image references of every form.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "platform/docker/docker_image.h"
+#include "core/image_ref.h"
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -41,6 +41,7 @@ static void references_are_cut_into_their_parts(void **state)
         { "sha256:" HEX, "-", "-", "-", "sha256:" HEX, "sha256:" HEX },
         { "nvcr.io#nvidia/pytorch:25.08-py3", "nvcr.io", "nvidia/pytorch", "25.08-py3", "-",
           "nvcr.io/nvidia/pytorch:25.08-py3" },
+        { "myhost#team/app:1", "myhost", "team/app", "1", "-", "myhost:443/team/app:1" },
         { "docker://ubuntu:1", "docker.io", "library/ubuntu", "1", "-", "ubuntu:1" },
         { "x/a__b-c--d.e/f_g", "docker.io", "x/a__b-c--d.e/f_g", "latest", "-",
           "x/a__b-c--d.e/f_g:latest" },
@@ -48,13 +49,13 @@ static void references_are_cut_into_their_parts(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_auto(docker_image) struct docker_image image = { 0 };
+        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
         sw_autofree char *use = NULL;
         struct sw_error err = { 0 };
 
-        if (docker_image_parse(cases[i].text, &image, &err) < 0)
+        if (sw_image_ref_parse(cases[i].text, &image, &err) < 0)
             fail_msg("%s: %s", cases[i].text, err.message);
-        use = docker_image_text(&image);
+        use = sw_image_ref_text(&image);
         assert_string_equal(use, cases[i].use);
         assert_string_equal(image.registry ? image.registry : "-", cases[i].registry);
         assert_string_equal(image.repository ? image.repository : "-", cases[i].repository);
@@ -70,16 +71,36 @@ static void what_is_no_reference_is_refused(void **state)
         "a/", "/a", "a//b", "a:-tag", "-a", "a-", "a..b", "a___b", "http://host/a", "host:x/a",
         "host:123456/a", "a\n", "a@b@sha256:" HEX, "sha256:12/", "a;reboot", "../a",
         "a:" HEX HEX "0", "[::1]x:5000/a", "[::1]:/a", "[:]/a", "[::1/a", "h:5000x/a",
+        "a#b#c", "#a", "me@host#a:1", "a/b#c", "docker://",
     };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_auto(docker_image) struct docker_image image = { 0 };
+        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
         struct sw_error err = { 0 };
 
-        if (docker_image_parse(cases[i], &image, &err) == 0)
+        if (sw_image_ref_parse(cases[i], &image, &err) == 0)
             fail_msg("'%s' was taken for an image", cases[i]);
         assert_int_equal(err.code, SW_E_SPEC);
+    }
+}
+
+static void a_refusal_says_what_is_wrong(void **state)
+{
+    static const struct { const char *text, *says; } rows[] = {
+        { "Ubuntu:1", "capital" }, { "app:", "tag" }, { "app:1 --x", "tag" }, { "app@md5:12", "digest" },
+        { "nvcr.io/", "no name" }, { "nvcr.io#:1", "no name" }, { "nvcr.io//a:1", "no name" },
+        { "a b", "letters" }, { "app;reboot", "letters" }, { "-h.x#a:1", "host" }, { "", "empty" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
+        struct sw_error err = { 0 };
+
+        assert_int_equal(sw_image_ref_parse(rows[i].text, &image, &err), -1);
+        if (!strstr(err.message, rows[i].says))
+            fail_msg("'%s': %s", rows[i].text, err.message);
     }
 }
 
@@ -88,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(references_are_cut_into_their_parts),
         cmocka_unit_test(what_is_no_reference_is_refused),
+        cmocka_unit_test(a_refusal_says_what_is_wrong),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_docker_auth.c - which credential a registry gets.
+ * test_registry_login.c - which credential a registry gets.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/digest.h"
 #include "base/file.h"
-#include "platform/docker/docker_image.h"
-#include "platform/docker/docker_internal.h"
+#include "core/registry_login.h"
 
 static const char *const variables[] = { "DOCKER_USERNAME", "DOCKER_PASSWORD", "DOCKER_REGISTRY",
                                          "NGC_KEY" };
@@ -24,7 +24,7 @@ static int settle_in(void **state)
     sw_autofree char *path = NULL;
 
     (void)state;
-    strcpy(folder, "/tmp/test-docker-auth-XXXXXX");
+    strcpy(folder, "/tmp/test-registry-login-XXXXXX");
     assert_non_null(mkdtemp(folder));
     for (size_t i = 0; i < SW_COUNT(variables); i++)
         unsetenv(variables[i]);
@@ -48,15 +48,22 @@ static void write_file(const char *name, const char *text, mode_t mode)
     assert_int_equal(sw_file_write(path, text, strlen(text), mode, NULL), 0);
 }
 
-/* What the header says, or "-" without one. */
-static void expect(const char *registry, const char *header, const char *origin)
+static void find(const char *registry, struct sw_registry_login *out)
 {
-    sw_auto(docker_login) struct docker_login login = { 0 };
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = registry }, out);
+}
+
+/* What the header says, or "-" without one. */
+static void expect(const char *registry, const char *wanted, const char *origin)
+{
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_text_wipe) char *header = NULL;
     sw_autofree char *said = NULL;
 
-    docker_login_find(NULL, registry, &login);
-    said = login.header ? docker_unbase64(login.header) : sw_strdup("-");
-    assert_string_equal(said, header);
+    find(registry, &login);
+    header = sw_registry_auth_header(&login, registry);
+    said = header ? sw_unbase64(header) : sw_strdup("-");
+    assert_string_equal(said, wanted);
     assert_string_equal(login.origin ? login.origin : "-", origin);
 }
 
@@ -111,14 +118,13 @@ static void entries_of_the_configuration_are_found_under_all_their_spellings(voi
     for (size_t i = 0; i < SW_COUNT(keys); i++) {
         sw_autofree char *config = sw_format("{\"auths\":{\"%s\":{\"auth\":\"bWU6cDp3\"}}}",
                                              keys[i][0]);
-        sw_auto(docker_login) struct docker_login login = { 0 };
-        sw_autofree char *said = NULL;
+        sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
 
         write_file("config.json", config, 0600);
-        docker_login_find(NULL, keys[i][1], &login);
-        assert_non_null(login.header);
-        said = docker_unbase64(login.header);
-        assert_non_null(strstr(said, "\"username\":\"me\",\"password\":\"p:w\""));
+        find(keys[i][1], &login);
+        assert_string_equal(login.user, "me");
+        assert_non_null(login.secret);
+        assert_string_equal(sw_secret_reveal(login.secret), "p:w");
         expect("other.example", "-", "-");
     }
 }
@@ -165,12 +171,12 @@ static void trouble_with_a_helper_is_told_and_stops_nothing(void **state)
     (void)state;
     write_file("config.json", "{\"credHelpers\":{\"a.example\":\"odd\"}}", 0600);
     for (size_t i = 0; i < SW_COUNT(scripts); i++) {
-        sw_auto(docker_login) struct docker_login login = { 0 };
+        sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
 
         if (scripts[i][0])
             write_file("docker-credential-odd", scripts[i][0], 0700);
-        docker_login_find(NULL, "a.example", &login);
-        assert_null(login.header);
+        find("a.example", &login);
+        assert_null(login.secret);
         assert_non_null(login.trouble);
         assert_non_null(strstr(login.trouble, scripts[i][1]));
     }
@@ -178,22 +184,45 @@ static void trouble_with_a_helper_is_told_and_stops_nothing(void **state)
 
 static void a_helper_with_a_path_in_its_name_is_not_run(void **state)
 {
-    sw_auto(docker_login) struct docker_login login = { 0 };
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
 
     (void)state;
     write_file("config.json", "{\"credsStore\":\"x/../../../bin/sh\"}", 0600);
-    docker_login_find(NULL, "a.example", &login);
-    assert_null(login.header);
+    find("a.example", &login);
+    assert_null(login.secret);
     assert_non_null(strstr(login.trouble, "no name of a credential helper"));
 }
 
 static void base64_that_is_none_gives_nothing(void **state)
 {
     (void)state;
-    assert_null(docker_unbase64("a b"));
-    assert_null(docker_unbase64("AAAA"));        /* NULs */
+    assert_null(sw_unbase64("a b"));
+    assert_null(sw_unbase64("AAAA"));        /* NULs */
     write_file("config.json", "{\"auths\":{\"a.example\":{\"auth\":\"!!\"}}}", 0600);
     expect("a.example", "-", "-");
+}
+
+static const char *values(void *unused, const char *name)
+{
+    (void)unused;
+    return strcmp(name, "DOCKER_PASSWORD") == 0   ? "pw"
+           : strcmp(name, "DOCKER_REGISTRY") == 0 ? "h.example" : NULL;
+}
+
+static void the_variables_alone_and_the_user_of_the_image(void **state)
+{
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    struct sw_registry_query query = { .registry = "h.example", .env = values };
+
+    (void)state;
+    write_file("config.json", "{\"auths\":{\"h.example\":{\"auth\":\"bWU6cHc=\"}}}", 0600);
+    assert_false(sw_registry_login_from_env(&query, &login));
+    query.user = "ann";
+    assert_true(sw_registry_login_from_env(&query, &login));
+    assert_string_equal(login.user, "ann");
+    assert_string_equal(sw_secret_reveal(login.secret), "pw");
+    assert_string_equal(sw_registry_variable("nvcr.io"), "NGC_KEY");
+    assert_null(sw_registry_variable("h.example"));
 }
 
 #define PLACED(test) cmocka_unit_test_setup_teardown(test, settle_in, leave)
@@ -210,6 +239,7 @@ int main(void)
         PLACED(trouble_with_a_helper_is_told_and_stops_nothing),
         PLACED(a_helper_with_a_path_in_its_name_is_not_run),
         PLACED(base64_that_is_none_gives_nothing),
+        PLACED(the_variables_alone_and_the_user_of_the_image),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

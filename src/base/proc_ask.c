@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_program.c - a small program asked on this machine: a line in, its output back, bounded in
- * size and time. For credential helpers and for the version of a runtime.
+ * proc_ask.c - ask a small program: a line in, its output back, bounded in size and time.
  */
+#include "base/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,12 +12,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "platform/docker/docker_internal.h"
 
-#define ANSWER_MAX  65536
-#define PATIENCE_MS 30000
+enum { ANSWER_MAX = 65536, PATIENCE_MS = 30000 };
 
 extern char **environ;
 
@@ -49,8 +49,8 @@ static pid_t start(char *const argv[], int input, int output, struct sw_error *e
     return pid;
 }
 
-/* All it says, bounded in size and time. */
-static int listen_to(int fd, struct sw_buf *out)
+/* All of its output. -1: it takes too long, or is too much. */
+static int read_output(int fd, struct sw_buf *out)
 {
     int64_t deadline_ms = sw_monotonic_ms() + PATIENCE_MS;
 
@@ -75,24 +75,24 @@ static int listen_to(int fd, struct sw_buf *out)
     return -1;
 }
 
-static int end_of(pid_t pid, bool heard)
+static int wait_for_end(pid_t pid, bool answered)
 {
     int status = 0;
 
-    if (!heard)
+    if (!answered)
         kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    return heard && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return answered && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-int docker_program_ask(char *const argv[], const char *input, struct sw_buf *said, int *status,
-                       struct sw_error *err)
+int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
+                struct sw_error *err)
 {
     int to[2], from[2];
     pid_t pid;
 
-    /* A socket, since writing to it can be told not to raise SIGPIPE: it may end unread. */
+    /* A socket, because a program that ends without reading its input must not raise SIGPIPE here. */
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to) < 0)
         return sw_fail_errno(err, SW_E_IO, "%s", argv[0]);
     if (pipe2(from, O_CLOEXEC) < 0) {
@@ -107,7 +107,7 @@ int docker_program_ask(char *const argv[], const char *input, struct sw_buf *sai
         (void)!send(to[1], input, strlen(input), MSG_NOSIGNAL);
     close(to[1]);
     if (pid > 0)
-        *status = end_of(pid, listen_to(from[0], said) == 0);
+        *status = wait_for_end(pid, read_output(from[0], output) == 0);
     close(from[0]);
     return pid > 0 ? 0 : -1;
 }

@@ -82,13 +82,12 @@ static const struct sw_credential docker_credentials[] = {
 
 /* ---- clients, lent one at a time ------------------------------------------------------------- */
 
-enum { POOL_MOST = DOCKER_AT_ONCE, ENDS_MOST = 2048 };
+enum { POOL_MAX = DOCKER_AT_ONCE };
 
 struct docker_pool {
     pthread_mutex_t lock;
-    struct docker_api *idle[POOL_MOST];
+    struct docker_api *idle[POOL_MAX];
     size_t count;
-    json_t *ends;                    /* "id/attempt" -> how it ended */
 };
 
 static struct docker_pool *pool_new(void)
@@ -96,7 +95,6 @@ static struct docker_pool *pool_new(void)
     struct docker_pool *pool = sw_new(struct docker_pool);
 
     pthread_mutex_init(&pool->lock, NULL);
-    pool->ends = json_object();
     return pool;
 }
 
@@ -107,31 +105,7 @@ static void pool_free(struct docker_pool *pool)
     for (size_t i = 0; i < pool->count; i++)
         docker_api_close(pool->idle[i]);
     pthread_mutex_destroy(&pool->lock);
-    json_decref(pool->ends);
     free(pool);
-}
-
-void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end)
-{
-    sw_autofree char *key = sw_format("%s/%d", id, attempt);
-
-    pthread_mutex_lock(&conn->pool->lock);
-    if (json_object_size(conn->pool->ends) > ENDS_MOST)
-        json_object_clear(conn->pool->ends);          /* nobody asked */
-    json_object_set_new(conn->pool->ends, key, end);
-    pthread_mutex_unlock(&conn->pool->lock);
-}
-
-json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt)
-{
-    sw_autofree char *key = sw_format("%s/%d", id, attempt);
-    json_t *end;
-
-    pthread_mutex_lock(&conn->pool->lock);
-    end = json_incref(json_object_get(conn->pool->ends, key));
-    json_object_del(conn->pool->ends, key);
-    pthread_mutex_unlock(&conn->pool->lock);
-    return end;
 }
 
 int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err)
@@ -155,7 +129,7 @@ void docker_give_back(struct docker_lent *lent)
     if (!pool)
         return;
     pthread_mutex_lock(&pool->lock);
-    if (pool->count < POOL_MOST)
+    if (pool->count < POOL_MAX)
         pool->idle[pool->count++] = sw_take(lent->api);
     pthread_mutex_unlock(&pool->lock);
     docker_api_close(lent->api);
@@ -282,6 +256,7 @@ const struct sw_platform sw_platform_docker = {
     .preflight_report = docker_preflight_report,
     .submit = docker_submit,
     .observe = docker_observe,
+    .reconcile = docker_reconcile,
     .wake_fd = docker_wake_fd,
     .read_log = docker_read_log,
     .log_size = docker_log_size,

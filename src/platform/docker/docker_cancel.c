@@ -5,7 +5,7 @@
  * One list of containers serves all jobs of a pass. Passes follow until nothing is left: a container that
  * waited for GPUs may have got them just now.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * docker_end.c - cleanup, and what was left behind.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <dirent.h>
 #include <stdio.h>

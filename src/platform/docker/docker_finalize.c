@@ -8,12 +8,12 @@
  * written down how the job ended (the caller did), its logs are whole in their spools, its results on this
  * machine. What cannot be brought home keeps its container; `rm` takes it like any other.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_keep.h"
 
-bool docker_removes_itself(const struct sw_jobref *job)
+static bool removes_itself(const struct sw_jobref *job)
 {
     return sw_json_bool(json_object_get(job->plan, "options"), "auto_remove", false);
 }
@@ -74,6 +74,6 @@ void docker_finalize(struct sw_connection *conn, const struct sw_jobref *const *
 {
     docker_keep_logs(conn, jobs, count);
     for (size_t i = 0; i < count; i++)
-        if (docker_removes_itself(jobs[i]))
+        if (removes_itself(jobs[i]))
             remove_containers(conn, jobs[i], NULL);
 }

@@ -3,29 +3,6 @@
  * docker_job.h - what the files about jobs share: the connection, names, and the pure functions that
  * turn a plan into what the engine is sent and its words into ours.
  *
- *     docker.c           descriptor, options, connection
- *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
- *     docker_mounts.c    what of the engine's files the container sees         (pure)
- *     docker_clones.c    the repositories among its mounts
- *     docker_tar.c       the files that go in by archive upload                (pure)
- *     docker_states.c    the engine's words for states, in ours                (pure)
- *     docker_frames.c    the engine's log stream, cut into messages            (pure)
- *     docker_gpu.c       which GPUs are free                                   (pure)
- *     docker_submit.c    one plan, sent; found again after a crash
- *     docker_queue.c     jobs that wait for GPUs
- *     docker_watch.c     all jobs from one list
- *     docker_hand.c      was it stopped by somebody, or by an engine that went down
- *     docker_record.c    how it ended, when its container is gone
- *     docker_events.c    what the engine tells by itself, for whoever stays
- *     docker_look.c      one job: report, evidence, replicas, adoption, results
- *     docker_paths.c     files of the engine's machine
- *     docker_results.c   results, wherever the engine has them
- *     docker_spool.c     the log as a local file that grows
- *     docker_cancel.c    cancel
- *     docker_end.c       cleanup, leftovers
- *     docker_finalize.c    what is done when a job is over: its log is kept, its containers may go
- *     docker_keep.c      the end of a log, kept when the end is seen
- *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
 #ifndef SW_PLATFORM_DOCKER_JOB_H
@@ -88,11 +65,6 @@ struct docker_lent {
     struct sw_connection *conn;
     struct docker_api *api;
 };
-/* What a poll found out about a job's end, for whoever asks about it next: {"facts"}.
- * Remember takes the document; recall gives it away, or NULL. */
-void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end);
-json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt);
-
 int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err);
 void docker_give_back(struct docker_lent *lent);
 static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
@@ -332,6 +304,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
                   struct sw_error *err);
 int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
+void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 int docker_wake_fd(struct sw_connection *conn);
 ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);

@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/docker/docker_events.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 enum {
     KEEP_LINES = 1000,

@@ -29,7 +29,7 @@
 #include "core/log_index.h"
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_keep.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 enum {
     STREAMS_MOST = 64,

@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/docker/docker_image.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 

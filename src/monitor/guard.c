@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
 #include "monitor/monitor_internal.h"
 
 enum { IDLE_PERCENT = 5 };
@@ -58,7 +59,7 @@ static void stop(struct sw_store *store, const struct sw_platform *platform, str
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
         sw_platform_cancel(platform, conn, &seen.job, NULL) < 0)
         return;                      /* the intent stays: monitor_cancel_again() carries it out */
-    monitor_say(&seen, SW_CANCELED, "guard", message);
+    monitor_say(&seen, SW_CANCELED, SW_REASON_GUARD, message);
     sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, NULL);
 }
 

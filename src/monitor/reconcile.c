@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
@@ -160,18 +161,18 @@ static void judge_absence(struct poll_entry *entry, struct sw_observation *seen,
     const struct sw_job *job = &entry->job;
 
     if (job->phase == SW_PHASE_SUBMITTING && job->canceling) {
-        monitor_say(seen, SW_CANCELED, "canceled", "canceled before anything was started");
+        monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
         seen->presence = SW_UNSEEN;
         entry->send = true;
     } else if (job->phase == SW_PHASE_SUBMITTING) {
-        monitor_say(seen, SW_ERROR, "not-started",
+        monitor_say(seen, SW_ERROR, SW_REASON_NOT_STARTED,
                     "the submit was interrupted before anything was started");
-    } else if (!sw_text_same(job->reason, "missing")) {
-        monitor_say(seen, job->state, "missing",
+    } else if (!sw_text_same(job->reason, SW_REASON_MISSING)) {
+        monitor_say(seen, job->state, SW_REASON_MISSING,
                     "the platform says there is no such job; asking again");
     } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
-        monitor_say(seen, SW_ERROR, "lost", "the platform no longer knows this job");
+        monitor_say(seen, SW_ERROR, SW_REASON_LOST, "the platform no longer knows this job");
     } else {
         seen->presence = SW_UNSEEN;
     }
@@ -299,7 +300,7 @@ static bool is_retried(const struct poll_batch *batch, size_t index, struct sw_r
 
     if (batch->group->platform->retries || !failed(entry, seen) || entry->job.canceling ||
         sw_json_bool(entry->job.plan, SW_PLAN_UNSIGNED, false) ||
-        (entry->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
+        (entry->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, SW_REASON_NOT_STARTED)))
         return false;
     sw_retry_decide(entry->job.plan, batch->group->platform->name, seen, entry->verdict,
                     sw_retry_jitter(entry->job.id, entry->job.attempt), retry);

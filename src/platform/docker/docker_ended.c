@@ -17,10 +17,7 @@
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
 
-enum {
-    ENGINE_LOST_IT = 255,            /* what the engine says of a container it lost track of */
-    LAST_LINES = 1000,               /* of one that failed */
-};
+enum { LAST_LINES = 1000 };          /* of one that failed */
 
 /* ---- one container --------------------------------------------------------------------------- */
 
@@ -48,26 +45,10 @@ void docker_ended_done(struct docker_ended *ended)
 
 void docker_read_report(struct docker_ended *ended)
 {
-    const json_t *report = ended->report;
-    struct docker_end *end = &ended->end;
-
-    end->reported = report != NULL;
-    if (!report) {
-        if (end->exit_code > 128 && end->exit_code < 160)
-            end->signal = end->exit_code - 128;       /* the runner itself was killed */
-        return;
-    }
-    end->signal = (int)sw_json_int(report, "signal", 0);
-    end->stopped = sw_json_bool(report, "stopped", false);
-    end->canceled = sw_json_bool(report, "canceled", false);
-    end->timed_out = sw_json_bool(report, "timed_out", false);
-    end->failed_peer = (int)sw_json_int(report, "failed_peer", -1);
-    end->oom |= sw_json_int(report, "oom_kills", 0) > 0;      /* Podman does not say it */
-    end->message = sw_json_str(report, "message");
-    end->failed = sw_report_reason(report);
+    sw_run_end_report(&ended->end, ended->report);
     /* An engine that died under it says 255; its runner knows better. */
-    if (end->exit_code == ENGINE_LOST_IT)
-        end->exit_code = (int)sw_json_int(report, "exit_code", ENGINE_LOST_IT);
+    if (ended->report && ended->end.exit_code == DOCKER_LOST_TRACK)
+        ended->end.exit_code = (int)sw_json_int(ended->report, "exit_code", DOCKER_LOST_TRACK);
 }
 
 /* The last report of its runner, from wherever it can be had. */
@@ -118,13 +99,13 @@ int docker_ended_read(struct docker_api *api, const char *container, struct dock
                       struct sw_error *err)
 {
     const json_t *state;
-    struct docker_end *end = &out->end;
+    struct sw_run_end *end = &out->end;
 
     *out = (struct docker_ended){ .inspected = docker_inspect(api, container, err) };
     if (!out->inspected)
         return -1;
     state = json_object_get(out->inspected, "State");
-    *end = (struct docker_end){
+    *end = (struct sw_run_end){
         .exit_code = (int)sw_json_int(state, "ExitCode", SW_NO_EXIT_CODE),
         .oom = sw_json_bool(state, "OOMKilled", false), .error = sw_json_str(state, "Error"),
         .failed_peer = -1, .rank = rank_of(out->inspected),
@@ -160,10 +141,10 @@ static int read_listed(struct docker_api *api, const json_t *listed, struct dock
 
 struct sw_rank docker_ended_rank(const struct docker_ended *ended)
 {
-    const struct docker_end *end = &ended->end;
+    const struct sw_run_end *end = &ended->end;
 
     return (struct sw_rank){
-        .presence = end->gone ? SW_ABSENT : SW_PRESENT,
+        .presence = ended->gone ? SW_ABSENT : SW_PRESENT,
         .state = end->exit_code == 0 ? SW_COMPLETE : end->canceled ? SW_CANCELED : SW_ERROR,
         .follows = end->failed_peer >= 0 || end->stopped,
         .started_ms = ended->started_ms, .ended_ms = ended->ended_ms,
@@ -289,7 +270,7 @@ int docker_judge(const struct docker_job *job, const struct docker_containers *o
     if (docker_find_stopper(job->api, id, &worst, err) < 0 ||
         read_good_report(job->api, own->at[0], &worst, err) < 0)
         return -1;
-    docker_judge_end(&worst.end, seen);
+    docker_judge_end(&worst, seen);
     if (look_for_hole(job->api, container, &worst, seen, err) < 0)
         return -1;
     seen->failed_replica = seen->state != SW_ERROR ? -1 : own->all.count > 1 ? failed : 0;

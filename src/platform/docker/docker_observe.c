@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
@@ -131,7 +132,7 @@ static void say(struct sw_observation *seen, enum sw_state state, const char *re
 static int observe_unstarted(const struct docker_job *job, const struct docker_containers *own,
                              struct sw_observation *seen, struct sw_error *err)
 {
-    say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+    say(seen, SW_PENDING, SW_REASON_STARTING, "its container is made and not started yet");
     for (int rank = 0; rank < own->all.count; rank++) {
         sw_auto(docker_ended) struct docker_ended ended = { 0 };
 
@@ -140,7 +141,7 @@ static int observe_unstarted(const struct docker_job *job, const struct docker_c
         if (docker_ended_read(job->api, sw_json_str(own->at[rank], "Id"), &ended, err) < 0)
             return -1;
         if (!sw_text_empty(ended.end.error)) {
-            docker_judge_end(&ended.end, seen);
+            docker_judge_end(&ended, seen);
             seen->failed_replica = rank;
             return 0;
         }
@@ -252,7 +253,7 @@ static int observe_job(const struct docker_job *job, const json_t *containers, b
     if (own.all.count == 0 && own.queued == 0)
         return observe_absent(job, seen, err);
     if (own.all.count == 0) {
-        say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
+        say(seen, SW_PENDING, SW_REASON_GPU_WAIT, "waiting for GPUs of the engine");
         return 0;
     }
     seen->needs_reconcile = docker_is_half_made(job->ref, &own);
@@ -284,7 +285,7 @@ static void explain_queue(struct docker_api *api, json_t *list, struct sw_observ
     sw_auto(json) json_t *all = count == 1 ? docker_list(api, NULL, NULL) : json_incref(list);
 
     for (size_t i = 0; all && i < count; i++)
-        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, "gpu-wait"))
+        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT))
             docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
 }
 
@@ -319,7 +320,7 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
         struct sw_error why = { 0 };
 
         if (observe_job(&job, docker_attempt_in(index, job.ref), count == 1, &jobs[i], &why) == 0) {
-            some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
+            some_wait |= sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT);
             bad = 0;
         } else if (put_off(&jobs[i], &why, &bad, count, err) < 0) {
             return -1;

@@ -13,16 +13,17 @@
 #include "platform/docker/docker_observe.h"
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "platform/docker/docker_submit.h"
 
 static bool waits(const struct sw_observation *seen)
 {
-    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, "gpu-wait");
+    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, SW_REASON_GPU_WAIT);
 }
 
 static bool must_end_others(const struct sw_observation *seen)
 {
-    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, "ending");
+    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, SW_REASON_ENDING);
 }
 
 /* Another client may be starting it at this moment: then the engine refuses to remove it. */

@@ -256,12 +256,12 @@ static int ask_past(const struct docker_job *job, int rank, struct docker_ended 
     if (docker_events_past(job->api, filters, note_past, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
-    out->end.never_began = past.removed && !past.started && !past.died;
-    out->end.by_hand = past.killed || (past.removed && !past.died && !out->end.never_began);
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
     if (past.died && !past.killed) {
-        out->end.gone = false;
+        out->gone = false;
         out->end.exit_code = past.exit_code;
-        out->end.engine = DOCKER_ENGINE_STAYED;
+        out->engine = DOCKER_ENGINE_STAYED;
     }
     return 0;
 }
@@ -271,14 +271,13 @@ int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ende
 {
     int result;
 
-    *out = (struct docker_ended){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
-                                           .gone = true } };
+    *out = (struct docker_ended){ .end = SW_RUN_END_INIT, .gone = true };
     result = docker_record_gone(job, rank, &out->report, err);
     if (result != 0)
         return result;
     if (!out->report)
         return ask_past(job, rank, out, err);
-    out->end.gone = false;
+    out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
     /* A command that ended well after it was told to end is not done: its container had said so. */

@@ -367,7 +367,7 @@ int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
                  struct sw_error *err);
 int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                   struct sw_error *err);
-ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);

@@ -30,9 +30,7 @@ static int has_file(struct docker_api *api, const char *container, const char *p
     *has = text != NULL;
     if (text || why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 void docker_ended_done(struct docker_ended *ended)

@@ -205,7 +205,7 @@ int docker_exec(struct sw_connection *conn, const struct sw_jobref *job, int rep
     b.api = lent.api;
     b.terminal = docker_terminal_here() ? &terminal : NULL;
     /* A terminal has a key for "no more"; a file over TLS has nothing (http_stream.h). */
-    b.reads = b.terminal || conn->where.way != DOCKER_TLS;
+    b.reads = b.terminal || docker_of(conn)->where.way != DOCKER_TLS;
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1),
                 replica < 0 ? 0 : replica);
     b.id = make_exec(lent.api, name, job->id, argv, b.terminal != NULL, b.reads, err);

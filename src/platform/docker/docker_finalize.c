@@ -15,7 +15,7 @@
 
 static bool removes_itself(const struct sw_jobref *job)
 {
-    return sw_json_bool(json_object_get(job->plan, "options"), "auto_remove", false);
+    return docker_job_options(json_object_get(job->plan, "options")).auto_remove;
 }
 
 /* To ask for the size of a log that grows no more is to have all of it. */

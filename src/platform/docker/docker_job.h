@@ -14,6 +14,7 @@
 #include "core/payload.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
+#include "platform/docker/docker_options.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
@@ -49,11 +50,10 @@ enum {
 
 extern const struct sw_platform sw_platform_docker;
 
-struct sw_connection {
+struct docker_connection {           /* what struct sw_connection is for this platform */
     struct docker_where where;
     char *state_dir;
     char *root;                      /* <state_dir>/docker: spools, results */
-    json_t *options;
     void (*warn)(void *context, const char *text);
     void *warn_context;
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
@@ -62,6 +62,10 @@ struct sw_connection {
     struct sw_log_spools *spools;    /* copies of logs */
     struct sw_watch *events;         /* what the engine tells by itself */
 };
+static inline struct docker_connection *docker_of(const struct sw_connection *conn)
+{
+    return (struct docker_connection *)conn;
+}
 
 /* A client of the engine for one call of ours: several threads may share a connection. */
 struct docker_lent {
@@ -74,7 +78,6 @@ static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back
 
 char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
-char *docker_attempt_folder(const struct sw_connection *conn, const char *id, int attempt);   /* owned */
 
 /* ---- docker_talk.c: single questions --------------------------------------------------------- */
 
@@ -265,8 +268,8 @@ json_t *docker_gpu_waiting(const json_t *containers);
 json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
 json_t *docker_gpu_split(const char *text);          /* "0,1" -> ["0","1"]; owned */
 char *docker_gpu_join(const json_t *ids);            /* and back; owned */
-/* GPUs that a job may get, by options (gpu_ids, gpu_devices) and what was `found`; owned. */
-json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
+/* GPUs that a job may get, by its options and what was `found`; owned. */
+json_t *docker_gpu_candidates(const json_t *gpu_ids, const json_t *gpu_devices, const json_t *found);
 
 /* ---- docker_queue.c -------------------------------------------------------------------------- */
 

@@ -75,9 +75,7 @@ static int read_there(struct docker_api *api, const char *container, const char 
         *report = sw_report_parse(text, size);
     if (text || why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */

@@ -54,9 +54,7 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
     }
     if (docker_ask(api, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
         why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     *since_ms = docker_time_ms(sw_json_str(bridge, "Created"));
     return 0;

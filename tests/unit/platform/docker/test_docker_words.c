@@ -256,14 +256,14 @@ static void a_number_and_a_uuid_mean_the_same_device(void **state)
 {
     sw_auto(json) json_t *found = json_pack("[s, s]", "GPU-x", "GPU-y");
     sw_auto(json) json_t *none = json_array();
-    sw_auto(json) json_t *by_number = json_pack("{s:[s, s]}", "gpu_ids", "1", "GPU-x");
-    sw_auto(json) json_t *told = json_pack("{s:[s]}", "gpu_devices", "7");
+    sw_auto(json) json_t *by_number = json_pack("[s, s]", "1", "GPU-x");
+    sw_auto(json) json_t *told = json_pack("[s]", "7");
 
     (void)state;
-    expect_ids(docker_gpu_candidates(NULL, found), "GPU-x,GPU-y");
-    expect_ids(docker_gpu_candidates(by_number, found), "GPU-y,GPU-x");
-    expect_ids(docker_gpu_candidates(told, found), "7");
-    expect_ids(docker_gpu_candidates(NULL, none), "any");
+    expect_ids(docker_gpu_candidates(NULL, NULL, found), "GPU-x,GPU-y");
+    expect_ids(docker_gpu_candidates(by_number, NULL, found), "GPU-y,GPU-x");
+    expect_ids(docker_gpu_candidates(NULL, told, found), "7");
+    expect_ids(docker_gpu_candidates(NULL, NULL, none), "any");
 }
 
 /* One event as the engine sends it; true: worth a look. */

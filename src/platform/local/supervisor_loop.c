@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_loop.c - one observe() round: output, children, cancel, time, memory, disk.
+ * supervisor_loop.c - one poll() round: output, children, cancel, time, memory, disk.
  *
- * Nothing is looked at on a timer unless nothing else can tell: signals come through a
+ * Nothing is checked on a timer that can wake us by itself: signals come through a
  * signalfd, the cancel flag through inotify, output through its pipes. Only memory without a
- * cgroup is sampled, and what people like to see of a running job (supervisor_live.c).
+ * cgroup is sampled, and what people like to see of a running job (supervisor_usage.c).
  */
 #include "platform/local/supervisor.h"
 
@@ -66,7 +66,7 @@ static const char *who(const struct sup *sup, int rank, char out[32])
     return out;
 }
 
-static void blame(struct sup *sup, int rank, const char *told)
+static void blame(struct sup *sup, int rank, const char *reported)
 {
     struct sup_replica *replica = &sup->replicas[rank];
     char name[32], limit[32];
@@ -83,8 +83,8 @@ static void blame(struct sup *sup, int rank, const char *told)
         sup_decide(sup, SW_ERROR, SW_REASON_SIGNAL, 128 + replica->signal, "%sended by signal %d (%s)",
                    name, replica->signal, strsignal(replica->signal));
         sup->end.signal = replica->signal;
-    } else if (told) {
-        sup_decide(sup, SW_ERROR, SW_REASON_EXIT, replica->exit_code, "%s%s", name, told);
+    } else if (reported) {
+        sup_decide(sup, SW_ERROR, SW_REASON_EXIT, replica->exit_code, "%s%s", name, reported);
     } else {
         sup_decide(sup, SW_ERROR, SW_REASON_EXIT, replica->exit_code, "%sexited with code %d", name,
                    replica->exit_code);
@@ -187,7 +187,7 @@ static void check_memory(struct sup *sup, int64_t now)
     sw_size_format(sup->limits.memory_bytes, limit);
     sup_decide(sup, SW_ERROR, SW_REASON_MEMORY, 128 + SIGKILL, "it used %s of memory, its limit is %s",
                used, limit);
-    sup->end.signal = SIGKILL;             /* as the kernel's own killer would have told it */
+    sup->end.signal = SIGKILL;             /* as the kernel's own killer reports it */
 }
 
 static void check_disk(struct sup *sup, int64_t now)
@@ -216,7 +216,7 @@ static int timeout_of(const struct sup *sup, int64_t until, int64_t now)
         if (sup->limits.sample)
             sooner(&until, sup->sample_at);
         if (!sup->end.decided) {
-            sooner(&until, sup->live.next_at);
+            sooner(&until, sup->usage.next_at);
             sooner(&until, sup_guard_next(sup));
         }
     }
@@ -260,6 +260,6 @@ void sup_turn(struct sup *sup, int64_t until_ms)
     check_time(sup, now);
     check_memory(sup, now);
     check_disk(sup, now);
-    sup_live_look(sup, now);
+    sup_usage_measure(sup, now);
     sup_guard_check(sup, now);
 }

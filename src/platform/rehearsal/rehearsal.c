@@ -252,7 +252,8 @@ static void fill_submission(const struct rehearsal_connection *here, const char 
 static void leave_note(const struct rehearsal_connection *here, const char *id, const char *script)
 {
     sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", here->server, id);
-    sw_autofree char *text = sw_format("This was a rehearsal: the command was not run.\nScript: %s\n", script);
+    sw_autofree char *text =
+        sw_format("This was a rehearsal: the command was not run.\nScript: %s\n", script);
     sw_autofd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
     if (fd >= 0)
@@ -347,7 +348,8 @@ static void describe(const struct rehearsal_view *view, struct sw_observation *s
 }
 
 /* Is the job missing from the server's list this time? The connection's count is for whole lists. */
-static bool job_hides(struct rehearsal_connection *here, const struct rehearsal_faults *faults, const char *id)
+static bool job_hides(struct rehearsal_connection *here, const struct rehearsal_faults *faults,
+                      const char *id)
 {
     return !here->api && faults->unseen_calls > 0 &&
            rehearsal_job_count(here->server, id, "polls") < faults->unseen_calls;
@@ -497,7 +499,8 @@ static void rehearsal_evidence(struct sw_connection *conn, const struct sw_obser
     (void)deadline_ms;
     for (size_t i = 0; i < count; i++) {
         out[i].facts = sw_json_object(SW_BOOL("pretended", true));
-        out[i].log_tail = sw_log_tail(&(struct sw_log){ &sw_platform_rehearsal, conn, &seen[i]->job, 0 }, NULL);
+        out[i].log_tail =
+            sw_log_tail(&(struct sw_log){ &sw_platform_rehearsal, conn, &seen[i]->job, 0 }, NULL);
     }
 }
 

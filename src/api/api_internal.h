@@ -29,7 +29,7 @@ struct sw_session {
     atomic_int references;         /* the caller's, and one for each question that is under way */
     bool read_only;
     struct sw_store *store;        /* guards itself */
-    struct sw_refresh_pool *refresh_pool;         /* likewise */
+    struct sw_refresh_pool *pool;  /* likewise */
     char *state_dir, *profile;
     char *project_dir;             /* NULL: where the job file is, or here */
 

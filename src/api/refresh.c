@@ -29,7 +29,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
     if (api_need(session, err) < 0)
         return -1;
     monitor.store = session->store;
-    monitor.crew = session->refresh_pool;
+    monitor.pool = session->pool;
     if (sw_refresh(&monitor, ids, count, options, unreachable, err) < 0 &&
         (!sw_store_make_room(session->store) ||
          sw_refresh(&monitor, ids, count, options, unreachable, err) < 0))

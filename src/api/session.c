@@ -52,7 +52,7 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     }
     session->references = 1;
     session->read_only = options->read_only;
-    session->refresh_pool = sw_refresh_pool_new();
+    session->pool = sw_refresh_pool_new();
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->warn_lock, NULL);
     if (session->state_dir) {
@@ -88,7 +88,7 @@ void api_release(void *context)
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
-    sw_refresh_pool_free(session->refresh_pool);
+    sw_refresh_pool_free(session->pool);
     pthread_mutex_destroy(&session->lock);
     pthread_mutex_destroy(&session->warn_lock);
     free(session->state_dir);

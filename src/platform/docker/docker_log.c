@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "core/report.h"
 #include "platform/docker/docker_events.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 #include "platform/kit/log.h"
 
 enum {
@@ -84,7 +84,7 @@ static char *log_path(const struct docker_log_answer *answer, const struct sw_lo
 static int find_life(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                      const char *name, enum sw_log_life *life, struct sw_error *err)
 {
-    enum docker_told told = docker_events_say(conn->events, name);
+    enum docker_told told = docker_events_say(docker_of(conn)->events, name);
     sw_auto(json) json_t *found = NULL;
     const char *status;
 

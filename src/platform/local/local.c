@@ -3,7 +3,7 @@
  * local.c - this machine as a place where jobs run: the descriptor and its options.
  *
  * No daemon: every job has a supervisor process of its own, and everything known about a job is
- * in its folder. Follow submit in local_submit.c, then supervisor_life.c.
+ * in its folder. Follow submit in local_submit.c, then supervisor_phases.c.
  */
 #include "platform/local/local_internal.h"
 

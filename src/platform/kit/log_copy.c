@@ -242,11 +242,8 @@ static int fetch_all(struct sw_log_copy *copy, struct sw_log_cursor *cursor, str
         bool ahead = why.code == SW_E_UNREACHABLE && cursor->life != SW_LOG_LIFE_UNKNOWN &&
                      copy->pause_ms == 0 && !copy->until_ms;
 
-        if (!copy->set_back && !ahead) {
-            if (err)
-                *err = why;
-            return -1;
-        }
+        if (!copy->set_back && !ahead)
+            return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }
     return 0;
@@ -275,9 +272,7 @@ static int catch_up_best_effort(struct sw_log_copy *copy, struct sw_error *err)
     if (copy->caught_up || why.code == SW_E_INTERRUPTED || why.code == SW_E_TIMEOUT ||
         why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* The platform has the replica no more. "Gone" is an answer only to a reader that knows the job is
@@ -313,9 +308,7 @@ static int catch_up(struct sw_log_copy *copy, struct sw_error *err)
     if (result < 0) {
         if (why.code == SW_E_NOT_FOUND)
             return join_end(copy, err);
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     copy->caught_up = cursor.life != SW_LOG_NOT_BEGUN;
     copy->ended = cursor.life == SW_LOG_ENDED;

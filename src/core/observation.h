@@ -56,6 +56,7 @@ struct sw_observation {
     json_t *live;              /* {"memory_bytes","gpus":[{"uuid","name","used_percent",
                                   "memory_used","memory_total"}]}; owned by whoever polled; NULL */
     json_t *runner;            /* what its runner reported, clean (core/report.h); owned likewise; NULL */
+    bool needs_reconcile;      /* the platform's own note: reconcile() has something to do for it */
 };
 
 #endif

@@ -22,19 +22,19 @@
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_credentials.h"
 
-struct login {                     /* borrowed */
+struct slurm_login {                     /* borrowed */
     const char *user, *variable;
 };
 
-static const char *value_of(const struct sw_connection *conn, const char *name)
+static const char *value_of(struct sw_connection *conn, const char *name)
 {
-    const char *value = conn->env(conn->env_context, name);
+    const char *value = slurm_of(conn)->env(slurm_of(conn)->env_context, name);
 
     return value && *value ? value : NULL;
 }
 
-/* Is DOCKER_PASSWORD for this registry? NULL: Docker Hub, for which it is when nobody says more. */
-static bool is_docker_registry(const struct sw_connection *conn, const char *host)
+/* Is DOCKER_PASSWORD for this registry? NULL: Docker Hub, for which it is when nothing more is said. */
+static bool is_docker_registry(struct sw_connection *conn, const char *host)
 {
     static const char *const hub[] = { "docker.io", "index.docker.io", "registry-1.docker.io" };
     const char *said = value_of(conn, "DOCKER_REGISTRY"), *whose = said ? said : hub[0];
@@ -47,16 +47,16 @@ static bool is_docker_registry(const struct sw_connection *conn, const char *hos
     return false;
 }
 
-static int login_of(const struct sw_connection *conn, const struct slurm_registry *registry,
-                    const struct slurm_image *image, struct login *out, struct sw_error *err)
+static int login_of(struct sw_connection *conn, const struct slurm_registry *registry,
+                    const struct slurm_image *image, struct slurm_login *out, struct sw_error *err)
 {
     const char *host = registry->host ? registry->host : "docker.io";
     const char *said = value_of(conn, "DOCKER_USERNAME"), *user = said ? said : image->user;
 
     if (user && value_of(conn, "DOCKER_PASSWORD") && is_docker_registry(conn, registry->host))
-        *out = (struct login){ user, "DOCKER_PASSWORD" };
+        *out = (struct slurm_login){ user, "DOCKER_PASSWORD" };
     else if (registry->variable)
-        *out = (struct login){ registry->login, registry->variable };
+        *out = (struct slurm_login){ registry->login, registry->variable };
     else {
         sw_fail(err, SW_E_CREDENTIAL, "slurm.registry_login: there is no password for '%s'", host);
         return sw_hint(err, "set DOCKER_REGISTRY=%s, DOCKER_USERNAME and DOCKER_PASSWORD, or put the "
@@ -68,11 +68,11 @@ static int login_of(const struct sw_connection *conn, const struct slurm_registr
     return 0;
 }
 
-static int hold(const struct sw_connection *conn, const char *variable, int *fd, struct sw_error *err)
+static int hold(struct sw_connection *conn, const char *variable, int *fd, struct sw_error *err)
 {
     sw_auto(sw_secrets) struct sw_secrets *secrets = sw_secrets_new();
 
-    if (sw_secrets_add(secrets, variable, conn->env(conn->env_context, variable), err) < 0)
+    if (sw_secrets_add(secrets, variable, slurm_of(conn)->env(slurm_of(conn)->env_context, variable), err) < 0)
         return sw_wrap(err, "slurm.registry_login");
     *fd = memfd_create("slipway-login", MFD_CLOEXEC);
     if (*fd < 0 || sw_secrets_send(secrets, *fd) < 0)
@@ -81,7 +81,7 @@ static int hold(const struct sw_connection *conn, const char *variable, int *fd,
 }
 
 static int bring(struct sw_connection *conn, const struct slurm_registry *registry,
-                 const struct login *login, int fd, struct sw_error *err)
+                 const struct slurm_login *login, int fd, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -95,7 +95,8 @@ static int bring(struct sw_connection *conn, const struct slurm_registry *regist
     sw_buf_addf(&script, "tr '\\000' '\\n' | sed -n 's/^%s=//p' | {\n", login->variable);
     slurm_credentials_install(&script, registry, login->user);
     sw_buf_add(&script, "}\n");
-    if (slurm_ask(conn, sw_buf_text(&script), &password, 1, true, &reply, err) < 0)
+    if (slurm_ask(conn, &(struct sw_ssh_call){ .script = script.data, .input = &password, .input_count = 1,
+                                              .repeatable = true }, &reply, err) < 0)
         return -1;
     if (reply.exit_code == 0)
         return 0;
@@ -103,17 +104,17 @@ static int bring(struct sw_connection *conn, const struct slurm_registry *regist
                    "%.300s", sw_buf_text(&reply.errors));
 }
 
-int slurm_registry_login(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+int slurm_registry_login(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     struct slurm_registry unknown;
     const struct slurm_registry *registry;
-    struct login login = { 0 };
+    struct slurm_login login = { 0 };
     int fd = -1, result;
 
-    if (!sw_json_bool(plan->options, "registry_login", false) || !plan->image)
+    if (!job->options.registry_login || !job->plan->image)
         return 0;
-    if (slurm_image_parse(plan->image, &image, err) < 0)
+    if (slurm_image_parse(job->plan->image, &image, err) < 0)
         return -1;
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)

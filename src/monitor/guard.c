@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
 #include "monitor/monitor_internal.h"
 
 enum { IDLE_PERCENT = 5 };
@@ -59,7 +60,7 @@ static void stop(struct sw_store *store, const struct sw_platform *platform, str
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
         sw_platform_cancel(platform, conn, &seen.job, NULL) < 0)
         return;                      /* the intent stands: cancel_again() carries it out */
-    monitor_say(&seen, SW_CANCELED, "guard", message);
+    monitor_say(&seen, SW_CANCELED, SW_REASON_GUARD, message);
     sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, NULL);
 }
 

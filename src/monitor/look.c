@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "monitor/monitor_internal.h"
 #include "monitor/retry.h"
@@ -159,18 +160,18 @@ static void judge_absence(struct view *view, struct sw_observation *seen, int64_
     const struct sw_job *job = &view->job;
 
     if (job->phase == SW_PHASE_SUBMITTING && job->canceling) {
-        monitor_say(seen, SW_CANCELED, "canceled", "canceled before anything was started");
+        monitor_say(seen, SW_CANCELED, SW_REASON_CANCELED, "canceled before anything was started");
     } else if (job->phase == SW_PHASE_SUBMITTING && job->attempt > 1) {
         seen->presence = SW_UNSEEN;
         view->send = true;
     } else if (job->phase == SW_PHASE_SUBMITTING) {
-        monitor_say(seen, SW_ERROR, "not-started",
+        monitor_say(seen, SW_ERROR, SW_REASON_NOT_STARTED,
                     "the submit was interrupted before anything was started");
-    } else if (!sw_text_same(job->reason, "missing")) {
-        monitor_say(seen, job->state, "missing",
+    } else if (!sw_text_same(job->reason, SW_REASON_MISSING)) {
+        monitor_say(seen, job->state, SW_REASON_MISSING,
                     "the platform says there is no such job; looking again");
     } else if (now_ms - job->updated_ms >= MISSING_IS_LOST_MS) {
-        monitor_say(seen, SW_ERROR, "lost", "the platform no longer knows this job");
+        monitor_say(seen, SW_ERROR, SW_REASON_LOST, "the platform no longer knows this job");
     } else {
         seen->presence = SW_UNSEEN;
     }
@@ -298,7 +299,7 @@ static bool is_retried(const struct slice *slice, size_t index, struct sw_retry 
 
     if (slice->question->platform->retries || !failed(view, seen) || view->job.canceling ||
         sw_json_bool(view->job.plan, SW_PLAN_UNSIGNED, false) ||
-        (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, "not-started")))
+        (view->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, SW_REASON_NOT_STARTED)))
         return false;
     sw_retry_decide(view->job.plan, slice->question->platform->name, seen, view->verdict,
                     sw_retry_jitter(view->job.id, view->job.attempt), retry);

@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/report.h"
+#include "core/reason.h"
 #include "diagnose/diagnose.h"
 
 #define WAIT_LOW_MS  (30 * INT64_C(1000))

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "core/reason.h"
 #include "monitor/monitor_internal.h"
 
 void monitor_cancel_again(struct sw_store *store, const struct sw_platform *platform,
@@ -29,5 +30,5 @@ void monitor_cancel_again(struct sw_store *store, const struct sw_platform *plat
     platform->cancel(conn, jobs, ours, SW_NO_DEADLINE);
     for (size_t i = 0; i < ours; i++)
         if (jobs[i].result == 1)
-            monitor_say(seen[which[i]], SW_CANCELED, "canceled", "canceled before it started");
+            monitor_say(seen[which[i]], SW_CANCELED, SW_REASON_CANCELED, "canceled before it started");
 }

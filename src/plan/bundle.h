@@ -6,8 +6,6 @@
  *     bundle_select.c    which files of the tree travel
  *     bundle_pack.c      the same files -> the same bytes: tar, gzip       (pure)
  *     bundle_code.c      the block `code:` of a job
- *     transport.c        how it reaches the job's place, per platform      (pure)
- *     transport_shell.c  the shell text that puts it together there        (pure)
  *
  * Deterministic: names sorted, owner, group and times fixed, modes reduced to "may be run or not" and
  * "for its owner alone or not".
@@ -92,42 +90,5 @@ int sw_bundle_look(const json_t *code, const char *base_dir, char **what, json_t
                    struct sw_error *err);
 /* gzip without a time stamp: the same bytes for the same bytes. */
 void sw_gzip(const void *bytes, size_t length, struct sw_buf *out);
-
-/* ---- how it travels -------------------------------------------------------------------------- */
-
-enum sw_transport_kind {
-    SW_BY_EXEC,              /* the same machine: a path is enough */
-    SW_BY_ARCHIVE,           /* put into the created container before it starts */
-    SW_BY_SHARED_FOLDER,     /* staged once per version under the shared base folder */
-    SW_BY_CONFIG_MAP,        /* an immutable object named by the content's hash */
-    SW_BY_ENVIRONMENT,       /* base64 in environment variables, in pieces */
-    SW_BY_WORKING_DIR,       /* Ray's runtime_env */
-    SW_BY_COPY,              /* scp to the instance */
-};
-
-struct sw_transport {
-    const char *platform;
-    enum sw_transport_kind kind;
-    size_t chunk;            /* characters per variable; 0: not by variables */
-    size_t most;             /* bytes that fit in all; 0: no limit of its own */
-    bool shared;             /* nodes may share the folder: only NODE_RANK 0 unpacks */
-};
-
-/* NULL + err: no such platform. */
-const struct sw_transport *sw_transport_for(const char *platform, struct sw_error *err);
-/* Does so much fit? Otherwise err says what to do. */
-int sw_transport_fits(const struct sw_transport *transport, size_t bytes, struct sw_error *err);
-
-/* PREFIX_COUNT, PREFIX_SHA256 and PREFIX_0 ... with at most `chunk` characters of base64 each. */
-json_t *sw_transport_variables(const char *prefix, const void *bytes, size_t length, size_t chunk);
-
-/* POSIX shell: the variables of `prefix` put together into `file` (which is replaced whole). Needs
- * sh and base64. */
-void sw_transport_assemble(struct sw_buf *out, const char *prefix, const char *file);
-/* POSIX shell: unpack `archive` into `folder` once. On node 0 it is done and a marker with the
- * content's hash is left; the others wait for the marker at most `limit_s`, and end with a clear
- * message when it does not come or node 0 says that it failed. Needs sh, gzip, tar. */
-void sw_transport_unpack_once(struct sw_buf *out, const char *archive, const char *folder,
-                              const char *hash, int limit_s);
 
 #endif

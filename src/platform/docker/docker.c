@@ -16,8 +16,8 @@
 #include "base/text.h"
 #include "net/ssh_options.h"
 #include "platform/docker/docker_events.h"
+#include "platform/kit/log.h"
 
-extern const struct sw_platform sw_platform_docker;
 
 static const char *const pull_policies[] = { "always", "missing", "never", NULL };
 static const char *const run_as[] = { "auto", "me", "image", NULL };
@@ -168,8 +168,8 @@ static void docker_close(struct sw_connection *conn)
 {
     if (!conn)
         return;
-    docker_events_close(conn->events);
-    docker_streams_close(conn->streams);
+    sw_watch_close(conn->events);
+    sw_log_spools_close(conn->spools);
     pool_free(conn->pool);
     docker_where_done(&conn->where);
     json_decref(conn->options);
@@ -189,10 +189,10 @@ static struct sw_connection *docker_open(const struct sw_connect_options *config
     }
     conn = sw_new(struct sw_connection);
     conn->pool = pool_new();
-    conn->streams = docker_streams_open();
     conn->options = config->options ? json_deep_copy(config->options) : json_object();
     conn->state_dir = sw_path_absolute(config->state_dir, NULL);
     conn->root = sw_path_join(conn->state_dir, "docker");
+    conn->spools = sw_log_spools_open(conn->root);
     conn->warn = config->warn;
     conn->warn_context = config->warn_context;
     conn->progress = config->progress;
@@ -265,6 +265,11 @@ char *docker_attempt_folder(const struct sw_connection *conn, const char *id, in
     return sw_format("%s/%s/attempt-%d", conn->root, id, attempt);
 }
 
+static struct sw_log_spools *docker_log_spools(struct sw_connection *conn)
+{
+    return conn->spools;
+}
+
 const struct sw_platform sw_platform_docker = {
     .name = "docker",
     .collects = true,
@@ -283,10 +288,8 @@ const struct sw_platform sw_platform_docker = {
     .submit = docker_submit,
     .observe = docker_observe,
     .wake_fd = docker_wake_fd,
-    .read_log = docker_read_log,
-    .log_size = docker_log_size,
-    .log_time = docker_log_time,
-    .log_since = docker_log_since,
+    .log_fetch = docker_log_fetch,
+    .log_spools = docker_log_spools,
     .cancel = docker_cancel,
     .cleanup = docker_cleanup,
     .finalize = docker_finalize,

@@ -225,10 +225,10 @@ json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
     }
     check_engine(api, info, version, rows);
     if (wish->image) {
-        sw_auto(docker_image) struct docker_image image = { 0 };
+        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
 
-        if (docker_image_parse(wish->image, &image, NULL) == 0)
-            use = docker_image_text(&image);
+        if (sw_image_ref_parse(wish->image, &image, NULL) == 0)
+            use = sw_image_ref_text(&image);
         if (use)
             docker_image_there(api, use, &there, NULL);
     }

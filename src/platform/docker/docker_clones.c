@@ -60,7 +60,7 @@ static int fill(struct docker_sending *s, const char *volume, const struct sw_bu
     int result;
 
     sw_buf_add(&path, "/containers/create");
-    docker_query(&path, "name", volume);
+    sw_rest_query(&path, "name", volume);
     result = docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
                                                        .json = body }, NULL, err);
     if (result == 0)

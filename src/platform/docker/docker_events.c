@@ -2,40 +2,17 @@
 /*
  * docker_events.c - see docker_events.h.
  *
- * The engine remembers its last 256 events and tells them first (`since`), so a stream that was cut
- * goes on where it was, and the first one begins with what happened shortly before. What was heard
- * before a cut is forgotten all the same: somebody may have started a container again meanwhile.
- *
- * The thread may sit in a connect to a dead host. It shares nothing with the connection but this struct, so
- * closing leaves it behind, and the last of the two cleans up.
+ * The engine remembers its last 256 events and sends them first (`since`), so a stream that was cut goes on
+ * where it was, and the first one begins with what happened shortly before.
  */
 #include "platform/docker/docker_events.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/text.h"
-#include "base/thread.h"
 
-enum { KNOWN_MOST = 8192, PAUSE_MS = 200, PAUSE_MOST_MS = 5000, WORK_MS = 1000 };
-
-struct docker_events {
-    pthread_mutex_t lock;            /* guards all that follows */
-    pthread_cond_t closed;
-    struct docker_where where;
-    struct docker_api *api;          /* the thread's; to be woken by others */
-    json_t *known;                   /* name of a container -> what was heard of it */
-    int64_t last_ns;                 /* the engine's time of the last event; 0: none yet */
-    int bell;                        /* an eventfd */
-    int references;                  /* the connection's and the thread's */
-    bool begun, live, over;
-    bool mute;                       /* Podman: what it tells cannot be relied on */
-};
+enum { WORK_MS = 1000 };
 
 /* ---- one event ------------------------------------------------------------------------------- */
 
@@ -93,8 +70,6 @@ bool docker_event_note(json_t *known, const json_t *event)
 
     if (meaning == NOTHING || sw_text_empty(name))
         return false;
-    if (json_object_size(known) > KNOWN_MOST)
-        json_object_clear(known);
     if (meaning == STARTED)
         json_object_del(known, name);
     entry = entry_of(known, name);
@@ -111,231 +86,120 @@ bool docker_event_note(json_t *known, const json_t *event)
     return meaning != OUT_OF_MEMORY;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- one stream ------------------------------------------------------------------------------ */
 
-static void events_free(struct docker_events *events)
-{
-    docker_where_done(&events->where);
-    json_decref(events->known);
-    if (events->bell >= 0)
-        close(events->bell);
-    pthread_cond_destroy(&events->closed);
-    pthread_mutex_destroy(&events->lock);
-    free(events);
-}
-
-static void drop(struct docker_events *events)
-{
-    int left;
-
-    pthread_mutex_lock(&events->lock);
-    left = --events->references;
-    pthread_mutex_unlock(&events->lock);
-    if (left == 0)
-        events_free(events);
-}
-
-static void ring(struct docker_events *events)
-{
-    (void)!write(events->bell, &(uint64_t){ 1 }, sizeof(uint64_t));      /* full: it rings already */
-}
-
-static int hear(void *context, json_t *event)
-{
-    struct docker_events *events = context;
-    int64_t at_ns = sw_json_int(event, "timeNano", 0);
-    bool over;
-
-    pthread_mutex_lock(&events->lock);
-    if (at_ns > events->last_ns)
-        events->last_ns = at_ns;
-    if (docker_event_note(events->known, event))
-        ring(events);
-    over = events->over;
-    pthread_mutex_unlock(&events->lock);
-    return over;
-}
-
-struct hearing {
-    bool ended, answered;
+struct docker_listener {             /* of the watch's thread, except for docker_wake() */
+    struct docker_where where;
+    struct docker_api *api;          /* NULL until it starts */
+    struct sw_watch *watch;
+    int64_t last_ns;                 /* the engine's time of the last event; 0: none yet */
+    bool ended, answered;            /* the stream that is open */
 };
 
-static void on_end(void *context, const struct docker_answer *answer)
+static bool listener_start(void *context)
 {
-    struct hearing *hearing = context;
+    struct docker_listener *listener = context;
 
-    hearing->ended = true;
-    hearing->answered = answer->status == 200;
+    listener->api = docker_api_open(&listener->where, NULL);
+    return listener->api != NULL;
 }
 
-static void set_live(struct docker_events *events, bool live)
+static void listener_interrupt(void *context)
 {
-    pthread_mutex_lock(&events->lock);
-    events->live = live;
-    json_object_clear(events->known);
-    pthread_mutex_unlock(&events->lock);
+    docker_wake(((struct docker_listener *)context)->api);
 }
 
-static bool is_over(struct docker_events *events)
+static void listener_done(void *context)
 {
-    bool over;
+    struct docker_listener *listener = context;
 
-    pthread_mutex_lock(&events->lock);
-    over = events->over;
-    pthread_mutex_unlock(&events->lock);
-    return over;
+    docker_api_close(listener->api);
+    docker_where_done(&listener->where);
+    free(listener);
 }
 
-static char *path_since(struct docker_events *events)
+static int take_event(void *context, json_t *event)
+{
+    struct docker_listener *listener = context;
+    int64_t at_ns = sw_json_int(event, "timeNano", 0);
+
+    if (at_ns > listener->last_ns)
+        listener->last_ns = at_ns;
+    return sw_watch_event(listener->watch, event) ? 0 : 1;
+}
+
+static void stream_over(void *context, const struct sw_rest_answer *answer)
+{
+    struct docker_listener *listener = context;
+
+    listener->ended = true;
+    listener->answered = answer->status == 200;
+}
+
+static char *path_since(int64_t last_ns)
 {
     struct sw_buf path = SW_BUF_INIT;
-    int64_t last_ns = events->last_ns ? events->last_ns : 1000000000;    /* all it remembers */
+    int64_t since_ns = last_ns ? last_ns : 1000000000;       /* all that it remembers */
 
-    sw_buf_addf(&path, "/events?since=%lld.%09lld", (long long)(last_ns / 1000000000),
-                (long long)(last_ns % 1000000000));
+    sw_buf_addf(&path, "/events?since=%lld.%09lld", (long long)(since_ns / 1000000000),
+                (long long)(since_ns % 1000000000));
     docker_query_json(&path, "filters", json_pack("{s:[s],s:[s]}", "type", "container", "label",
                                                   LABEL_ID));
     return sw_buf_steal(&path);
 }
 
-/* Until the stream ends; false: it never began. What was heard in it counts only as long as it
- * lasts. */
-static bool listen_once(struct docker_events *events)
-{
-    struct docker_lines lines = { .take = hear, .context = events };
-    sw_autofree char *path = path_since(events);
-    struct hearing hearing = { 0 };
-    bool sent;
-
-    set_live(events, true);
-    sent = docker_send(events->api, &(struct docker_call){ .path = path, .stall_ms = -1,
-                                                           .sink = docker_lines_sink,
-                                                           .sink_context = &lines },
-                       on_end, &hearing, NULL) == 0;
-    while (sent && !hearing.ended && !is_over(events))
-        if (docker_work(events->api, WORK_MS, NULL) < 0)
-            break;
-    docker_drop(events->api, &hearing);
-    set_live(events, false);
-    ring(events);
-    docker_lines_done(&lines);
-    return hearing.answered;
-}
-
-static void pause_for(struct docker_events *events, int64_t ms)
-{
-    int64_t until_ms = sw_monotonic_ms() + ms;
-    const struct timespec until = { .tv_sec = until_ms / 1000,
-                                    .tv_nsec = until_ms % 1000 * 1000000 };
-
-    pthread_mutex_lock(&events->lock);
-    while (!events->over && pthread_cond_timedwait(&events->closed, &events->lock, &until) == 0)
-        ;
-    pthread_mutex_unlock(&events->lock);
-}
-
 /* Podman's own events come late or not at all, depending on where it keeps them. */
-static bool is_mute(struct docker_events *events)
+static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
 {
-    bool mute = docker_api_version(events->api, NULL) && docker_api_is_podman(events->api);
+    struct docker_listener *listener = context;
+    struct sw_rest_lines lines = { .take = take_event, .context = listener };
+    sw_autofree char *path = path_since(listener->last_ns);
 
-    pthread_mutex_lock(&events->lock);
-    events->mute = mute;
-    pthread_mutex_unlock(&events->lock);
-    return mute;
+    listener->watch = watch;
+    listener->ended = listener->answered = false;
+    if (!docker_api_version(listener->api, NULL))
+        return SW_WATCH_NO_STREAM;
+    if (docker_api_is_podman(listener->api))
+        return SW_WATCH_UNSUPPORTED;
+    if (docker_send(listener->api, &(struct docker_call){ .path = path, .stall_ms = -1,
+                                                          .sink = sw_rest_lines_sink,
+                                                          .sink_context = &lines },
+                    stream_over, listener, NULL) == 0)
+        while (!listener->ended && !sw_watch_is_closed(watch))
+            if (docker_work(listener->api, WORK_MS, NULL) < 0)
+                break;
+    docker_drop(listener->api, listener);
+    sw_rest_lines_done(&lines);
+    return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }
 
-static void *stay(void *context)
+struct sw_watch *docker_events_open(const struct docker_where *where)
 {
-    struct docker_events *events = context;
-    int64_t pause_ms = PAUSE_MS;
+    static const struct sw_watch_source source = {
+        .start = listener_start, .listen = listener_listen, .interrupt = listener_interrupt,
+        .note = docker_event_note, .done = listener_done,
+    };
+    struct docker_listener *listener = sw_new(struct docker_listener);
 
-    while (!is_over(events) && !is_mute(events)) {
-        pause_ms = listen_once(events) ? PAUSE_MS : pause_ms * 2;
-        pause_for(events, pause_ms < PAUSE_MOST_MS ? pause_ms : PAUSE_MOST_MS);
-    }
-    pthread_mutex_lock(&events->lock);
-    docker_api_close(sw_take(events->api));
-    pthread_mutex_unlock(&events->lock);
-    drop(events);
-    return NULL;
-}
-
-/* With the lock held. */
-static bool start_thread(struct docker_events *events)
-{
-    events->api = docker_api_open(&events->where, NULL);
-    if (!events->api)
-        return false;
-    events->references++;
-    if (sw_thread_start(NULL, 0, stay, events) == 0)
-        return true;
-    events->references--;
-    docker_api_close(sw_take(events->api));
-    return false;
-}
-
-/* ---- for the connection ---------------------------------------------------------------------------- */
-
-struct docker_events *docker_events_open(const struct docker_where *where)
-{
-    struct docker_events *events = sw_new(struct docker_events);
-    pthread_condattr_t monotonic;
-
-    pthread_mutex_init(&events->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&events->closed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    docker_where_copy(&events->where, where);
-    events->known = json_object();
-    events->bell = -1;
-    events->references = 1;
-    return events;
-}
-
-void docker_events_close(struct docker_events *events)
-{
-    if (!events)
-        return;
-    pthread_mutex_lock(&events->lock);
-    events->over = true;
-    if (events->api)
-        docker_wake(events->api);
-    pthread_cond_signal(&events->closed);
-    pthread_mutex_unlock(&events->lock);
-    drop(events);
+    docker_where_copy(&listener->where, where);
+    return sw_watch_new(&source, listener);
 }
 
 int docker_wake_fd(struct sw_connection *conn)
 {
-    struct docker_events *events = conn->events;
-    int bell;
-
-    pthread_mutex_lock(&events->lock);
-    if (!events->begun) {
-        events->begun = true;
-        events->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (events->bell >= 0 && !start_thread(events)) {
-            close(events->bell);
-            events->bell = -1;
-        }
-    }
-    bell = events->mute ? -1 : events->bell;
-    pthread_mutex_unlock(&events->lock);
-    return bell;
+    return sw_watch_fd(conn->events);
 }
 
-enum docker_told docker_events_say(struct docker_events *events, const char *name)
-{
-    enum docker_told told = DOCKER_NOT_TOLD;
+/* ---- what was heard -------------------------------------------------------------------------- */
 
-    pthread_mutex_lock(&events->lock);
-    if (sw_json_bool(json_object_get(events->known, name), "over", false))
-        told = DOCKER_TOLD_OVER;
-    else if (events->live)
-        told = DOCKER_TOLD_ALIVE;
-    pthread_mutex_unlock(&events->lock);
+enum docker_told docker_events_say(struct sw_watch *events, const char *name)
+{
+    const json_t *known = sw_watch_lock(events);
+    enum docker_told told = !known ? DOCKER_NOT_TOLD
+                            : sw_json_bool(json_object_get(known, name), "over", false)
+                                ? DOCKER_TOLD_OVER : DOCKER_TOLD_ALIVE;
+
+    sw_watch_unlock(events);
     return told;
 }
 
@@ -364,14 +228,48 @@ static void merge_one(json_t *known, json_t *container)
 json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err)
 {
-    struct docker_events *events = conn->events;
-    json_t *list = docker_list(api, id, err), *container;
+    json_t *list = docker_list(api, id, err), *known = sw_watch_lock(conn->events), *container;
     size_t i;
 
-    pthread_mutex_lock(&events->lock);
-    if (events->live)
+    if (known)
         json_array_foreach(list, i, container)
-            merge_one(events->known, container);
-    pthread_mutex_unlock(&events->lock);
+            merge_one(known, container);
+    sw_watch_unlock(conn->events);
     return list;
+}
+
+/* ---- what the engine remembers --------------------------------------------------------------- */
+
+static int take_date(void *context, const struct sw_http_reply *so_far, const char *bytes,
+                     size_t length)
+{
+    (void)bytes;
+    (void)length;
+    *(int64_t *)context = so_far->date_ms;
+    return 0;
+}
+
+int docker_events_past(struct docker_api *api, json_t *filters,
+                       int (*take)(void *context, json_t *event), void *context,
+                       struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    struct sw_rest_lines lines = { .take = take, .context = context };
+    int64_t now_ms = 0;
+    int result;
+
+    /* By the engine's own clock: "until" a time to come would be waited for. */
+    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
+                                               .sink_context = &now_ms }, NULL, err) < 0) {
+        json_decref(filters);
+        return -1;
+    }
+    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
+    if (filters)
+        docker_query_json(&path, "filters", filters);
+    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
+                                                    .sink = sw_rest_lines_sink,
+                                                    .sink_context = &lines }, NULL, err);
+    sw_rest_lines_done(&lines);
+    return result;
 }

@@ -13,6 +13,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/registry_login.h"
 #include "platform/docker/docker_internal.h"
 
 #define CONFIG_MAX (1024u * 1024)
@@ -24,30 +25,6 @@ const char *docker_value(const struct docker_where *where, const char *name)
     return sw_text_empty(value) ? NULL : value;
 }
 #define env(name) docker_value(out, name)          /* `out` knows where values come from */
-
-char *docker_config_folder(const struct docker_where *out)
-{
-    return env("DOCKER_CONFIG") ? sw_strdup(env("DOCKER_CONFIG")) : sw_path_home(".docker");
-}
-
-json_t *docker_config_read(const char *folder, struct sw_error *err)
-{
-    sw_autofree char *path = sw_path_join(folder, "config.json");
-    sw_autofree char *text = NULL;
-    size_t length = 0;
-    json_t *config;
-
-    if (!sw_file_exists(path))
-        return json_object();
-    text = sw_file_read(path, CONFIG_MAX, &length, err);
-    config = text ? sw_json_parse(text, length, path, err) : NULL;
-    if (config && !json_is_object(config)) {
-        json_decref(config);
-        sw_fail(err, SW_E_SPEC, "%s holds no JSON object", path);
-        return NULL;
-    }
-    return config;
-}
 
 /* ---- certificates ------------------------------------------------------------------------------- */
 
@@ -70,8 +47,9 @@ static void take_certificates(struct docker_where *out, const char *folder, bool
 /* DOCKER_TLS_VERIFY: with certificates and checked; DOCKER_TLS: with certificates. */
 static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 {
-    sw_autofree char *folder = env("DOCKER_CERT_PATH") ? sw_strdup(env("DOCKER_CERT_PATH"))
-                                                       : docker_config_folder(out);
+    sw_autofree char *folder = env("DOCKER_CERT_PATH")
+                                   ? sw_strdup(env("DOCKER_CERT_PATH"))
+                                   : sw_docker_config_folder(out->env, out->env_context);
     bool wanted = env("DOCKER_TLS_VERIFY") || env("DOCKER_TLS");
 
     if ((out->way != DOCKER_TCP || !wanted) && out->way != DOCKER_TLS)
@@ -210,7 +188,7 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
 {
     const char *host = sw_json_str(options, "host");
     const char *context = sw_json_str(options, "context");
-    sw_autofree char *folder = docker_config_folder(out);
+    sw_autofree char *folder = sw_docker_config_folder(out->env, out->env_context);
     sw_auto(json) json_t *config = NULL;
 
     if (!sw_text_empty(host))
@@ -225,7 +203,7 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
         return is_default(env("DOCKER_CONTEXT"))
                    ? from_usual(options, out, err)
                    : from_context(folder, env("DOCKER_CONTEXT"), "DOCKER_CONTEXT", out, err);
-    config = docker_config_read(folder, err);
+    config = sw_docker_config_read(folder, err);
     if (!config)
         return -1;
     context = sw_json_str(config, "currentContext");

@@ -7,9 +7,10 @@
  *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
  *     docker_mounts.c    what of the engine's files the container sees         (pure)
  *     docker_clones.c    the repositories among its mounts
- *     docker_tar.c       the files that go in by archive upload                (pure)
+ *     docker_user.c      the user that a container runs as, in numbers         (pure)
  *     docker_states.c    the engine's words for states, in ours                (pure)
  *     docker_frames.c    the engine's log stream, cut into messages            (pure)
+ *     docker_log.c       the log as the engine gives it, reports in it
  *     docker_gpu.c       which GPUs are free                                   (pure)
  *     docker_submit.c    one plan, sent; found again after a crash
  *     docker_queue.c     jobs that wait for GPUs
@@ -20,11 +21,9 @@
  *     docker_look.c      one job: report, evidence, replicas, adoption, results
  *     docker_paths.c     files of the engine's machine
  *     docker_results.c   results, wherever the engine has them
- *     docker_spool.c     the log as a local file that grows
  *     docker_cancel.c    cancel
  *     docker_end.c       cleanup, leftovers
  *     docker_finalize.c    what is done when a job is over: its log is kept, its containers may go
- *     docker_keep.c      the end of a log, kept when the end is seen
  *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
@@ -33,6 +32,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "core/archive.h"
 #include "core/payload.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
@@ -69,6 +69,8 @@ enum {
 
 /* ---- docker.c: the connection ---------------------------------------------------------------- */
 
+extern const struct sw_platform sw_platform_docker;
+
 struct sw_connection {
     struct docker_where where;
     char *state_dir;
@@ -79,8 +81,8 @@ struct sw_connection {
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
-    struct docker_streams *streams;  /* logs that are being followed */
-    struct docker_events *events;    /* what the engine tells by itself */
+    struct sw_log_spools *spools;    /* copies of logs */
+    struct sw_watch *events;         /* what the engine tells by itself */
 };
 
 /* A client of the engine for one call of ours: several threads may share a connection. */
@@ -129,7 +131,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 const char *docker_label(const json_t *container, const char *name);
 int docker_label_number(const json_t *container, const char *name, int missing);
 
-/* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
+/* ---- docker_log.c: logs and reports in them --------------------------------------------------- */
 
 /* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
  * may be NULL). -1: it could not be read. */
@@ -142,11 +144,8 @@ int docker_ask_report(struct docker_api *api, const char *container, const char 
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
-/* The last lines that are in the spool; owned; NULL: none. */
-/* *gone: there was a log, and neither the engine nor this machine has it. */
-char *docker_spool_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica, bool *gone);
-struct docker_streams *docker_streams_open(void);
-void docker_streams_close(struct docker_streams *streams);
+int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
 
 /* ---- docker_render.c ------------------------------------------------------------------------- */
 
@@ -223,47 +222,27 @@ static inline int docker_gpus(const struct sw_plan *plan)
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
-/* ---- docker_tar.c ---------------------------------------------------------------------------- */
+/* ---- docker_user.c --------------------------------------------------------------------------- */
 
 struct docker_owner {
     int64_t uid, gid;
 };
-/* Add one file, or with bytes NULL a folder. */
-void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
-                    const void *bytes, size_t length);
-void docker_tar_end(struct sw_buf *tar);
-/* There may be secrets in it: it grows without leaving a copy behind, and is made empty by wiping. */
-void docker_tar_reserve(struct sw_buf *tar, size_t more);
-void docker_tar_wipe(struct sw_buf *tar);
-/* The content of the first regular file in a small tar; owned, NUL-terminated. NULL: none. */
-char *docker_tar_first(const char *tar, size_t length, size_t *size);
 /* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
 bool docker_user_numbers(const char *user, struct docker_owner *owner);
 /* The same for a name, by the image's /etc/passwd; false: not in there. */
 bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
 
+/* docker_pack.c: append a file of that user to an archive, or with bytes NULL a folder. */
+void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
+                    const void *bytes, size_t length);
+
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
+#define DOCKER_LOST_TRACK 255        /* the engine's exit code for a container that it lost */
 enum docker_engine {                 /* and the end of a container */
     DOCKER_ENGINE_NOT_KNOWN,
     DOCKER_ENGINE_STAYED,            /* it was there when the container ended, and still is */
     DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
-};
-
-struct docker_end {                  /* how one container ended, from inspect and our report */
-    int exit_code;
-    int signal;
-    bool reported;                   /* its runner said how it ended */
-    bool oom, stopped, timed_out, canceled;
-    bool by_hand;                    /* somebody stopped it with the engine's own means */
-    enum docker_engine engine;       /* asked only where it matters */
-    bool never_began;                /* gone, and the engine remembers no start of it */
-    bool gone;                       /* there is no container any more, and no report */
-    int rank;                        /* of several; -1: there is one */
-    int failed_peer;                 /* -1: none */
-    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
-    const char *message;             /* the runner's own words; NULL */
-    const char *error;               /* the engine's: State.Error; NULL */
 };
 
 enum sw_state docker_state(const char *said, const char **note);
@@ -271,8 +250,9 @@ enum sw_state docker_state(const char *said, const char **note);
 int docker_exit_code(const char *status);
 /* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
-/* What the end of its containers means for the job; state, reason, message, exit code, signal. */
-void docker_judge_end(const struct docker_end *end, struct sw_observation *seen);
+/* What the end of a container means for the job; state, reason, message, exit code, signal. */
+struct docker_story;
+void docker_judge_end(const struct docker_story *story, struct sw_observation *seen);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 
@@ -333,14 +313,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
 int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
 int docker_wake_fd(struct sw_connection *conn);
-ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int docker_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
-                    struct sw_error *err);
-int docker_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
-                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-int docker_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
-                     int64_t *offset, struct sw_error *err);
 enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
 void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,

@@ -14,6 +14,7 @@
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
+#include "platform/kit/log.h"
 
 static int crew_of(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                    json_t **list, struct docker_crew *crew, struct sw_error *err)
@@ -50,7 +51,7 @@ static json_t *replica(const json_t *container, const struct sw_jobref *job, int
 
     docker_name(usual, job->id, job->attempt, nodes, number);
     if (rank->over)
-        docker_judge_end(&story->end, &seen);
+        docker_judge_end(story, &seen);
     return sw_json_object(
         SW_INT("rank", number), SW_STR("node", name ? name + (*name == '/') : usual),
         SW_STR("status", sw_state_name(seen.state)),
@@ -168,7 +169,8 @@ static void gather_one(void *context, size_t index)
                         json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     tail = sw_json_str(out->facts, "log_tail");
     out->log_tail = tail ? sw_strdup(tail)
-                         : docker_spool_tail(gathering->conn, &seen->job, seen->failed_replica, &gone);
+                         : sw_log_tail(&(struct sw_log){ &sw_platform_docker, gathering->conn, &seen->job,
+                                                         seen->failed_replica }, &gone);
     json_object_del(out->facts, "log_tail");
     if (gone)
         json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());

@@ -52,7 +52,7 @@ static int check_outputs(const struct sw_plan *plan, struct sw_error *err)
 int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(docker_image) struct docker_image image = { 0 };
+    sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
 
     if (sw_text_empty(plan->image)) {
         sw_fail(err, SW_E_SPEC, "a job on docker needs an image");
@@ -60,9 +60,9 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
     }
     if (plan->launcher != SW_LAUNCHER_NONE && plan->launcher != SW_LAUNCHER_TORCHRUN) {
         sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
-        return sw_hint(err, "start mpirun or ray in the command: docs/platforms/docker.md shows how");
+        return sw_hint(err, "start mpirun or ray in the command: docs/use/platforms/docker.md shows how");
     }
-    if (docker_image_parse(plan->image, &image, err) < 0 || docker_borrow(conn, &lent, err) < 0)
+    if (sw_image_ref_parse(plan->image, &image, err) < 0 || docker_borrow(conn, &lent, err) < 0)
         return -1;
     if (!docker_api_version(lent.api, err) ||
         (docker_api_is_local(lent.api) && check_outputs(plan, err) < 0))

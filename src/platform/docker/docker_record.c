@@ -25,7 +25,7 @@
 #include "base/text.h"
 #include "core/id.h"
 #include "core/report.h"
-#include "net/http.h"
+#include "platform/docker/docker_events.h"
 
 char *docker_end_volume(const char *id)
 {
@@ -180,40 +180,6 @@ int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
 
-static int take_date(void *context, const struct sw_http_reply *so_far, const char *bytes,
-                     size_t length)
-{
-    (void)bytes;
-    (void)length;
-    *(int64_t *)context = so_far->date_ms;
-    return 0;
-}
-
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct docker_lines lines = { .take = take, .context = context };
-    int64_t now_ms = 0;
-    int result;
-
-    /* By the engine's own clock: "until" a time to come would be waited for. */
-    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0) {
-        json_decref(filters);
-        return -1;
-    }
-    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
-    if (filters)
-        docker_query_json(&path, "filters", filters);
-    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = docker_lines_sink,
-                                                    .sink_context = &lines }, NULL, err);
-    docker_lines_done(&lines);
-    return result;
-}
-
 struct past {                        /* of one rank, as the engine's events tell it */
     int attempt, rank;
     bool started, died, killed, removed;
@@ -257,12 +223,12 @@ static int ask_past(struct docker_api *api, const struct sw_jobref *job, int ran
     if (docker_events_past(api, filters, note_past, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
-    out->end.never_began = past.removed && !past.started && !past.died;
-    out->end.by_hand = past.killed || (past.removed && !past.died && !out->end.never_began);
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
     if (past.died && !past.killed) {
-        out->end.gone = false;
+        out->gone = false;
         out->end.exit_code = past.exit_code;
-        out->end.engine = DOCKER_ENGINE_STAYED;
+        out->engine = DOCKER_ENGINE_STAYED;
     }
     return 0;
 }
@@ -276,13 +242,12 @@ static int64_t report_ms(const json_t *report)
 int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       int rank, struct docker_story *out, struct sw_error *err)
 {
-    *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
-                                           .gone = true } };
+    *out = (struct docker_story){ .end = SW_RUN_END_INIT, .gone = true };
     if (docker_record_gone(conn, api, job, rank, &out->report, err) < 0)
         return -1;
     if (!out->report)
         return ask_past(api, job, rank, out, err);
-    out->end.gone = false;
+    out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
     /* A command that ended well after it was told to end is not done: its container had said so. */

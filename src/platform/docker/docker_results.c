@@ -80,7 +80,7 @@ static int bring(const struct sw_connection *conn, struct docker_api *api, const
     if (fd < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
     sw_buf_add(&url, before);
-    docker_query(&url, "path", path);
+    sw_rest_query(&url, "path", path);
     if (download(api, sw_buf_text(&url), fd, folder, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)

@@ -57,12 +57,12 @@ static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
 static int settle_image(struct docker_sending *s, struct sw_error *err)
 {
     const char *policy = sw_json_str(s->plan->options, "pull");
-    sw_auto(docker_image) struct docker_image named = { 0 };
+    sw_auto(sw_image_ref) struct sw_image_ref named = { 0 };
     struct sw_error why = { 0 };
 
-    if (docker_image_parse(s->plan->image, &named, err) < 0)
+    if (sw_image_ref_parse(s->plan->image, &named, err) < 0)
         return -1;
-    s->image = docker_image_text(&named);
+    s->image = sw_image_ref_text(&named);
     if (sw_text_same(policy, "always") && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
         return -1;
     if (look_at_image(s, &why) == 0)
@@ -197,7 +197,7 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
 
     *begun = false;
     sw_buf_add(&path, "/containers/create");
-    docker_query(&path, "name", name);
+    sw_rest_query(&path, "name", name);
     if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
                                                   .json = body }, &reply, &why) < 0) {
         if (why.code == SW_E_CONFLICT)
@@ -380,7 +380,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
-    docker_tar_wipe(&s->tar);
+    sw_buf_wipe(&s->tar);
     return true;
 }
 
@@ -454,8 +454,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
 
 void docker_sending_done(struct docker_sending *s)
 {
-    docker_tar_wipe(&s->tar);
-    sw_buf_done(&s->tar);
+    sw_buf_wipe(&s->tar);
     docker_base_done(&s->base);
     json_decref(s->devices);
     json_decref(s->clones);

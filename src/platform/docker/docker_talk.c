@@ -112,11 +112,11 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     char *content = NULL;
 
     sw_buf_add(&url, before);
-    docker_query(&url, "path", path);
+    sw_rest_query(&url, "path", path);
     if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = take_tar,
                                                .sink_context = &tar, .stall_ms = DOCKER_LONG_MS },
                    NULL, err) == 0) {
-        content = docker_tar_first(sw_buf_text(&tar.bytes), tar.bytes.length, size);
+        content = sw_tar_first_file(sw_buf_text(&tar.bytes), tar.bytes.length, size);
         if (!content)
             sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is no file", path);
     }
@@ -131,7 +131,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
     sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
 
     sw_buf_add(&url, before);
-    docker_query(&url, "path", folder);
+    sw_rest_query(&url, "path", folder);
     return docker_ask(api, &(struct docker_call){ .method = "PUT", .path = sw_buf_text(&url),
                                                   .bytes = tar, .length = (int64_t)length },
                       NULL, err);

@@ -14,13 +14,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
 enum {
-    ENGINE_LOST_IT = 255,            /* what the engine says of a container it lost track of */
     LAST_LINES = 1000,               /* of one that failed */
     BAD_IN_A_ROW = 2,                /* jobs that cannot be judged, until the engine itself is blamed */
 };
@@ -123,26 +123,10 @@ void docker_story_done(struct docker_story *story)
 
 void docker_read_report(struct docker_story *story)
 {
-    const json_t *report = story->report;
-    struct docker_end *end = &story->end;
-
-    end->reported = report != NULL;
-    if (!report) {
-        if (end->exit_code > 128 && end->exit_code < 160)
-            end->signal = end->exit_code - 128;       /* the runner itself was killed */
-        return;
-    }
-    end->signal = (int)sw_json_int(report, "signal", 0);
-    end->stopped = sw_json_bool(report, "stopped", false);
-    end->canceled = sw_json_bool(report, "canceled", false);
-    end->timed_out = sw_json_bool(report, "timed_out", false);
-    end->failed_peer = (int)sw_json_int(report, "failed_peer", -1);
-    end->oom |= sw_json_int(report, "oom_kills", 0) > 0;      /* Podman does not say it */
-    end->message = sw_json_str(report, "message");
-    end->failed = sw_report_reason(report);
+    sw_run_end_report(&story->end, story->report);
     /* An engine that died under it says 255; its runner knows better. */
-    if (end->exit_code == ENGINE_LOST_IT)
-        end->exit_code = (int)sw_json_int(report, "exit_code", ENGINE_LOST_IT);
+    if (story->report && story->end.exit_code == DOCKER_LOST_TRACK)
+        story->end.exit_code = (int)sw_json_int(story->report, "exit_code", DOCKER_LOST_TRACK);
 }
 
 /* The last report of its runner, from wherever it can be had. */
@@ -193,13 +177,13 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
                       struct sw_error *err)
 {
     const json_t *state;
-    struct docker_end *end = &out->end;
+    struct sw_run_end *end = &out->end;
 
     *out = (struct docker_story){ .inspected = docker_inspect(api, container, err) };
     if (!out->inspected)
         return -1;
     state = json_object_get(out->inspected, "State");
-    *end = (struct docker_end){
+    *end = (struct sw_run_end){
         .exit_code = (int)sw_json_int(state, "ExitCode", SW_NO_EXIT_CODE),
         .oom = sw_json_bool(state, "OOMKilled", false), .error = sw_json_str(state, "Error"),
         .failed_peer = -1, .rank = rank_of(out->inspected),
@@ -239,7 +223,7 @@ bool docker_failed_before(const struct docker_story *a, const struct docker_stor
     bool b_follows = b->end.failed_peer >= 0 || b->end.stopped;
 
     /* A rank that is gone tells nothing about a job that was canceled. */
-    if (a->end.gone != b->end.gone && (a->end.canceled || b->end.canceled))
+    if (a->gone != b->gone && (a->end.canceled || b->end.canceled))
         return a->end.canceled;
     if (a_follows != b_follows)
         return !a_follows;
@@ -360,7 +344,7 @@ int docker_judge_crew(struct sw_connection *conn, struct docker_api *api, const 
     if (docker_find_hand(api, id, &worst, err) < 0 ||
         read_good_report(api, crew->ranks[0], &worst, err) < 0)
         return -1;
-    docker_judge_end(&worst.end, seen);
+    docker_judge_end(&worst, seen);
     if (look_for_hole(api, container, &worst, seen, err) < 0)
         return -1;
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
@@ -424,7 +408,7 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
         whole = true;
     }
     if (whole)
-        say(seen, SW_PENDING, "starting", "it is being started");
+        say(seen, SW_PENDING, SW_REASON_STARTING, "it is being started");
     else
         seen->presence = SW_ABSENT;
     return 0;
@@ -434,7 +418,7 @@ static int undo_half(struct docker_api *api, const struct docker_crew *crew,
 static int judge_unstarted(struct docker_api *api, const struct docker_crew *crew,
                            struct sw_observation *seen, struct sw_error *err)
 {
-    say(seen, SW_PENDING, "starting", "its container is made and not started yet");
+    say(seen, SW_PENDING, SW_REASON_STARTING, "its container is made and not started yet");
     for (int rank = 0; rank < crew->nodes; rank++) {
         sw_auto(docker_story) struct docker_story story = { 0 };
 
@@ -443,7 +427,7 @@ static int judge_unstarted(struct docker_api *api, const struct docker_crew *cre
         if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
             return -1;
         if (!sw_text_empty(story.end.error)) {
-            docker_judge_end(&story.end, seen);
+            docker_judge_end(&story, seen);
             seen->failed_replica = rank;
             return 0;
         }
@@ -558,7 +542,7 @@ static int judge_missing(struct sw_connection *conn, struct docker_api *api, con
         return 0;
     }
     snprintf(words, sizeof words, "the container of rank %d is gone; the others are told to end", lost);
-    say(seen, SW_RUNNING, "ending", words);
+    say(seen, SW_RUNNING, SW_REASON_ENDING, words);
     end_the_others(api, crew);
     return 0;
 }
@@ -588,7 +572,7 @@ static int judge_job(struct sw_connection *conn, struct docker_api *api, const j
         return sw_text_empty(seen->job.remote_id) ? judge_unconfirmed(api, seen, err)
                                                   : judge_gone(conn, api, seen, err);
     if (crew.nodes == 0) {
-        say(seen, SW_PENDING, "gpu-wait", "waiting for GPUs of the engine");
+        say(seen, SW_PENDING, SW_REASON_GPU_WAIT, "waiting for GPUs of the engine");
         return 0;
     }
     note_container(&crew, seen);
@@ -597,12 +581,12 @@ static int judge_job(struct sw_connection *conn, struct docker_api *api, const j
     if (crew.over + crew.missing == crew.nodes)
         return judge_over(conn, api, &crew, seen, err);
     if (crew.over && any_failed(&crew)) {
-        say(seen, SW_RUNNING, "ending", "a rank failed; the others are told to end");
+        say(seen, SW_RUNNING, SW_REASON_ENDING, "a rank failed; the others are told to end");
         end_the_others(api, &crew);
     } else if (crew.missing) {
         return judge_missing(conn, api, &crew, seen, err);
     } else if (crew.paused) {
-        say(seen, SW_PAUSED, "paused", "somebody paused its container");
+        say(seen, SW_PAUSED, SW_REASON_PAUSED, "somebody paused its container");
     } else if (crew.created) {
         return judge_unstarted(api, &crew, seen, err);
     } else {
@@ -623,7 +607,7 @@ static void look_after_queue(struct docker_api *api, struct sw_observation *jobs
     if (!all || docker_queue_advance(api, all, NULL) < 0)
         return;
     for (size_t i = 0; i < count; i++)
-        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, "gpu-wait"))
+        if (jobs[i].presence == SW_PRESENT && sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT))
             docker_queue_explain(all, jobs[i].job.id, jobs[i].message, sizeof jobs[i].message);
 }
 
@@ -660,7 +644,7 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
 
         if (judge_job(conn, lent.api, json_object_get(index, key), count == 1, &jobs[i],
                       &why) == 0) {
-            some_wait |= sw_text_same(jobs[i].reason, "gpu-wait");
+            some_wait |= sw_text_same(jobs[i].reason, SW_REASON_GPU_WAIT);
             bad = 0;
         } else if (put_off(&jobs[i], &why, &bad, count, err) < 0) {
             return -1;

@@ -5,6 +5,7 @@
 #ifndef SW_PLATFORM_DOCKER_WATCH_H
 #define SW_PLATFORM_DOCKER_WATCH_H
 
+#include "core/run_end.h"
 #include "platform/docker/docker_job.h"
 
 struct docker_crew {                 /* one attempt's containers, as the list tells them; borrowed */
@@ -26,7 +27,10 @@ struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
     bool recorded;                   /* the report is not from the log */
     char *tail;                      /* of its log, when it failed; owned; may be NULL */
-    struct docker_end end;           /* its texts live in these */
+    struct sw_run_end end;           /* its texts live in these */
+    enum docker_engine engine;       /* asked only where it matters */
+    bool gone;                       /* there is no container any more, and no report */
+    bool never_began;                /* gone, and the engine remembers no start of it */
     int64_t started_ms, ended_ms;
 };
 /* All are over: what that means for the job, which rank failed first, and facts about it (owned),
@@ -51,11 +55,6 @@ int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const 
                       int rank, struct docker_story *out, struct sw_error *err);
 /* The folder of this machine that holds them, as its containers tell; borrowed; NULL: a volume, or none. */
 const char *docker_bound_ends(const json_t *container);
-/* What the engine remembers (256 events), asked now. Steals `filters`; NULL: all. */
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err);
-
 /* docker_finalize.c: do its containers go when it is over? */
 bool docker_removes_itself(const struct sw_jobref *job);
 /* docker_hand.c: since when the engine is there; 0: it does not tell. */

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "core/reason.h"
 
 enum { IDLE_BELOW_PERCENT = 2, LOOKS_PER_WAIT = 4 };
 
@@ -90,9 +91,9 @@ void sup_guard_check(struct sup *sup, int64_t now)
     which = tripped(sup, now, message);
     if (which && sup->guard.stop) {
         json_object_set_new(sup->facts, "guard", json_string(which));
-        sup_decide(sup, SW_ERROR, "guard", 124, "%s", message);
+        sup_decide(sup, SW_ERROR, SW_REASON_GUARD, 124, "%s", message);
     } else if (which != sup->guard.warned) {
         sup->guard.warned = which;
-        sup_write_status(sup, SW_RUNNING, which ? "guard" : "", message);
+        sup_write_status(sup, SW_RUNNING, which ? SW_REASON_GUARD : "", message);
     }
 }

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "core/stop.h"
 #include "platform/local/local_internal.h"
@@ -147,12 +148,12 @@ static void wait_for_gpus(struct sup *sup)
         return;
     sup->queue = gpu_queue_join(&wish, &err);
     if (!sup->queue) {
-        sup_decide(sup, SW_ERROR, "gpu", 69, "%s", err.message);
+        sup_decide(sup, SW_ERROR, SW_REASON_GPU, 69, "%s", err.message);
         return;
     }
     while (!sup->end.decided && !(sup->lease = gpu_queue_try(sup->queue, message))) {
         if (strcmp(message, told) != 0)
-            sup_write_status(sup, SW_PENDING, "gpu-wait", message);
+            sup_write_status(sup, SW_PENDING, SW_REASON_GPU_WAIT, message);
         memcpy(told, message, sizeof told);
         sup_turn(sup, sw_monotonic_ms() + QUEUE_LOOK_MS);
     }
@@ -206,7 +207,7 @@ static void end_everything(struct sup *sup)
     if (!anything_left(sup) && sup_all_ended(sup))
         return;
     if (!sup_all_ended(sup))
-        sup_write_status(sup, SW_RUNNING, "ending", sup->end.message);
+        sup_write_status(sup, SW_RUNNING, SW_REASON_ENDING, sup->end.message);
     signal_tree(sup, SIGTERM, true);
     while (anything_left(sup) || !sup_all_ended(sup)) {
         int64_t now = sw_monotonic_ms();
@@ -242,13 +243,13 @@ static char *helper_message(struct sup *sup, const char *mode, const char **reas
 static void prepare(struct sup *sup)
 {
     if (sup_start_helper(sup, "prepare") < 0) {
-        sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner");
+        sup_decide(sup, SW_ERROR, SW_REASON_START, 126, "cannot start the runner");
         return;
     }
     while (sup->helper && !sup->end.decided)
         sup_turn(sup, 0);
     if (!sup->helper) {
-        const char *reason = "prepare";
+        const char *reason = SW_REASON_PREPARE;
         sw_autofree char *message = helper_message(sup, "prepare", &reason);
 
         if (sup->helper_status != 0)
@@ -286,7 +287,7 @@ static void collect(struct sup *sup)
         sup_turn(sup, until);
     if (sup->helper) {
         sup->end.decided = false;
-        sup_decide(sup, SW_CANCELED, "canceled", 130, "%s", "");
+        sup_decide(sup, SW_CANCELED, SW_REASON_CANCELED, 130, "%s", "");
         end_everything(sup);
         outputs_failed(sup, "there was no time to copy them");
     } else {
@@ -314,7 +315,7 @@ static void run_commands(struct sup *sup)
     while (!sup->end.decided && !sup_all_ended(sup))
         sup_turn(sup, 0);
     if (!sup->end.decided)
-        sup_decide(sup, SW_COMPLETE, "exit", 0, "%s", "");
+        sup_decide(sup, SW_COMPLETE, SW_REASON_EXIT, 0, "%s", "");
 }
 
 /* An earlier attempt ran the command; this one only brings what it left, and ends as it did. */
@@ -326,7 +327,7 @@ static void end_as_before(struct sup *sup)
         return;
     sup->started_ms = sw_now_ms();
     sup_write_status(sup, SW_RUNNING, SW_REASON_OUTPUTS, "");
-    sup_decide(sup, code == 0 ? SW_COMPLETE : SW_ERROR, "exit", code, "exit code %d", code);
+    sup_decide(sup, code == 0 ? SW_COMPLETE : SW_ERROR, SW_REASON_EXIT, code, "exit code %d", code);
 }
 
 static void finish_logs(struct sup *sup)
@@ -342,7 +343,7 @@ static void finish_logs(struct sup *sup)
     json_object_set_new(sup->facts, "log_bytes_lost", json_integer(lost));
     if (sup->end.state == SW_COMPLETE)
         sup->end.decided = false;
-    sup_decide(sup, SW_ERROR, "disk", 74, "the disk is full: %lld bytes of its log are lost",
+    sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "the disk is full: %lld bytes of its log are lost",
                (long long)lost);
 }
 
@@ -350,7 +351,7 @@ void sup_live(struct sup *sup)
 {
     make_reserve(sup);
     if (local_has(sup->folder, LOCAL_CANCEL))
-        sup_decide(sup, SW_CANCELED, "canceled", 130, "canceled before it started");
+        sup_decide(sup, SW_CANCELED, SW_REASON_CANCELED, 130, "canceled before it started");
     if (!sup->end.decided)
         wait_for_gpus(sup);
     if (json_object_get(sup->launch, "command_exit"))

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
 #include "platform/local/local_internal.h"
 #include "platform/local/local_tree.h"
 
@@ -75,17 +76,17 @@ static void blame(struct sup *sup, int rank, const char *told)
     who(sup, rank, name);
     if (sup_limits_oom_kills(&sup->limits) > 0) {
         sw_size_format(sup->limits.memory_bytes, limit);
-        sup_decide(sup, SW_ERROR, "memory", 137, "%sneeded more memory than its limit of %s",
+        sup_decide(sup, SW_ERROR, SW_REASON_MEMORY, 137, "%sneeded more memory than its limit of %s",
                    name, limit);
         sup->end.signal = SIGKILL;
     } else if (replica->signal) {
-        sup_decide(sup, SW_ERROR, "signal", 128 + replica->signal, "%sended by signal %d (%s)",
+        sup_decide(sup, SW_ERROR, SW_REASON_SIGNAL, 128 + replica->signal, "%sended by signal %d (%s)",
                    name, replica->signal, strsignal(replica->signal));
         sup->end.signal = replica->signal;
     } else if (told) {
-        sup_decide(sup, SW_ERROR, "exit", replica->exit_code, "%s%s", name, told);
+        sup_decide(sup, SW_ERROR, SW_REASON_EXIT, replica->exit_code, "%s%s", name, told);
     } else {
-        sup_decide(sup, SW_ERROR, "exit", replica->exit_code, "%sexited with code %d", name,
+        sup_decide(sup, SW_ERROR, SW_REASON_EXIT, replica->exit_code, "%sexited with code %d", name,
                    replica->exit_code);
     }
     sup->end.failed_replica = rank;
@@ -133,7 +134,7 @@ static void cancel(struct sup *sup)
     if (!sup->cancel_asked)
         sup->cancel_at = sw_monotonic_ms();
     sup->cancel_asked = true;
-    sup_decide(sup, SW_CANCELED, "canceled", 130, "%s",
+    sup_decide(sup, SW_CANCELED, SW_REASON_CANCELED, 130, "%s",
                sup->started_ms ? "canceled" : "canceled before it started");
 }
 
@@ -164,7 +165,7 @@ static void check_time(struct sup *sup, int64_t now)
     if (!sup->commands_run || !sup->time_limit_at || now < sup->time_limit_at)
         return;
     sw_duration_format(sup->time_ms, limit);
-    sup_decide(sup, SW_ERROR, "time", 124, "it reached its time limit of %s", limit);
+    sup_decide(sup, SW_ERROR, SW_REASON_TIME, 124, "it reached its time limit of %s", limit);
 }
 
 static void check_memory(struct sup *sup, int64_t now)
@@ -184,7 +185,7 @@ static void check_memory(struct sup *sup, int64_t now)
         return;
     sw_size_format(bytes, used);
     sw_size_format(sup->limits.memory_bytes, limit);
-    sup_decide(sup, SW_ERROR, "memory", 128 + SIGKILL, "it used %s of memory, its limit is %s",
+    sup_decide(sup, SW_ERROR, SW_REASON_MEMORY, 128 + SIGKILL, "it used %s of memory, its limit is %s",
                used, limit);
     sup->end.signal = SIGKILL;             /* as the kernel's own killer would have told it */
 }
@@ -195,7 +196,7 @@ static void check_disk(struct sup *sup, int64_t now)
         const struct sup_log *log = &sup->replicas[i].log;
 
         if (log->blocked_errno && now - log->blocked_since_ms > sup->disk_wait_ms)
-            sup_decide(sup, SW_ERROR, "disk", 74, "its log cannot be written: %s",
+            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "its log cannot be written: %s",
                        strerror(log->blocked_errno));
     }
 }

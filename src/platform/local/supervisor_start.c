@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/job_env.h"
+#include "core/reason.h"
 #include "platform/local/local_internal.h"
 
 int sup_free_port(void)
@@ -171,7 +172,7 @@ int sup_start_replica(struct sup *sup, int rank)
     pid_t pid = start_runner(sup, rank, "run", report, &replica->log);
 
     if (pid < 0) {
-        sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner for rank %d: %s", rank,
+        sup_decide(sup, SW_ERROR, SW_REASON_START, 126, "cannot start the runner for rank %d: %s", rank,
                    strerror(errno));
         return -1;
     }

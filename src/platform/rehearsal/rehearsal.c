@@ -27,15 +27,25 @@ extern const struct sw_platform sw_platform_rehearsal;
 #define DEFAULT_SCRIPT "pending 1s, running 2s, exit 0"
 #define TAIL_BYTES     4096
 
+struct rehearsal_connect_options {
+    const char *server;
+};
+
+struct rehearsal_job_options {
+    const char *script, *api;
+};
+
 static const struct sw_option rehearsal_options[] = {
-    { "script", SW_TEXT, .initial = DEFAULT_SCRIPT, .env = "SLIPWAY_REHEARSAL_SCRIPT",
+    { "script", SW_TEXT, SW_FILLS(struct rehearsal_job_options, script), .initial = DEFAULT_SCRIPT,
+      .env = "SLIPWAY_REHEARSAL_SCRIPT",
       .help = "what to pretend, step by step: pending, unschedulable, running, paused, epochs, log, "
               "exit, signal, oom, lost, node-lost, preempted, image-error, vanished" },
-    { "api", SW_TEXT, .env = "SLIPWAY_REHEARSAL_API",
+    { "api", SW_TEXT, SW_FILLS(struct rehearsal_job_options, api), .env = "SLIPWAY_REHEARSAL_API",
       .help = "how the pretended API behaves: up, slow 200ms, down, down 3 calls, lose-answer, "
               "empty-list, not-found-then-found, cut-every 3 calls, rotate-log 4KiB, "
               "clock-back 1h" },
-    { "server", SW_TEXT, SW_CONNECTION, .env = "SLIPWAY_REHEARSAL_SERVER",
+    { "server", SW_TEXT, SW_CONNECTION, SW_FILLS(struct rehearsal_connect_options, server),
+      .env = "SLIPWAY_REHEARSAL_SERVER",
       .help = "name of the pretended server, where there is more than one" },
     { 0 }
 };
@@ -50,22 +60,25 @@ struct sw_connection {
 
 static struct sw_connection *rehearsal_open(const struct sw_connect_options *config, struct sw_error *err)
 {
-    const char *api = sw_json_str(config->options, "api");
-    const char *name = sw_json_str(config->options, "server");
+    struct rehearsal_connect_options connect;
+    struct rehearsal_job_options job;
     struct rehearsal_faults faults = { 0 };
     struct sw_connection *conn;
 
-    if (!sw_text_empty(name) && sw_id_check(name, err) < 0) {
+    if (sw_options_fill(rehearsal_options, config->options, SW_CONNECTION, &connect, err) < 0 ||
+        sw_options_fill(rehearsal_options, config->options, SW_JOB, &job, err) < 0)
+        return NULL;
+    if (!sw_text_empty(connect.server) && sw_id_check(connect.server, err) < 0) {
         sw_wrap(err, "rehearsal.server");
         return NULL;
     }
-    if (api && rehearsal_faults_parse(api, &faults, err) < 0)
+    if (job.api && rehearsal_faults_parse(job.api, &faults, err) < 0)
         return NULL;
     conn = sw_new(struct sw_connection);
-    conn->name = sw_text_empty(name) ? NULL : sw_strdup(name);
+    conn->name = sw_text_empty(connect.server) ? NULL : sw_strdup(connect.server);
     conn->server = sw_format("%s/rehearsal%s%s", config->state_dir, conn->name ? "-" : "",
                              conn->name ? conn->name : "");
-    conn->api = sw_text_empty(api) ? NULL : sw_strdup(api);
+    conn->api = sw_text_empty(job.api) ? NULL : sw_strdup(job.api);
     conn->faults = faults;
     return conn;
 }
@@ -150,17 +163,18 @@ static int call_for_job(struct sw_connection *conn, const char *id, const char *
 
 /* ---- submit ----------------------------------------------------------------------------------- */
 
-static const char *plan_script(const struct sw_plan *plan)
+static struct rehearsal_job_options options_of(const struct sw_plan *plan)
 {
-    const char *script = sw_json_str(plan->options, "script");
+    struct rehearsal_job_options job;
 
-    return script ? script : DEFAULT_SCRIPT;
+    sw_options_fill(rehearsal_options, plan->options, SW_JOB, &job, NULL);
+    return job;
 }
 
-/* A job's own faults; those of the connection also stand in its block and are left out here. */
+/* A job's own faults; those of the connection are in its block, too, and are left out here. */
 static const char *plan_api(const struct sw_connection *conn, const struct sw_plan *plan)
 {
-    const char *api = sw_json_str(plan->options, "api");
+    const char *api = options_of(plan).api;
 
     return sw_text_empty(api) || sw_text_same(api, conn->api) ? NULL : api;
 }
@@ -168,13 +182,13 @@ static const char *plan_api(const struct sw_connection *conn, const struct sw_pl
 static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan *plan,
                                struct sw_error *err)
 {
-    const char *api = sw_json_str(plan->options, "api");
+    const struct rehearsal_job_options job = options_of(plan);
     struct rehearsal_faults faults;
 
     (void)conn;
-    if (rehearsal_script_check(plan_script(plan), plan->nodes, err) < 0)
+    if (rehearsal_script_check(job.script, plan->nodes, err) < 0)
         return -1;
-    return api ? rehearsal_faults_parse(api, &faults, err) : 0;
+    return job.api ? rehearsal_faults_parse(job.api, &faults, err) : 0;
 }
 
 /* Nodes are rehearsal-0, rehearsal-1, ...: as many as are wanted, after the last one to avoid. */
@@ -199,7 +213,7 @@ static struct rehearsal_job job_of_plan(const struct sw_connection *conn, const 
                                         int64_t now_ms)
 {
     return (struct rehearsal_job){
-        .script = sw_strdup(plan_script(plan)),
+        .script = sw_strdup(options_of(plan).script),
         .api = sw_strdup(plan_api(conn, plan)),
         .nodes = plan->nodes,
         .first_node = first_node(plan->avoid),
@@ -412,7 +426,7 @@ static size_t before_rotation(struct sw_connection *conn, const struct rehearsal
                                                          : size;
 }
 
-static ssize_t rehearsal_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static ssize_t rehearsal_log_read_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                   int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     __attribute__((cleanup(view_auto))) struct view view = { 0 };
@@ -627,7 +641,7 @@ const struct sw_platform sw_platform_rehearsal = {
     .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
     .submit     = rehearsal_submit,     .observe       = rehearsal_observe,
-    .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .log_read   = rehearsal_log_read_of,   .log_size   = rehearsal_log_size_of,
     .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,

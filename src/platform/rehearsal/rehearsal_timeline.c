@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/observation.h"
+#include "core/reason.h"
 
 #define LINE_WIDTH 64
 
@@ -25,20 +26,20 @@ static const struct {
     const char *reason;
     const char *message;
 } acts[] = {
-    [REHEARSE_PENDING]   = { SW_PENDING, "queued", "waiting, as the script says" },
+    [REHEARSE_PENDING]   = { SW_PENDING, SW_REASON_QUEUED, "waiting, as the script says" },
     [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
-    [REHEARSE_PAUSED]    = { SW_PAUSED, "paused", "paused, as the script says" },
-    [REHEARSE_REQUEUED]  = { SW_PENDING, "preempted", "preempted; the platform will start it again" },
-    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, "unschedulable", "no node has what it asks for" },
+    [REHEARSE_PAUSED]    = { SW_PAUSED, SW_REASON_PAUSED, "paused, as the script says" },
+    [REHEARSE_REQUEUED]  = { SW_PENDING, SW_REASON_PREEMPTED, "preempted; the platform will start it again" },
+    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, SW_REASON_UNSCHEDULABLE, "no node has what it asks for" },
     [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
-    [REHEARSE_EXIT]      = { SW_ERROR, "exit", "exited with code %d" },
-    [REHEARSE_SIGNAL]    = { SW_ERROR, "signal", "killed by signal %d" },
-    [REHEARSE_MEMORY]    = { SW_ERROR, "memory", "out of memory: killed by signal %d" },
-    [REHEARSE_LOST]      = { SW_ERROR, "lost", "the job is gone and left no exit code" },
-    [REHEARSE_NODE_LOST] = { SW_ERROR, "node-lost", "node rehearsal-%d went away" },
-    [REHEARSE_PREEMPTED] = { SW_ERROR, "preempted", "preempted by a job of higher priority" },
-    [REHEARSE_IMAGE]     = { SW_ERROR, "image-error", "the image cannot be pulled" },
-    [REHEARSE_VANISHED]  = { SW_UNKNOWN, "lost", "the platform no longer knows the job" },
+    [REHEARSE_EXIT]      = { SW_ERROR, SW_REASON_EXIT, "exited with code %d" },
+    [REHEARSE_SIGNAL]    = { SW_ERROR, SW_REASON_SIGNAL, "killed by signal %d" },
+    [REHEARSE_MEMORY]    = { SW_ERROR, SW_REASON_MEMORY, "out of memory: killed by signal %d" },
+    [REHEARSE_LOST]      = { SW_ERROR, SW_REASON_LOST, "the job is gone and left no exit code" },
+    [REHEARSE_NODE_LOST] = { SW_ERROR, SW_REASON_NODE_LOST, "node rehearsal-%d went away" },
+    [REHEARSE_PREEMPTED] = { SW_ERROR, SW_REASON_PREEMPTED, "preempted by a job of higher priority" },
+    [REHEARSE_IMAGE]     = { SW_ERROR, SW_REASON_IMAGE_ERROR, "the image cannot be pulled" },
+    [REHEARSE_VANISHED]  = { SW_UNKNOWN, SW_REASON_LOST, "the platform no longer knows the job" },
 };
 
 enum cause { BY_ITSELF, BY_LIMIT, BY_CANCEL };
@@ -150,7 +151,7 @@ static void end_scene(struct rehearsal_scene *out, const struct course *course,
         break;
     case BY_LIMIT:
         out->state = SW_ERROR;
-        out->reason = "time";
+        out->reason = SW_REASON_TIME;
         out->exit_code = 124;
         out->failed_rank = 0;
         snprintf(out->message, sizeof out->message, "stopped at its time limit of %lld ms",
@@ -158,7 +159,7 @@ static void end_scene(struct rehearsal_scene *out, const struct course *course,
         break;
     case BY_CANCEL:
         out->state = SW_CANCELED;
-        out->reason = "canceled";
+        out->reason = SW_REASON_CANCELED;
         out->exit_code = 130;
         snprintf(out->message, sizeof out->message, "canceled by its user");
         break;

@@ -299,7 +299,7 @@ int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct s
 
 /* ---- slurm_log.c, slurm_times.c -------------------------------------------------------------------------- */
 
-ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);

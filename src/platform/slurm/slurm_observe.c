@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "platform/slurm/slurm_retry.h"
 
@@ -177,7 +178,7 @@ static void fill(const struct slurm_poll *poll, struct slurm_question *job, stru
     } else if (job->canceled && !job->number) {
         seen->presence = SW_PRESENT;
         seen->state = SW_CANCELED;
-        snprintf(seen->reason, sizeof seen->reason, "canceled");
+        snprintf(seen->reason, sizeof seen->reason, SW_REASON_CANCELED);
         snprintf(seen->message, sizeof seen->message, "canceled before it was submitted");
     } else {
         seen->presence = job->submitting || (job->number && poll->accounting_silent) ? SW_UNSEEN : SW_ABSENT;

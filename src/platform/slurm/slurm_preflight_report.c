@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "core/registry_login.h"
 #include "platform/slurm/slurm_credentials.h"
 #include "platform/slurm/slurm_site.h"
 
@@ -114,7 +115,7 @@ static void add_registry(struct sw_buf *script, const struct slurm_job *job, str
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return;
-    checked->secret_named = names_secret(job->plan, registry->variable);
+    checked->secret_named = names_secret(job->plan, sw_registry_variable(registry->host));
     checked->login_brought = job->options.registry_login;
     sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);

@@ -122,49 +122,14 @@ static void replace(json_t **place, json_t *value)
     *place = value;
 }
 
-static json_t *mapped_words(const struct sw_paths *paths, const json_t *words)
-{
-    json_t *out = json_array(), *word;
-    size_t i;
-
-    json_array_foreach(words, i, word) {
-        sw_autofree char *mapped = sw_paths_word(paths, json_string_value(word));
-
-        json_array_append_new(out, sw_json_text(mapped));
-    }
-    return out;
-}
-
 /* Without a container `/data` and `/results` are not ours to make on a node: they become folders
  * of the job, as on the local platform. */
 static void use_own_folders(struct sw_payload *payload, const struct slurm_job *job)
 {
     sw_auto(sw_paths) struct sw_paths *paths =
         sw_paths_of_plan(job->plan, payload->work_dir, payload->results_dir);
-    const char *dir = sw_json_str(payload->checkpoint, "dir");
 
-    replace(&payload->inputs, sw_paths_entries(paths, payload->inputs, "path"));
-    replace(&payload->outputs, sw_paths_entries(paths, payload->outputs, "path"));
-    replace(&payload->config_inputs, sw_paths_entries(paths, payload->config_inputs, "container_path"));
-    replace(&payload->env, sw_paths_document(paths, payload->env));
-    if (payload->config)
-        replace(&payload->config, sw_paths_document(paths, payload->config));
-    if (payload->args)
-        replace(&payload->args, sw_paths_document(paths, payload->args));
-    if (payload->argv)
-        replace(&payload->argv, mapped_words(paths, payload->argv));
-    if (payload->command) {
-        char *command = sw_paths_command(paths, payload->command);
-
-        free(payload->command);
-        payload->command = command;
-    }
-    if (dir) {
-        sw_autofree char *own = sw_paths_value(paths, dir);
-
-        replace(&payload->checkpoint, json_deep_copy(payload->checkpoint));
-        json_object_set_new(payload->checkpoint, "dir", sw_json_text(own));
-    }
+    sw_paths_payload(paths, payload);
 }
 
 /* In a container of its own each rank has what is neither the job's results nor mounted. */

@@ -123,41 +123,6 @@ static void the_script_is_as_reviewed(void **state)
     expect_golden("script-with-code.sh", &coded);
 }
 
-static void the_transports_are_as_reviewed(void **state)
-{
-    sw_auto(sw_buf) struct sw_buf pieces = SW_BUF_INIT, once = SW_BUF_INIT, gate = SW_BUF_INIT;
-    sw_auto(json) json_t *env = sw_transport_variables("SLIPWAY_CODE", "some bytes that travel", 22, 9);
-    sw_autofree char *text = sw_json_dump_pretty(env);
-
-    (void)state;
-    sw_buf_addf(&pieces, "%s\n", text);
-    sw_transport_assemble(&once, "SLIPWAY_CODE", "/tmp/it's here/code.tar.gz");
-    sw_transport_unpack_once(&gate, "/tmp/code.tar.gz", "/shared/it's here",
-                             "0123456789abcdef0123456789abcdef", 300);
-    expect_golden("transport-variables.json", &pieces);
-    expect_golden("transport-assemble.sh", &once);
-    expect_golden("transport-unpack-once.sh", &gate);
-}
-
-static void pieces_are_as_long_as_the_platform_takes(void **state)
-{
-    static const char *const platforms[] = { "lepton", "runai" };
-    static const size_t limits[] = { 96 * 1024, 9000 };
-    sw_autofree char *bytes = sw_alloc(300000);
-
-    (void)state;
-    for (size_t i = 0; i < SW_COUNT(platforms); i++) {
-        const struct sw_transport *way = sw_transport_for(platforms[i], NULL);
-        sw_auto(json) json_t *env = sw_transport_variables("P", bytes, 300000, way->chunk);
-        const char *name;
-        json_t *value;
-
-        assert_int_equal(json_string_length(json_object_get(env, "P_0")), limits[i]);
-        json_object_foreach(env, name, value)
-            assert_in_range(json_string_length(value), 1, limits[i]);
-    }
-}
-
 /* In a folder of its own, with a file `job.sh`. Returns the exit status. */
 static int run(const char *const shell[2], const char *folder)
 {
@@ -228,8 +193,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_letter_and_its_description_are_as_reviewed),
         cmocka_unit_test(the_script_is_as_reviewed),
-        cmocka_unit_test(the_transports_are_as_reviewed),
-        cmocka_unit_test(pieces_are_as_long_as_the_platform_takes),
         cmocka_unit_test(the_script_runs_in_every_shell),
     };
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunks.c - bytes to variables; chunks.sh turns them back. Pure.
+ *
+ * The limits are the platforms': Lepton takes 96 KiB in a variable, run:ai 10,000 characters, and no single
+ * environment string of Linux may exceed 128 KiB.
+ */
+#include "platform/kit/chunks.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/units.h"
+#include "plan/bundle.h"
+
+static const char *const chunks_text[] = {
+#include "platform/kit/chunks.sh.inc"
+    NULL
+};
+
+static int too_large(size_t characters, const struct sw_chunk_limits *limits, struct sw_error *err)
+{
+    char is[32], may[32];
+
+    sw_size_format((int64_t)characters, is);
+    sw_size_format((int64_t)limits->total, may);
+    sw_fail(err, SW_E_SPEC, "the code is too large for %s: %s packed, %s fit", limits->platform, is, may);
+    return sw_hint(err, "leave files out with `code.exclude`, or put the code into object storage "
+                        "and name it under `inputs`");
+}
+
+int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
+                  const struct sw_chunk_limits *limits, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf packed = SW_BUF_INIT;
+    sw_autofree char *text = NULL;
+    char name[128];
+    size_t left, count = 0;
+
+    assert(limits->chunk > 0 && limits->chunk <= 128 * 1024);
+    sw_gzip(bytes, length, &packed);
+    text = sw_base64(packed.data, packed.length);
+    left = strlen(text);
+    if (limits->total && left > limits->total)
+        return too_large(left, limits, err);
+    for (const char *at = text; left > 0; count++) {
+        size_t piece = left < limits->chunk ? left : limits->chunk;
+
+        snprintf(name, sizeof name, "%s_%zu", prefix, count);
+        json_object_set_new(env, name, json_stringn(at, piece));
+        at += piece;
+        left -= piece;
+    }
+    snprintf(name, sizeof name, "%s_COUNT", prefix);
+    json_object_set_new(env, name, json_sprintf("%zu", count));
+    return 0;
+}
+
+void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)
+{
+    for (const char *const *line = chunks_text; *line; line++)
+        sw_buf_add(out, *line);
+    sw_buf_add(out, "sw_chunks ");
+    sw_buf_add_quoted(out, prefix);
+    sw_buf_add_char(out, ' ');
+    sw_buf_add_quoted(out, file);
+    sw_buf_add_char(out, '\n');
+}

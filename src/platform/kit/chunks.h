@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunks.h - bytes that reach a job in environment variables, where a platform offers nothing better.
+ *
+ * A platform sends the script of plan/entrypoint.h (runner, payload and code in one file) as variables of
+ * limited length; the job's command is the shell text that puts them together and runs the script. Pure.
+ */
+#ifndef SW_PLATFORM_KIT_CHUNKS_H
+#define SW_PLATFORM_KIT_CHUNKS_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+
+struct sw_chunk_limits {
+    const char *platform;        /* for the message */
+    size_t chunk;                /* most characters of one variable; Linux takes 128 KiB */
+    size_t total;                /* most characters of all; 0: no limit */
+};
+
+/* Adds PREFIX_COUNT and PREFIX_0, PREFIX_1 ... (base64 of gzip) to the object `env`. -1 SW_E_SPEC, and `env`
+ * is as before: they do not fit. */
+int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
+                  const struct sw_chunk_limits *limits, struct sw_error *err);
+
+/* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */
+void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rest.h - a JSON API over HTTP: one call in, one document, one list or one stream out.
+ *
+ *     struct sw_rest_call call = { .path = "/v1/jobs", .deadline_ms = deadline, .repeatable = true };
+ *     sw_auto(json) json_t *jobs = NULL;
+ *
+ *     if (sw_rest_call(rest, &call, &jobs, err) < 0)
+ *         return -1;
+ *
+ * What an answer means is the same for every platform:
+ *
+ *     2xx, complete, JSON where the caller wants it    0
+ *     304                                              0, without a document
+ *     400, 403, 422, every other 3xx and 4xx           SW_E_REFUSED, in the server's words
+ *     401                                              one new token, then SW_E_CREDENTIAL
+ *     404                                              SW_E_NOT_FOUND: the object is not there
+ *     409                                              SW_E_CONFLICT: a create finds its object there
+ *     429, and 503 with Retry-After                    asked again within the deadline, if `repeatable`
+ *     408, 429, 5xx, no answer, cut, deadline, no JSON SW_E_UNREACHABLE: not seen, maybe done
+ *
+ * SW_E_NOT_FOUND says nothing about an object that was never confirmed; observe() decides that.
+ *
+ * With options.threads several threads may use sw_rest_call() and sw_rest_list() at once; everything else
+ * belongs to one thread. Tokens are struct sw_secret: no message and no log contains one.
+ */
+#ifndef SW_PLATFORM_KIT_REST_H
+#define SW_PLATFORM_KIT_REST_H
+
+#include "base/json.h"
+#include "base/secret.h"
+#include "net/http.h"
+#include "net/http_stream.h"
+
+struct sw_rest;
+
+/* An owned token for the next calls; NULL + err. `refused`: the server answered 401 to the last one. */
+typedef struct sw_secret *sw_rest_token(void *context, bool refused, struct sw_error *err);
+
+/* A field that an error body names, and the key of the job file that decides it. */
+struct sw_rest_field {
+    const char *field;           /* "spec.containers[0].image"; fields below it belong to it */
+    const char *key;             /* "image" */
+};
+
+/* All texts are borrowed as long as the client lives, those of `http` too. */
+struct sw_rest_options {
+    const char *base_url;        /* "https://host/api/v1", with or without '/' at its end */
+    const char *name;            /* who answers, in messages: "Lepton" */
+    struct sw_http_options http; /* authority, client certificate, unix socket, silence */
+    bool threads;                /* calls come from several threads; each gets connections of its own */
+    sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
+    void *token_context;
+    const struct sw_rest_field *fields;      /* ends with a row without field; NULL: none */
+    /* Changes code or hint of a failure where this server differs from the table above; `words` is what
+     * the server said. reply->status 0: no answer. May be NULL. */
+    void (*explain)(void *context, const struct sw_http_reply *reply, const char *words,
+                    struct sw_error *err);
+    void *explain_context;
+};
+
+/* Connects to nothing yet. */
+struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_error *err);
+void sw_rest_close(struct sw_rest *rest);      /* requests under way are dropped, unreported */
+SW_DEFINE_AUTO(sw_rest, struct sw_rest *, sw_rest_close)
+
+/* ---- one call ----------------------------------------------------------------------------------- */
+
+struct sw_rest_pair {
+    const char *key, *value;     /* value NULL: left out */
+};
+
+/* How a call was answered, also when it failed. */
+struct sw_rest_seen {
+    int status;                  /* 0: no answer */
+    struct sw_buf headers;       /* as in struct sw_http_reply */
+};
+void sw_rest_seen_done(struct sw_rest_seen *seen);
+static inline void sw_rest_seen_auto(struct sw_rest_seen *seen) { sw_rest_seen_done(seen); }
+char *sw_rest_header(const struct sw_rest_seen *seen, const char *name);     /* owned; NULL: absent */
+
+struct sw_rest_call {
+    const char *method;          /* NULL: GET */
+    const char *path;            /* below the base URL, encoded (sw_rest_path); may hold a query */
+    const struct sw_rest_pair *query;        /* encoded here; ends with a row without key; or NULL */
+    const struct sw_rest_pair *headers;      /* the same; values are wiped after use, in no message */
+    const json_t *json;          /* the body as JSON; NULL: none */
+    const void *bytes;           /* or as bytes, borrowed until the call is over */
+    int64_t length;
+    int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
+    const char *content_type;    /* of bytes; NULL: application/octet-stream */
+    sw_http_sink *sink;          /* takes the body of a 2xx answer piece by piece; no JSON then */
+    void *sink_context;
+    int64_t deadline_ms;         /* by sw_monotonic_ms(): the answer counts until then; 0: none */
+    int64_t stall_ms;            /* without a byte for so long it has failed; 0: the pool's; -1: never */
+    bool repeatable;             /* doing it twice is doing it once */
+    bool changes_nothing;        /* a 5xx leaves no doubt about what was done: SW_E_REFUSED */
+    bool silence_counts;         /* silence is an answer: SW_E_TIMEOUT instead of SW_E_UNREACHABLE */
+    struct sw_rest_seen *seen;   /* filled in by sw_rest_call(); may be NULL */
+};
+
+/* One call, waited for. *json: what came, NULL for an empty body; owned. `json` may be NULL. */
+int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *call, json_t **json,
+                 struct sw_error *err);
+
+/* ---- lists -------------------------------------------------------------------------------------- */
+
+/* How this API cuts a list into pages. */
+struct sw_rest_pages {
+    const char *items;           /* where the array is in a page: "items"; NULL: the page is the array */
+    const char *next;            /* where a page holds the token of the next one: "metadata.continue";
+                                    NULL: pages are counted in items */
+    const char *parameter;       /* the query that takes the token, or the number of items so far;
+                                    NULL: the list has one page */
+};
+
+/* Calls `take` for each item (borrowed), page after page, until it returns non-zero, which is then returned.
+ * -1 + err: a page is missing, so the list is no list. */
+int sw_rest_list(struct sw_rest *rest, const struct sw_rest_call *call,
+                 const struct sw_rest_pages *pages, int (*take)(void *context, json_t *item),
+                 void *context, struct sw_error *err);
+
+/* ---- several calls at once ---------------------------------------------------------------------- */
+
+/* How a call ended; lives until the function returns. */
+struct sw_rest_answer {
+    int status;                  /* 0: no answer */
+    json_t *json;                /* NULL: none */
+    struct sw_error error;       /* code SW_OK: success */
+};
+typedef void sw_rest_finished(void *context, const struct sw_rest_answer *answer);
+
+/* Start a call: one try, without repetition, new token or deadline. `finished` is called once, from
+ * sw_rest_work(), and may send further calls. -1 + err: there is no token; nothing was sent. */
+int sw_rest_send(struct sw_rest *rest, const struct sw_rest_call *call, sw_rest_finished *finished,
+                 void *context, struct sw_error *err);
+void sw_rest_drop(struct sw_rest *rest, const void *context);     /* finished() is not called */
+size_t sw_rest_busy(const struct sw_rest *rest);
+int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err);
+void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work() returns soon */
+
+/* ---- a connection of its own --------------------------------------------------------------------- */
+
+/* A POST whose connection becomes a stream of bytes in both directions (exec, attach), owned; one try. */
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
+                                       struct sw_error *err);
+
+/* ---- texts, pure -------------------------------------------------------------------------------- */
+
+/* A path in which each %s is percent-encoded and %d a number: sw_rest_path("/jobs/%s/log/%d", id, 0). */
+char *sw_rest_path(const char *fmt, ...) SW_PRINTF(1, 2);
+/* Append "&key=value" ("?key=value" when `path` has no query yet), the value encoded. */
+void sw_rest_query(struct sw_buf *path, const char *key, const char *value);
+
+/* The words of an error body, printable and bounded: {"message"}, {"error"}, {"detail"}, lists of them,
+ * a Kubernetes Status, an HTML page's title, plain text. Owned; NULL: it says nothing. `field` (NULL: not
+ * wanted) gets the owned name of the field that is wrong, or NULL. */
+char *sw_rest_words(const char *body, size_t length, char **field);
+
+/* A stream of JSON documents, one on each line, cut into documents. A line that is no JSON is skipped. */
+struct sw_rest_lines {
+    struct sw_buf line;
+    int (*take)(void *context, json_t *document);    /* borrowed; non-zero ends the stream */
+    void *context;
+};
+/* A sink: sink_context is the struct sw_rest_lines. A line of more than 1 MiB ends the stream. */
+int sw_rest_lines_sink(void *lines, const struct sw_http_reply *so_far, const char *bytes,
+                       size_t length);
+void sw_rest_lines_done(struct sw_rest_lines *lines);
+
+#endif

@@ -80,8 +80,8 @@ void runner_place_init(struct runner_place *place, const struct sw_payload *payl
         place->kind = RUNNER_EPHEMERAL;
         place->results_root = sw_format("/results/%s", payload->job_id);
     }
-    if (payload->work_dir)
-        place->work_dir = sw_strdup(payload->work_dir);
+    if (payload->scratch_dir)
+        place->work_dir = sw_strdup(payload->scratch_dir);
     else if (place->kind == RUNNER_MOUNT)
         place->work_dir = sw_strdup(place->results_root);
     else

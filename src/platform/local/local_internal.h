@@ -21,7 +21,7 @@
 
 /* The records of an attempt's folder. */
 #define LOCAL_PLAN       "plan.json"
-#define LOCAL_PAYLOAD    "payload.json"      /* the letter to the runner */
+#define LOCAL_PAYLOAD    "payload.json"      /* what the runner does */
 #define LOCAL_LAUNCH     "launch.json"       /* what the supervisor needs */
 #define LOCAL_SUPERVISOR "supervisor.json"   /* who watches; its existence means "was started" */
 #define LOCAL_STATUS     "status.json"
@@ -90,7 +90,7 @@ void local_site_done(struct local_site *site);
 static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err);
+                                 struct sw_error *err);
 bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);

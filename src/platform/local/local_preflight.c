@@ -187,9 +187,9 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
         return sw_fail(err, SW_E_REFUSED, "%d nodes are too many for one machine (at most %d)",
                        plan->nodes, LOCAL_REPLICAS_MAX);
     local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
+    payload = local_payload(plan, &site, err);
     if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
-        check_shell(plan, err) < 0 || (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
+        check_shell(plan, err) < 0 || (!plan->code && check_workdir(plan, payload->command_dir, err) < 0) ||
         check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
         return -1;

@@ -72,7 +72,7 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
     if (!name || plan->code || plan->launcher != SW_LAUNCHER_NONE ||
         !sw_text_same(name, json_string_value(json_array_get(payload->argv, 0))))
         return;
-    found = find_program(name, payload->workdir, path ? path : getenv("PATH"));
+    found = find_program(name, payload->command_dir, path ? path : getenv("PATH"));
     message = found ? NULL : sw_format("'%s' is not a program that can be started%s", name,
                                        strchr(name, '/') ? "" : ": it is not in PATH");
     add(rows, "program", found != NULL, found ? found : message,
@@ -86,7 +86,7 @@ json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan 
     json_t *rows;
 
     local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
+    payload = local_payload(plan, &site, err);
     if (!payload)
         return NULL;
     rows = json_array();

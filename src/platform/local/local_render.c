@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_render.c - plan in, what will be started out: the runner's letter and the launch record.
+ * local_render.c - plan in, what will be started out: the runner's payload and the launch record.
  *
  * Everything that can be decided before a process exists is decided here, so that `slipway plan`
  * shows it and tests compare it. What differs between ranks (rendezvous, GPUs) is left to the
@@ -10,19 +10,14 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "core/command.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
-
-static const char *const format_endings[] = {
-    [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
-};
 
 /* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
 static char *work_dir(const struct sw_connection *conn, const struct sw_plan *plan, int attempt)
@@ -64,294 +59,136 @@ void local_site_done(struct local_site *site)
     free(site->results_dir);
 }
 
-struct fill {                       /* values of the placeholders */
-    const char *config_path, *results_dir, *job_id;
-};
-
-static const char *placeholder(const struct fill *fill, const char *at, size_t *length)
+/* The words of python.args may hold no other placeholder than those that are filled in. */
+static int check_placeholders(const struct sw_payload *payload, const json_t *words, struct sw_error *err)
 {
-    const struct {
-        const char *word, *value;
-    } all[] = {
-        { "{config_path}", fill->config_path },
-        { "{results_dir}", fill->results_dir },
-        { "{job_id}", fill->job_id },
-    };
-
-    for (size_t i = 0; i < SW_COUNT(all); i++)
-        if (all[i].value && sw_text_starts(at, all[i].word)) {
-            *length = strlen(all[i].word);
-            return all[i].value;
-        }
-    return NULL;
-}
-
-/* "{name}" that is none of ours: its length, or 0. */
-static size_t unknown_name(const char *at)
-{
-    size_t length = 1;
-
-    if (*at != '{' || !(isalpha((unsigned char)at[1]) || at[1] == '_'))
-        return 0;
-    while (isalnum((unsigned char)at[length]) || at[length] == '_')
-        length++;
-    return at[length] == '}' ? length + 1 : 0;
-}
-
-/* One argument, no shell in between: values need no quotes. */
-static char *fill_word(const char *word, const struct fill *fill, bool strict,
-                       struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-
-    while (*word) {
-        size_t length = 0;
-        const char *value = placeholder(fill, word, &length);
-
-        if (value) {
-            sw_buf_add(&out, value);
-            word += length;
-            continue;
-        }
-        if (strict && (length = unknown_name(word)) > 0) {
-            sw_fail(err, SW_E_SPEC, "python.args: %.*s is not a placeholder", (int)length, word);
-            sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
-            return NULL;
-        }
-        sw_buf_add_char(&out, *word++);
-    }
-    return out.data ? sw_buf_steal(&out) : sw_strdup("");
-}
-
-static json_t *fill_words(const json_t *words, const struct sw_paths *paths,
-                          const struct fill *fill, bool strict, struct sw_error *err)
-{
-    sw_auto(json) json_t *out = json_array();
+    const struct sw_fill known = { .config_path = payload->config ? "" : NULL, .results_dir = "",
+                                   .job_id = "" };
     size_t i;
     json_t *word;
 
     json_array_foreach(words, i, word) {
-        sw_autofree char *mapped = NULL, *filled = NULL;
+        sw_autofree char *unknown = sw_fill_unknown(json_string_value(word), &known);
 
-        if (!json_is_string(word)) {
-            sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
-            return NULL;
-        }
-        mapped = sw_paths_word(paths, json_string_value(word));
-        filled = fill_word(mapped, fill, strict, err);
-        if (!filled)
-            return NULL;
-        json_array_append_new(out, sw_json_text(filled));
+        if (!unknown)
+            continue;
+        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", unknown);
+        return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
     }
-    return sw_take(out);
+    return 0;
 }
 
-static json_t *python_argv(const struct sw_plan *plan, const struct sw_paths *paths,
-                           const struct fill *fill, struct sw_error *err)
+/* Program and script are files of this machine. */
+static int use_python(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
     const char *venv = sw_json_str(plan->python, "venv");
     const char *script = sw_json_str(plan->python, "script");
-    sw_autofree char *folder = NULL, *program = NULL, *script_path = NULL;
-    sw_auto(json) json_t *args = NULL;
-    json_t *argv;
+    sw_autofree char *folder = NULL, *program = NULL, *path = NULL;
 
-    if (sw_text_empty(script)) {
-        sw_fail(err, SW_E_SPEC, "python: needs a 'script'");
-        return NULL;
-    }
+    if (check_placeholders(payload, json_object_get(plan->python, "args"), err) < 0)
+        return -1;
     if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
-        return NULL;
-    script_path = local_source_path(script, plan->base_dir, err);
-    args = script_path ? fill_words(json_object_get(plan->python, "args"), paths, fill, true, err)
-                       : NULL;
-    if (!args)
-        return NULL;
+        return -1;
+    path = local_source_path(script, plan->base_dir, err);
+    if (!path)
+        return -1;
     program = folder ? sw_path_join(folder, "bin/python") : sw_strdup("python3");
-    argv = json_pack("[s, s]", program, script_path);
-    json_array_extend(argv, args);
-    return argv;
+    json_array_set_new(payload->argv, 0, sw_json_text(program));
+    json_array_set_new(payload->argv, 1, sw_json_text(path));
+    return 0;
 }
 
-/* The command as words for exec: the job's own shell, unless it is the ordinary one. */
-static void set_command(struct sw_payload *payload, const struct sw_plan *plan, char *command)
+/* The job's own shell reads the command, unless it is the ordinary one. */
+static void use_shell(struct sw_payload *payload, const char *shell)
 {
-    const char *shell = sw_json_str(plan->options, "shell");
+    sw_autofree char *command = sw_take(payload->command), *taking = NULL;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t length = strlen(command);
 
-    if (plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *wrapped = sw_command_torchrun(command, plan->nodes, plan->gpus > 0 ? plan->gpus : 1);
-
-        if (wrapped) {
-            free(command);
-            command = wrapped;
-        }
-    }
-    if (sw_text_empty(shell) || strcmp(shell, "/bin/sh") == 0) {
-        payload->command = command;
+    if (!payload->args) {
+        payload->argv = json_pack("[s, s, s]", shell, "-c", command);
         return;
     }
-    if (plan->args) {                        /* what the runner adds are words for the command */
-        sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-        size_t length = strlen(command);
-        sw_autofree char *taking = NULL;
-
-        while (length > 0 && strchr("\r\n", command[length - 1]))
-            length--;
-        taking = sw_format("%.*s \"$@\"", (int)length, command);
-
-        sw_buf_add(&out, "exec ");
-        sw_buf_add_quoted(&out, shell);
-        sw_buf_add(&out, " -c ");
-        sw_buf_add_quoted(&out, taking);
-        sw_buf_add_char(&out, ' ');
-        sw_buf_add_quoted(&out, shell);
-        payload->command = sw_buf_steal(&out);
-    } else {
-        payload->argv = json_pack("[s, s, s]", shell, "-c", command);
-    }
-    free(command);
+    while (length > 0 && strchr("\r\n", command[length - 1]))
+        length--;
+    taking = sw_format("%.*s \"$@\"", (int)length, command);     /* what the runner adds are its words */
+    sw_buf_add(&out, "exec ");
+    sw_buf_add_quoted(&out, shell);
+    sw_buf_add(&out, " -c ");
+    sw_buf_add_quoted(&out, taking);
+    sw_buf_add_char(&out, ' ');
+    sw_buf_add_quoted(&out, shell);
+    payload->command = sw_buf_steal(&out);
 }
 
-static int payload_command(struct sw_payload *payload, const struct sw_plan *plan,
-                           const struct sw_paths *paths, struct sw_error *err)
+/* Added after the paths of the job's own values were replaced: these are paths of this machine. */
+static void add_env(struct sw_payload *payload, const struct sw_plan *plan)
 {
-    const struct fill fill = { payload->config_path, payload->results_dir, payload->job_id };
+    sw_autofree char *above = sw_path_absolute("..", payload->results_dir);
+    const char *venv = sw_json_str(plan->python, "venv");
+    sw_autofree char *folder = venv ? local_source_path(venv, plan->base_dir, NULL) : NULL;
 
-    if (plan->command) {
-        sw_autofree char *mapped = sw_paths_command(paths, plan->command);
-
-        /* With args it is used as it is: its braces are its own. */
-        set_command(payload, plan, plan->args ? sw_take(mapped)
-                                              : sw_command_fill(mapped, fill.config_path,
-                                                                fill.results_dir, fill.job_id));
-        return 0;
-    }
-    payload->argv = plan->python ? python_argv(plan, paths, &fill, err)
-                                 : fill_words(plan->argv, paths, &fill, false, err);
-    if (payload->argv && plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *text = sw_words_line(payload->argv);
-
-        json_decref(sw_take(payload->argv));
-        set_command(payload, plan, text);
-    }
-    return payload->argv || payload->command ? 0 : -1;
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = payload->results_dir,
+                                         .results_above = above, .results_dir = payload->results_dir },
+                   payload->env);
+    if (folder)
+        json_object_set_new(payload->env, "VIRTUAL_ENV", sw_json_text(folder));
 }
 
-static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
-                           const struct sw_paths *paths)
+static int settle_place(json_t *entry, const char *key, const char *said, const char *base_dir,
+                        struct sw_error *err)
 {
-    sw_auto(json) json_t *own = sw_job_env_own(plan->env);
-    json_t *env = sw_paths_document(paths, own);
-    sw_autofree char *above = sw_path_absolute("..", site->results_dir);
+    sw_autofree char *place = local_place_of(said, base_dir, err);
 
-    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = site->results_dir,
-                                         .results_above = above, .results_dir = site->results_dir }, env);
-    if (sw_json_str(plan->python, "venv")) {
-        sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
-                                                   plan->base_dir, NULL);
+    if (!place)
+        return -1;
+    json_object_set_new(entry, key, sw_json_text(place));
+    return 0;
+}
 
-        json_object_set_new(env, "VIRTUAL_ENV", sw_json_text(venv));
+/* Where inputs come from: absolute paths of this machine, or URIs. */
+static int settle_inputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
+{
+    json_t *all = json_deep_copy(plan->inputs), *entry;
+    size_t i;
+
+    json_decref(payload->inputs);
+    payload->inputs = all;
+    json_array_foreach(all, i, entry) {
+        const char *path = sw_json_str(entry, "path"), *from = sw_json_str(entry, "from");
+
+        if (sw_text_empty(path) || sw_text_empty(from))
+            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from", path ? path : "");
+        if (settle_place(entry, "from", from, plan->base_dir, err) < 0)
+            return sw_wrap(err, "input '%s'", path);
     }
-    return env;
+    return 0;
 }
 
-/* The annotation is named by its path in the job. */
-static json_t *selective_of(const json_t *entry, const struct sw_paths *paths)
+/* And where outputs go. */
+static int settle_outputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
-    json_t *rules = json_deep_copy(json_object_get(entry, "selective"));
-    const char *annotation = sw_json_str(rules, "annotation");
-
-    if (annotation)
-        json_object_set_new(rules, "annotation", sw_json_text(sw_paths_of(paths, annotation)));
-    return rules;
-}
-
-static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths *paths,
-                              struct sw_error *err)
-{
-    sw_auto(json) json_t *out = json_array();
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->inputs, i, entry) {
-        const char *path = sw_json_str(entry, "path"), *from = sw_json_str(entry, "from");
-        sw_autofree char *source = NULL;
+    json_array_foreach(payload->outputs, i, entry) {
+        const char *to = sw_json_str(entry, "to");
+        sw_autofree char *filled = to ? sw_fill_destination(to, plan->job_id) : NULL;
 
-        if (sw_text_empty(path) || sw_text_empty(from)) {
-            sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
-                    path ? path : "");
-            return NULL;
-        }
-        source = local_place_of(from, plan->base_dir, err);
-        if (!source) {
-            sw_wrap(err, "input '%s'", path);
-            return NULL;
-        }
-        json_array_append_new(out, sw_json_object(
-            SW_STR("path", sw_paths_of(paths, path)), SW_STR("from", source),
-            SW_SUB("selective", selective_of(entry, paths)),
-            SW_SUB_COPY("extract", json_object_get(entry, "extract"))));
+        if (filled && settle_place(entry, "to", filled, plan->base_dir, err) < 0)
+            return sw_wrap(err, "output '%s'", sw_json_str(entry, "path"));
     }
-    return sw_take(out);
-}
-
-static json_t *every_ms(const json_t *entry)
-{
-    const char *every = sw_json_str(entry, "every");
-    int64_t ms = 0;
-
-    return every && sw_duration_parse(every, &ms, NULL) == 0 ? json_integer(ms) : NULL;
+    return 0;
 }
 
 /* The code is unpacked into the job's work folder, and the command runs there. */
-static void payload_code(struct sw_payload *payload, const struct sw_plan *plan,
-                         const struct local_site *site)
+static void use_code(struct sw_payload *payload, const struct local_site *site)
 {
     sw_autofree char *archive = sw_path_join(site->folder, LOCAL_CODE);
     sw_autofree char *to = sw_path_join(site->work_dir, "code");
 
+    json_decref(payload->code);
     payload->code = sw_json_object(SW_STR("archive", archive), SW_STR("to", to));
-    payload->workdir = sw_strdup(plan->workdir);
-}
-
-static json_t *payload_checkpoint(const struct sw_plan *plan, const struct sw_paths *paths)
-{
-    const char *dir = sw_json_str(plan->checkpoint, "dir");
-    sw_autofree char *mapped = dir ? sw_paths_value(paths, dir) : NULL;
-
-    return mapped ? sw_json_object(SW_STR("dir", mapped),
-                                   SW_SUB_COPY("resume",
-                                               json_object_get(plan->checkpoint, "resume")))
-                  : NULL;
-}
-
-static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths *paths,
-                               struct sw_error *err)
-{
-    sw_auto(json) json_t *out = json_array();
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(plan->outputs, i, entry) {
-        const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
-        sw_autofree char *filled = NULL, *place = NULL;
-
-        if (sw_text_empty(path))
-            continue;
-        if (to) {
-            filled = sw_fill_destination(to, plan->job_id);
-            place = local_place_of(filled, plan->base_dir, err);
-            if (!place) {
-                sw_wrap(err, "output '%s'", path);
-                return NULL;
-            }
-        }
-        json_array_append_new(out, sw_json_object(SW_STR("path", sw_paths_of(paths, path)),
-                                                  SW_STR_OPT("to", place),
-                                                  SW_SUB("every_ms", every_ms(entry)),
-                                                  SW_SUB_COPY("exclude",
-                                                              json_object_get(entry, "exclude"))));
-    }
-    return sw_take(out);
 }
 
 bool local_rewrites_paths(const struct sw_plan *plan)
@@ -361,41 +198,33 @@ bool local_rewrites_paths(const struct sw_plan *plan)
 }
 
 struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err)
+                                 struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
-    sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(plan, site->work_dir, site->results_dir);
+    sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
+    const char *shell = sw_json_str(plan->options, "shell");
 
-    (void)attempt;
-    memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
-    payload->results_dir = sw_strdup(site->results_dir);
-    payload->work_dir = sw_strdup(site->work_dir);
-    payload->filled = true;
-    payload->fetch_uris = true;
-    if (plan->code)
-        payload_code(payload, plan, site);
-    else
-        payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
-    payload->checkpoint = payload_checkpoint(plan, paths);
-    payload->secrets = json_incref(plan->secrets);
-    payload->credentials = json_incref(plan->credentials);
-    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
-    payload->grace_ms = plan->grace_ms;
-    if (plan->config && !json_is_null(plan->config)) {
-        payload->config = sw_paths_document(paths, plan->config);
-        payload->config_format = plan->config_format;
-        payload->config_path =
-            sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
-    }
-    sw_entrypoint_common(payload, plan);
-    payload->args = plan->args ? sw_paths_document(paths, plan->args) : NULL;
-    payload->config_inputs = sw_paths_entries(paths, plan->config_inputs, "container_path");
-    payload->env = payload_env(plan, site, paths);
-    payload->inputs = payload_inputs(plan, paths, err);
-    payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;
-    if (!payload->outputs || payload_command(payload, plan, paths, err) < 0)
+    if (!payload || settle_inputs(payload, plan, err) < 0 || settle_outputs(payload, plan, err) < 0)
         return NULL;
+    payload->results_dir = sw_strdup(site->results_dir);
+    payload->scratch_dir = sw_strdup(site->work_dir);
+    if (plan->code) {
+        use_code(payload, site);
+    } else {
+        free(payload->command_dir);
+        payload->command_dir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
+    }
+    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
+    json_decref(payload->env);
+    payload->env = sw_job_env_own(plan->env);
+    sw_entrypoint_use_folders(payload, plan);
+    add_env(payload, plan);
+    if (plan->python && use_python(payload, plan, err) < 0)
+        return NULL;
+    sw_entrypoint_fill(payload);
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
+        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
+        use_shell(payload, shell);
     return sw_take(payload);
 }
 
@@ -488,16 +317,16 @@ json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, str
 {
     sw_auto(local_site) struct local_site site = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
-    sw_auto(json) json_t *letter = NULL, *launch = NULL;
-    sw_autofree char *command = NULL, *letter_text = NULL, *launch_text = NULL;
+    sw_auto(json) json_t *document = NULL, *launch = NULL;
+    sw_autofree char *command = NULL, *payload_text = NULL, *launch_text = NULL;
 
     local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
+    payload = local_payload(plan, &site, err);
     if (!payload)
         return NULL;
     command = shown_command(payload);
-    letter = sw_payload_to_json(payload);
-    letter_text = sw_json_dump_pretty(letter);
+    document = sw_payload_to_json(payload);
+    payload_text = sw_json_dump_pretty(document);
     launch = local_launch(plan, &site, 1);
     launch_text = sw_json_dump_pretty(launch);
     return json_pack("[o, o, o, o]",
@@ -505,7 +334,7 @@ json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, str
                      sw_json_object(SW_STR("what", "environment"),
                                     SW_SUB("text", names_of(payload->env, plan))),
                      sw_json_object(SW_STR("what", "payload for the runner"),
-                                    SW_STR("text", letter_text)),
+                                    SW_STR("text", payload_text)),
                      sw_json_object(SW_STR("what", "launch record for the supervisor"),
                                     SW_STR("text", launch_text)));
 }

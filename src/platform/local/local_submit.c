@@ -83,8 +83,8 @@ static int write_code(const struct sw_plan *plan, const struct local_site *site,
 static int write_folder(const struct sw_plan *plan, const struct local_site *site, int attempt,
                         struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, attempt, err);
-    sw_auto(json) json_t *plan_json = NULL, *letter = NULL, *launch = NULL;
+    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, err);
+    sw_auto(json) json_t *plan_json = NULL, *document = NULL, *launch = NULL;
     sw_autofree char *logs = sw_path_join(site->folder, "logs");
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
@@ -93,12 +93,12 @@ static int write_folder(const struct sw_plan *plan, const struct local_site *sit
         write_code(plan, site, attempt, err) < 0)
         return -1;
     plan_json = sw_plan_to_json(plan);
-    letter = sw_payload_to_json(payload);
+    document = sw_payload_to_json(payload);
     launch = local_launch(plan, site, attempt);
     json_object_set_new(launch, "runner", sw_json_text(runner));
     if (!sw_text_empty(getenv("SLIPWAY_GPU_LEASE_DIR")))
         json_object_set_new(launch, "lease_dir", sw_json_text(getenv("SLIPWAY_GPU_LEASE_DIR")));
-    if (local_record_write(site->folder, LOCAL_PAYLOAD, letter, err) < 0 ||
+    if (local_record_write(site->folder, LOCAL_PAYLOAD, document, err) < 0 ||
         local_record_write(site->folder, LOCAL_LAUNCH, launch, err) < 0 ||
         local_record_write(site->folder, LOCAL_PLAN, plan_json, err) < 0)
         return -1;

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "net/http_stream.h"
 #include "platform/docker/docker_internal.h"
 
 struct docker_api {
@@ -227,24 +226,18 @@ int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
 
 void docker_wake(struct docker_api *api)
 {
-    sw_http_wake(sw_rest_http(api->rest));
+    sw_rest_wake(api->rest);
 }
 
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
                                      struct sw_error *err)
 {
-    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
-    sw_auto(json) json_t *said = NULL;
-    sw_autofree char *url = NULL, *text = sw_json_dump(body);
-    struct sw_http_stream *stream;
+    sw_autofree char *versioned = NULL;
 
     if (settle_version(api, err) < 0)
         return NULL;
-    url = sw_format("%s/v%s%s", api->base, api->version, path);
-    stream = sw_http_upgrade(sw_rest_http(api->rest), url, text, &reply);
-    if (!stream)
-        sw_rest_judge(api->rest, &reply, &said, err);
-    return stream;
+    versioned = sw_format("/v%s%s", api->version, path);
+    return sw_rest_upgrade(api->rest, versioned, body, err);
 }
 
 /* ---- paths -------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_render.c - plan in, what will be started out: the runner's payload and the launch record.
+ * local_render.c - plan in, what will be started out: the payload and the launch record.
  *
  * Everything that can be decided before a process exists is decided here, so that `slipway plan`
  * shows it and tests compare it. What differs between ranks (rendezvous, GPUs) is left to the
@@ -15,91 +15,62 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "core/command.h"
+#include "base/units.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
 
-/* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
-static char *work_dir(const struct sw_connection *conn, const struct sw_plan *plan, int attempt)
+/* What is left after all known placeholders were filled in is a typing mistake. */
+static int check_python_args(const json_t *argv, struct sw_error *err)
 {
-    sw_autofree char *folder = local_attempt_folder(conn, plan->job_id, attempt);
+    for (size_t i = 2; i < json_array_size(argv); i++) {
+        sw_autofree char *left = sw_fill_unknown(json_string_value(json_array_get(argv, i)),
+                                                 &(struct sw_fill){ 0 });
 
-    while (plan->only_collect && attempt > 1) {
-        sw_autofree char *before = local_attempt_folder(conn, plan->job_id, --attempt);
-        sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
-
-        free(folder);
-        folder = sw_take(before);
-        if (!json_object_get(launch, "command_exit"))
-            break;
-    }
-    return sw_path_join(folder, "work");
-}
-
-void local_site_init(struct local_site *site, const struct sw_connection *conn,
-                     const struct sw_plan *plan, int attempt)
-{
-    const char *asked = sw_json_str(plan->options, "results_dir");
-
-    site->folder = local_attempt_folder(conn, plan->job_id, attempt);
-    site->work_dir = work_dir(conn, plan, attempt);
-    if (sw_text_empty(asked)) {
-        site->results_dir = sw_format("%s/%s/results", conn->root, plan->job_id);
-    } else {
-        sw_autofree char *folder = sw_path_absolute(asked, plan->base_dir);
-
-        site->results_dir = sw_path_join(folder, plan->job_id);
-    }
-}
-
-void local_site_done(struct local_site *site)
-{
-    free(site->folder);
-    free(site->work_dir);
-    free(site->results_dir);
-}
-
-/* The words of python.args may hold no other placeholder than those that are filled in. */
-static int check_placeholders(const struct sw_payload *payload, const json_t *words, struct sw_error *err)
-{
-    const struct sw_fill known = { .config_path = payload->config ? "" : NULL, .results_dir = "",
-                                   .job_id = "" };
-    size_t i;
-    json_t *word;
-
-    json_array_foreach(words, i, word) {
-        sw_autofree char *unknown = sw_fill_unknown(json_string_value(word), &known);
-
-        if (!unknown)
+        if (!left)
             continue;
-        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", unknown);
+        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", left);
         return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
     }
     return 0;
 }
 
-/* Program and script are files of this machine. */
-static int use_python(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
+/* The interpreter of the virtual environment, and the script's path on this machine. */
+static int set_python(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
     const char *venv = sw_json_str(plan->python, "venv");
-    const char *script = sw_json_str(plan->python, "script");
-    sw_autofree char *folder = NULL, *program = NULL, *path = NULL;
+    sw_autofree char *folder = NULL, *program = NULL, *script = NULL;
 
-    if (check_placeholders(payload, json_object_get(plan->python, "args"), err) < 0)
-        return -1;
     if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
         return -1;
-    path = local_source_path(script, plan->base_dir, err);
-    if (!path)
+    script = local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err);
+    if (!script)
         return -1;
-    program = folder ? sw_path_join(folder, "bin/python") : sw_strdup("python3");
-    json_array_set_new(payload->argv, 0, sw_json_text(program));
-    json_array_set_new(payload->argv, 1, sw_json_text(path));
+    if (folder) {
+        program = sw_path_join(folder, "bin/python");
+        json_array_set_new(payload->argv, 0, sw_json_text(program));
+        json_object_set_new(payload->env, "VIRTUAL_ENV", sw_json_text(folder));
+    }
+    return json_array_set_new(payload->argv, 1, sw_json_text(script));
+}
+
+static int fill_words(json_t *words, const struct sw_fill *fill, struct sw_error *err)
+{
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *filled = json_is_string(word)
+                                       ? sw_fill_word(json_string_value(word), fill) : NULL;
+
+        if (!filled)
+            return sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+        json_array_set_new(words, i, sw_json_text(filled));
+    }
     return 0;
 }
 
-/* The job's own shell reads the command, unless it is the ordinary one. */
-static void use_shell(struct sw_payload *payload, const char *shell)
+/* Another shell than /bin/sh reads the command. What the runner adds with `args:` are words behind it. */
+static void set_shell(struct sw_payload *payload, const char *shell)
 {
     sw_autofree char *command = sw_take(payload->command), *taking = NULL;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -111,7 +82,7 @@ static void use_shell(struct sw_payload *payload, const char *shell)
     }
     while (length > 0 && strchr("\r\n", command[length - 1]))
         length--;
-    taking = sw_format("%.*s \"$@\"", (int)length, command);     /* what the runner adds are its words */
+    taking = sw_format("%.*s \"$@\"", (int)length, command);
     sw_buf_add(&out, "exec ");
     sw_buf_add_quoted(&out, shell);
     sw_buf_add(&out, " -c ");
@@ -121,74 +92,71 @@ static void use_shell(struct sw_payload *payload, const char *shell)
     payload->command = sw_buf_steal(&out);
 }
 
-/* Added after the paths of the job's own values were replaced: these are paths of this machine. */
-static void add_env(struct sw_payload *payload, const struct sw_plan *plan)
+/* With `args:` a command is used as it is: its braces are its own. */
+static int set_command(struct sw_payload *payload, const struct local_job *job, struct sw_error *err)
 {
-    sw_autofree char *above = sw_path_absolute("..", payload->results_dir);
-    const char *venv = sw_json_str(plan->python, "venv");
-    sw_autofree char *folder = venv ? local_source_path(venv, plan->base_dir, NULL) : NULL;
+    const struct sw_plan *plan = &job->plan;
+    const char *shell = job->options.shell;
+    const struct sw_fill fill = { .config_path = payload->config_path,
+                                  .results_dir = payload->results_dir, .job_id = payload->job_id };
 
-    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = payload->results_dir,
-                                         .results_above = above, .results_dir = payload->results_dir },
-                   payload->env);
-    if (folder)
-        json_object_set_new(payload->env, "VIRTUAL_ENV", sw_json_text(folder));
-}
-
-static int settle_place(json_t *entry, const char *key, const char *said, const char *base_dir,
-                        struct sw_error *err)
-{
-    sw_autofree char *place = local_place_of(said, base_dir, err);
-
-    if (!place)
+    if (plan->python && set_python(payload, plan, err) < 0)
         return -1;
-    json_object_set_new(entry, key, sw_json_text(place));
+    if (payload->argv && (fill_words(payload->argv, &fill, err) < 0 ||
+                          (plan->python && check_python_args(payload->argv, err) < 0)))
+        return -1;
+    if (payload->command && !plan->args) {
+        sw_autofree char *plain = sw_take(payload->command);
+
+        payload->command = sw_fill_command(plain, &fill);
+    }
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
+        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
+        set_shell(payload, shell);
+    payload->filled = true;
     return 0;
 }
 
-/* Where inputs come from: absolute paths of this machine, or URIs. */
-static int settle_inputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
+static int set_inputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
-    json_t *all = json_deep_copy(plan->inputs), *entry;
     size_t i;
+    json_t *entry;
 
-    json_decref(payload->inputs);
-    payload->inputs = all;
-    json_array_foreach(all, i, entry) {
-        const char *path = sw_json_str(entry, "path"), *from = sw_json_str(entry, "from");
+    json_array_foreach(payload->inputs, i, entry) {
+        const char *path = sw_json_str(json_array_get(plan->inputs, i), "path");
+        const char *from = sw_json_str(entry, "from");
+        sw_autofree char *source = NULL;
 
         if (sw_text_empty(path) || sw_text_empty(from))
-            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from", path ? path : "");
-        if (settle_place(entry, "from", from, plan->base_dir, err) < 0)
+            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
+                           path ? path : "");
+        source = local_place_of(from, plan->base_dir, err);
+        if (!source)
             return sw_wrap(err, "input '%s'", path);
+        json_object_set_new(entry, "from", sw_json_text(source));
     }
     return 0;
 }
 
-/* And where outputs go. */
-static int settle_outputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
+static int set_outputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
     size_t i;
     json_t *entry;
 
     json_array_foreach(payload->outputs, i, entry) {
         const char *to = sw_json_str(entry, "to");
-        sw_autofree char *filled = to ? sw_fill_destination(to, plan->job_id) : NULL;
+        sw_autofree char *filled = NULL, *place = NULL;
 
-        if (filled && settle_place(entry, "to", filled, plan->base_dir, err) < 0)
-            return sw_wrap(err, "output '%s'", sw_json_str(entry, "path"));
+        if (!to)
+            continue;
+        filled = sw_fill_destination(to, plan->job_id);
+        place = local_place_of(filled, plan->base_dir, err);
+        if (!place)
+            return sw_wrap(err, "output '%s'", sw_json_str(json_array_get(plan->outputs, i), "path"));
+        json_object_set_new(entry, "to", sw_json_text(place));
     }
     return 0;
-}
-
-/* The code is unpacked into the job's work folder, and the command runs there. */
-static void use_code(struct sw_payload *payload, const struct local_site *site)
-{
-    sw_autofree char *archive = sw_path_join(site->folder, LOCAL_CODE);
-    sw_autofree char *to = sw_path_join(site->work_dir, "code");
-
-    json_decref(payload->code);
-    payload->code = sw_json_object(SW_STR("archive", archive), SW_STR("to", to));
 }
 
 bool local_rewrites_paths(const struct sw_plan *plan)
@@ -197,34 +165,35 @@ bool local_rewrites_paths(const struct sw_plan *plan)
     return true;
 }
 
-struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 struct sw_error *err)
+struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err)
 {
+    const struct sw_plan *plan = &job->plan;
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
-    const char *shell = sw_json_str(plan->options, "shell");
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_of_plan(plan, job->work_dir, job->results_dir);
+    sw_autofree char *above = sw_path_absolute("..", job->results_dir);
 
-    if (!payload || settle_inputs(payload, plan, err) < 0 || settle_outputs(payload, plan, err) < 0)
+    if (!payload)
         return NULL;
-    payload->results_dir = sw_strdup(site->results_dir);
-    payload->scratch_dir = sw_strdup(site->work_dir);
-    if (plan->code) {
-        use_code(payload, site);
-    } else {
+    payload->scratch_dir = sw_strdup(job->work_dir);
+    payload->results_dir = sw_strdup(job->results_dir);
+    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
+    if (!plan->code) {
         free(payload->command_dir);
         payload->command_dir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
     }
-    payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
+    if (payload->config)
+        payload->config_path =
+            sw_format("%s/spec.%s", job->work_dir, sw_format_name(plan->config_format));
     json_decref(payload->env);
     payload->env = sw_job_env_own(plan->env);
-    sw_entrypoint_use_folders(payload, plan);
-    add_env(payload, plan);
-    if (plan->python && use_python(payload, plan, err) < 0)
+    sw_paths_payload(paths, payload);
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = job->results_dir,
+                                         .results_above = above,
+                                         .results_dir = job->results_dir }, payload->env);
+    if (set_inputs(payload, plan, err) < 0 || set_outputs(payload, plan, err) < 0 ||
+        set_command(payload, job, err) < 0)
         return NULL;
-    sw_entrypoint_fill(payload);
-    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
-        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
-    if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
-        use_shell(payload, shell);
     return sw_take(payload);
 }
 
@@ -248,8 +217,9 @@ static json_t *guard_json(const json_t *guard)
                           SW_BOOL("stop", sw_text_same(sw_json_str(guard, "action"), "stop")));
 }
 
-json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
+json_t *local_launch(const struct local_job *job, int attempt)
 {
+    const struct sw_plan *plan = &job->plan;
     sw_autofree char *venv_bin = NULL;
 
     if (sw_json_str(plan->python, "venv")) {
@@ -264,17 +234,17 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("nodes", plan->nodes),
         SW_INT("gpus", plan->only_collect ? 0 : plan->gpus),
         SW_STR_OPT("gpu_type", plan->gpu_type),
-        SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
-        SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
+        SW_BOOL("share_gpus", job->options.share_gpus),
+        SW_SUB("gpu_ids", json_deep_copy(job->options.gpu_ids)),
         SW_REAL("cpus", plan->cpus),
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
-        SW_INT("disk_wait_ms", sw_json_duration_ms(plan->options, "disk_wait", 60000)),
+        SW_INT("disk_wait_ms", job->options.disk_wait_ms),
         SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
-        SW_STR("work_dir", site->work_dir),
-        SW_STR("results_dir", site->results_dir),
+        SW_STR("work_dir", job->work_dir),
+        SW_STR("results_dir", job->results_dir),
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
         SW_SUB("command_exit", plan->only_collect ? json_integer(plan->command_exit) : NULL),
@@ -313,28 +283,31 @@ static char *shown_command(const struct sw_payload *payload)
                : sw_words_line(words);
 }
 
+static json_t *row(const char *what, json_t *text)
+{
+    return sw_json_object(SW_STR("what", what), SW_SUB("text", text));
+}
+
+static json_t *pretty_text(json_t *document)
+{
+    sw_autofree char *text = sw_json_dump_pretty(document);
+
+    json_decref(document);
+    return sw_json_text(text);
+}
+
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
-    sw_auto(json) json_t *document = NULL, *launch = NULL;
-    sw_autofree char *command = NULL, *payload_text = NULL, *launch_text = NULL;
+    sw_autofree char *command = NULL;
 
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, err);
-    if (!payload)
+    if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_SHOW, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return NULL;
     command = shown_command(payload);
-    document = sw_payload_to_json(payload);
-    payload_text = sw_json_dump_pretty(document);
-    launch = local_launch(plan, &site, 1);
-    launch_text = sw_json_dump_pretty(launch);
-    return json_pack("[o, o, o, o]",
-                     sw_json_object(SW_STR("what", "command"), SW_STR("text", command)),
-                     sw_json_object(SW_STR("what", "environment"),
-                                    SW_SUB("text", names_of(payload->env, plan))),
-                     sw_json_object(SW_STR("what", "payload for the runner"),
-                                    SW_STR("text", payload_text)),
-                     sw_json_object(SW_STR("what", "launch record for the supervisor"),
-                                    SW_STR("text", launch_text)));
+    return json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
+                     row("environment", names_of(payload->env, plan)),
+                     row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
+                     row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
 }

@@ -168,60 +168,7 @@ static void the_report_of_a_runner_is_known_by_its_job(void **state)
     assert_false(docker_is_report(&message, "a-b"));
 }
 
-/* ---- archives ------------------------------------------------------------------------------------ */
-
-static void a_file_that_goes_in_comes_out(void **state)
-{
-    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
-    const struct docker_owner owner = { 1000, 100 };
-    sw_autofree char *text = NULL;
-    size_t size = 0;
-
-    (void)state;
-    docker_tar_add(&tar, "folder/", 0755, owner, NULL, 0);
-    docker_tar_add(&tar, "folder/file", 0600, owner, "content", 7);
-    docker_tar_end(&tar);
-    assert_int_equal(tar.length % 512, 0);
-    assert_memory_equal(tar.data + 512 + 108, "0001750\0" "0000144", 15);
-    text = docker_tar_first(tar.data, tar.length, &size);
-    assert_string_equal(text, "content");
-    assert_int_equal(size, 7);
-    assert_null(docker_tar_first(tar.data, 1024, NULL));
-    assert_null(docker_tar_first("", 0, NULL));
-}
-
-/* As GNU tar writes them: the engine gave the secrets to another user when they were cut to 21 bits. */
-static void a_user_with_a_large_number_stays_who_it_is(void **state)
-{
-    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
-
-    (void)state;
-    docker_tar_add(&tar, "a", 0600, (struct docker_owner){ 1234567890, 2097152 }, "x", 1);
-    docker_tar_add(&tar, "b", 0600, (struct docker_owner){ 2097151, 4294967294 }, "x", 1);
-    assert_memory_equal(tar.data + 108, "\x80\0\0\0\x49\x96\x02\xd2", 8);
-    assert_memory_equal(tar.data + 116, "\x80\0\0\0\0\x20\0\0", 8);
-    assert_memory_equal(tar.data + 1024 + 108, "7777777", 8);
-    assert_memory_equal(tar.data + 1024 + 116, "\x80\0\0\0\xff\xff\xff\xfe", 8);
-}
-
-static void a_tar_grows_and_leaves_no_copy(void **state)
-{
-    struct sw_buf tar = SW_BUF_INIT;
-    const char *before;
-
-    (void)state;
-    docker_tar_add(&tar, "secrets", 0600, (struct docker_owner){ 0, 0 }, "canary", 6);
-    docker_tar_reserve(&tar, 1 << 20);
-    before = tar.data;
-    for (int i = 0; i < 100; i++)
-        docker_tar_add(&tar, "more", 0600, (struct docker_owner){ 0, 0 }, "x", 1);
-    assert_ptr_equal(tar.data, before);              /* what was sized before is not moved */
-    assert_memory_equal(tar.data + 512, "canary", 6);
-    docker_tar_wipe(&tar);
-    for (size_t i = 0; i < tar.room; i++)
-        assert_int_equal(tar.data[i], 0);
-    sw_buf_done(&tar);
-}
+/* ---- users --------------------------------------------------------------------------------------- */
 
 static void a_user_is_numbers_or_a_name_of_the_image(void **state)
 {
@@ -379,9 +326,6 @@ int main(void)
         cmocka_unit_test(frames_may_be_cut_anywhere),
         cmocka_unit_test(what_is_no_frame_is_refused),
         cmocka_unit_test(the_report_of_a_runner_is_known_by_its_job),
-        cmocka_unit_test(a_file_that_goes_in_comes_out),
-        cmocka_unit_test(a_user_with_a_large_number_stays_who_it_is),
-        cmocka_unit_test(a_tar_grows_and_leaves_no_copy),
         cmocka_unit_test(a_user_is_numbers_or_a_name_of_the_image),
         cmocka_unit_test(what_containers_hold_is_not_free),
         cmocka_unit_test(who_came_first_is_first),

@@ -48,6 +48,7 @@ struct sw_rest_options {
     const char *base_url;        /* "https://host/api/v1", with or without '/' at its end */
     const char *name;            /* who answers, in messages: "Lepton" */
     struct sw_http_options http; /* authority, client certificate, unix socket, silence */
+    int64_t patience_ms;         /* how long a call without a deadline may take; 0: until it is silent */
     bool threads;                /* calls come from several threads; each gets connections of its own */
     sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
     void *token_context;
@@ -89,9 +90,11 @@ struct sw_rest_call {
     int64_t length;
     int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
     const char *content_type;    /* of bytes; NULL: application/octet-stream */
+    const struct sw_secrets *secrets;        /* or these, as sw_secrets_send() writes them; on no disk */
     sw_http_sink *sink;          /* takes the body of a 2xx answer piece by piece; no JSON then */
     void *sink_context;
-    int64_t deadline_ms;         /* by sw_monotonic_ms(): the answer counts until then; 0: none */
+    int64_t deadline_ms;         /* by sw_monotonic_ms(): the answer counts until then; 0: options.patience_ms
+                                    from now, and with a sink none */
     int64_t stall_ms;            /* without a byte for so long it has failed; 0: the pool's; -1: never */
     bool repeatable;             /* doing it twice is doing it once */
     bool changes_nothing;        /* a 5xx leaves no doubt about what was done: SW_E_REFUSED */

@@ -37,8 +37,6 @@ json_t *rest_replicas(const json_t *job);
 int rest_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                    struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
 struct sw_log_spools *rest_log_spools(struct sw_connection *conn);
-int rest_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
-                   struct sw_stream **out, struct sw_error *err);
 
 /* One call about one attempt: METHOD /v1/jobs/NAME`rest`. `json` may be NULL. */
 int rest_ask(struct sw_connection *conn, const char *method, const struct sw_jobref *job, const char *rest,

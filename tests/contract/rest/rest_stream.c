@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/report.h"
-#include "core/stream.h"
 #include "rest_platform.h"
 
 /* ---- logs --------------------------------------------------------------------------------------- */

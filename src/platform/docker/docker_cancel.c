@@ -25,7 +25,7 @@ static void leave_mark(struct docker_api *api, const char *container)
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
 
     docker_tar_add(&tar, "canceled", 0644, (struct docker_owner){ 0, 0 }, "\n", 1);
-    docker_tar_end(&tar);
+    sw_tar_end(&tar);
     docker_put(api, container, DOCKER_HOME, tar.data, tar.length, NULL);
 }
 

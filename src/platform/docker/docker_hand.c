@@ -30,7 +30,6 @@
 
 enum {
     EVENTS_KEPT = 256,               /* by the engine */
-    LOST_TRACK = 255,                /* its exit code for a container that it lost */
 };
 
 static int64_t machine_up_since_ms(void)
@@ -111,18 +110,18 @@ int docker_find_hand(struct docker_api *api, const char *container, struct docke
                      struct sw_error *err)
 {
     sw_auto(docker_api) struct docker_api *fresh = NULL;
-    struct docker_end *end = &story->end;
+    struct sw_run_end *end = &story->end;
     bool silent = !end->reported && !end->oom && story->ended_ms;
-    bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == LOST_TRACK;
+    bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == DOCKER_LOST_TRACK;
     bool by_kill;
 
-    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || end->gone ||
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || story->gone ||
         !(end->stopped || killed || lost))
         return 0;
     fresh = docker_api_open(docker_api_where(api), err);
-    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &end->engine, &by_kill,
+    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &story->engine, &by_kill,
                            err) < 0)
         return -1;
-    end->by_hand = end->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
+    end->by_hand = story->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
     return 0;
 }

@@ -7,7 +7,7 @@
  *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
  *     docker_mounts.c    what of the engine's files the container sees         (pure)
  *     docker_clones.c    the repositories among its mounts
- *     docker_tar.c       the files that go in by archive upload                (pure)
+ *     docker_user.c      the user that a container runs as, in numbers         (pure)
  *     docker_states.c    the engine's words for states, in ours                (pure)
  *     docker_frames.c    the engine's log stream, cut into messages            (pure)
  *     docker_log.c       the log as the engine gives it, reports in it
@@ -32,6 +32,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "core/archive.h"
 #include "core/payload.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
@@ -221,47 +222,27 @@ static inline int docker_gpus(const struct sw_plan *plan)
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
-/* ---- docker_tar.c ---------------------------------------------------------------------------- */
+/* ---- docker_user.c --------------------------------------------------------------------------- */
 
 struct docker_owner {
     int64_t uid, gid;
 };
-/* Add one file, or with bytes NULL a folder. */
-void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
-                    const void *bytes, size_t length);
-void docker_tar_end(struct sw_buf *tar);
-/* There may be secrets in it: it grows without leaving a copy behind, and is made empty by wiping. */
-void docker_tar_reserve(struct sw_buf *tar, size_t more);
-void docker_tar_wipe(struct sw_buf *tar);
-/* The content of the first regular file in a small tar; owned, NUL-terminated. NULL: none. */
-char *docker_tar_first(const char *tar, size_t length, size_t *size);
 /* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
 bool docker_user_numbers(const char *user, struct docker_owner *owner);
 /* The same for a name, by the image's /etc/passwd; false: not in there. */
 bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
 
+/* docker_pack.c: append a file of that user to an archive, or with bytes NULL a folder. */
+void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
+                    const void *bytes, size_t length);
+
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
+#define DOCKER_LOST_TRACK 255        /* the engine's exit code for a container that it lost */
 enum docker_engine {                 /* and the end of a container */
     DOCKER_ENGINE_NOT_KNOWN,
     DOCKER_ENGINE_STAYED,            /* it was there when the container ended, and still is */
     DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
-};
-
-struct docker_end {                  /* how one container ended, from inspect and our report */
-    int exit_code;
-    int signal;
-    bool reported;                   /* its runner said how it ended */
-    bool oom, stopped, timed_out, canceled;
-    bool by_hand;                    /* somebody stopped it with the engine's own means */
-    enum docker_engine engine;       /* asked only where it matters */
-    bool never_began;                /* gone, and the engine remembers no start of it */
-    bool gone;                       /* there is no container any more, and no report */
-    int rank;                        /* of several; -1: there is one */
-    int failed_peer;                 /* -1: none */
-    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
-    const char *message;             /* the runner's own words; NULL */
-    const char *error;               /* the engine's: State.Error; NULL */
 };
 
 enum sw_state docker_state(const char *said, const char **note);
@@ -269,8 +250,9 @@ enum sw_state docker_state(const char *said, const char **note);
 int docker_exit_code(const char *status);
 /* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
-/* What the end of its containers means for the job; state, reason, message, exit code, signal. */
-void docker_judge_end(const struct docker_end *end, struct sw_observation *seen);
+/* What the end of a container means for the job; state, reason, message, exit code, signal. */
+struct docker_story;
+void docker_judge_end(const struct docker_story *story, struct sw_observation *seen);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static json_t *replica(const json_t *container, const struct sw_jobref *job, int
 
     docker_name(usual, job->id, job->attempt, nodes, number);
     if (rank->over)
-        docker_judge_end(&story->end, &seen);
+        docker_judge_end(story, &seen);
     return sw_json_object(
         SW_INT("rank", number), SW_STR("node", name ? name + (*name == '/') : usual),
         SW_STR("status", sw_state_name(seen.state)),

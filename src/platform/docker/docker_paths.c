@@ -80,7 +80,7 @@ int docker_look_image(struct docker_api *api, const char *name, char **arch, str
     sw_auto(json) json_t *inspected = NULL;
 
     docker_tar_add(&tar, "empty/", 0755, (struct docker_owner){ 0, 0 }, NULL, 0);
-    docker_tar_end(&tar);
+    sw_tar_end(&tar);
     sw_buf_add(&path, "/images/create?fromSrc=-&tag=look");
     sw_rest_query(&path, "repo", name);
     if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
@@ -132,7 +132,7 @@ static int put_runner(struct docker_api *api, const char *name, const char *arch
     docker_tar_add(&tar, ".slipway/", 0755, (struct docker_owner){ 0, 0 }, NULL, 0);
     docker_tar_add(&tar, ".slipway/slipway-runner", 0755, (struct docker_owner){ 0, 0 }, runner,
                    size);
-    docker_tar_end(&tar);
+    sw_tar_end(&tar);
     return docker_put(api, name, "/", tar.data, tar.length, err);
 }
 

@@ -319,7 +319,7 @@ static int take_letter(void *context, const struct sw_http_reply *so_far, const 
     (void)so_far;
     if (tar->length + length > LETTER_MAX)
         return -1;
-    docker_tar_reserve(tar, length);
+    sw_buf_reserve_wiping(tar, length);
     sw_buf_add_bytes(tar, bytes, length);
     return 0;
 }
@@ -334,8 +334,7 @@ static int move_letter(struct docker_api *api, const char *from, const char *to,
 
     if (result == 0)
         result = docker_put(api, to, "/", tar.data, tar.length, err);
-    docker_tar_wipe(&tar);
-    sw_buf_done(&tar);
+    sw_buf_wipe(&tar);
     return result;
 }
 

@@ -223,12 +223,12 @@ static int ask_past(struct docker_api *api, const struct sw_jobref *job, int ran
     if (docker_events_past(api, filters, note_past, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
-    out->end.never_began = past.removed && !past.started && !past.died;
-    out->end.by_hand = past.killed || (past.removed && !past.died && !out->end.never_began);
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
     if (past.died && !past.killed) {
-        out->end.gone = false;
+        out->gone = false;
         out->end.exit_code = past.exit_code;
-        out->end.engine = DOCKER_ENGINE_STAYED;
+        out->engine = DOCKER_ENGINE_STAYED;
     }
     return 0;
 }
@@ -242,13 +242,12 @@ static int64_t report_ms(const json_t *report)
 int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                       int rank, struct docker_story *out, struct sw_error *err)
 {
-    *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
-                                           .gone = true } };
+    *out = (struct docker_story){ .end = SW_RUN_END_INIT, .gone = true };
     if (docker_record_gone(conn, api, job, rank, &out->report, err) < 0)
         return -1;
     if (!out->report)
         return ask_past(api, job, rank, out, err);
-    out->end.gone = false;
+    out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
     /* A command that ended well after it was told to end is not done: its container had said so. */

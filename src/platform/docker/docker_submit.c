@@ -380,7 +380,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
-    docker_tar_wipe(&s->tar);
+    sw_buf_wipe(&s->tar);
     return true;
 }
 
@@ -454,8 +454,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
 
 void docker_sending_done(struct docker_sending *s)
 {
-    docker_tar_wipe(&s->tar);
-    sw_buf_done(&s->tar);
+    sw_buf_wipe(&s->tar);
     docker_base_done(&s->base);
     json_decref(s->devices);
     json_decref(s->clones);

@@ -116,7 +116,7 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = take_tar,
                                                .sink_context = &tar, .stall_ms = DOCKER_LONG_MS },
                    NULL, err) == 0) {
-        content = docker_tar_first(sw_buf_text(&tar.bytes), tar.bytes.length, size);
+        content = sw_tar_first_file(sw_buf_text(&tar.bytes), tar.bytes.length, size);
         if (!content)
             sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is no file", path);
     }

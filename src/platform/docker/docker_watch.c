@@ -21,7 +21,6 @@
 #include "platform/docker/docker_submit.h"
 
 enum {
-    ENGINE_LOST_IT = 255,            /* what the engine says of a container it lost track of */
     LAST_LINES = 1000,               /* of one that failed */
     BAD_IN_A_ROW = 2,                /* jobs that cannot be judged, until the engine itself is blamed */
 };
@@ -124,26 +123,10 @@ void docker_story_done(struct docker_story *story)
 
 void docker_read_report(struct docker_story *story)
 {
-    const json_t *report = story->report;
-    struct docker_end *end = &story->end;
-
-    end->reported = report != NULL;
-    if (!report) {
-        if (end->exit_code > 128 && end->exit_code < 160)
-            end->signal = end->exit_code - 128;       /* the runner itself was killed */
-        return;
-    }
-    end->signal = (int)sw_json_int(report, "signal", 0);
-    end->stopped = sw_json_bool(report, "stopped", false);
-    end->canceled = sw_json_bool(report, "canceled", false);
-    end->timed_out = sw_json_bool(report, "timed_out", false);
-    end->failed_peer = (int)sw_json_int(report, "failed_peer", -1);
-    end->oom |= sw_json_int(report, "oom_kills", 0) > 0;      /* Podman does not say it */
-    end->message = sw_json_str(report, "message");
-    end->failed = sw_report_reason(report);
+    sw_run_end_report(&story->end, story->report);
     /* An engine that died under it says 255; its runner knows better. */
-    if (end->exit_code == ENGINE_LOST_IT)
-        end->exit_code = (int)sw_json_int(report, "exit_code", ENGINE_LOST_IT);
+    if (story->report && story->end.exit_code == DOCKER_LOST_TRACK)
+        story->end.exit_code = (int)sw_json_int(story->report, "exit_code", DOCKER_LOST_TRACK);
 }
 
 /* The last report of its runner, from wherever it can be had. */
@@ -194,13 +177,13 @@ int docker_story_read(struct docker_api *api, const char *container, struct dock
                       struct sw_error *err)
 {
     const json_t *state;
-    struct docker_end *end = &out->end;
+    struct sw_run_end *end = &out->end;
 
     *out = (struct docker_story){ .inspected = docker_inspect(api, container, err) };
     if (!out->inspected)
         return -1;
     state = json_object_get(out->inspected, "State");
-    *end = (struct docker_end){
+    *end = (struct sw_run_end){
         .exit_code = (int)sw_json_int(state, "ExitCode", SW_NO_EXIT_CODE),
         .oom = sw_json_bool(state, "OOMKilled", false), .error = sw_json_str(state, "Error"),
         .failed_peer = -1, .rank = rank_of(out->inspected),
@@ -240,7 +223,7 @@ bool docker_failed_before(const struct docker_story *a, const struct docker_stor
     bool b_follows = b->end.failed_peer >= 0 || b->end.stopped;
 
     /* A rank that is gone tells nothing about a job that was canceled. */
-    if (a->end.gone != b->end.gone && (a->end.canceled || b->end.canceled))
+    if (a->gone != b->gone && (a->end.canceled || b->end.canceled))
         return a->end.canceled;
     if (a_follows != b_follows)
         return !a_follows;
@@ -361,7 +344,7 @@ int docker_judge_crew(struct sw_connection *conn, struct docker_api *api, const 
     if (docker_find_hand(api, id, &worst, err) < 0 ||
         read_good_report(api, crew->ranks[0], &worst, err) < 0)
         return -1;
-    docker_judge_end(&worst.end, seen);
+    docker_judge_end(&worst, seen);
     if (look_for_hole(api, container, &worst, seen, err) < 0)
         return -1;
     seen->failed_replica = seen->state == SW_ERROR && crew->nodes > 1 ? failed : -1;
@@ -444,7 +427,7 @@ static int judge_unstarted(struct docker_api *api, const struct docker_crew *cre
         if (docker_story_read(api, sw_json_str(crew->ranks[rank], "Id"), &story, err) < 0)
             return -1;
         if (!sw_text_empty(story.end.error)) {
-            docker_judge_end(&story.end, seen);
+            docker_judge_end(&story, seen);
             seen->failed_replica = rank;
             return 0;
         }

@@ -5,6 +5,7 @@
 #ifndef SW_PLATFORM_DOCKER_WATCH_H
 #define SW_PLATFORM_DOCKER_WATCH_H
 
+#include "core/run_end.h"
 #include "platform/docker/docker_job.h"
 
 struct docker_crew {                 /* one attempt's containers, as the list tells them; borrowed */
@@ -26,7 +27,10 @@ struct docker_story {                /* one container that ended */
     json_t *inspected, *report;      /* owned; report NULL: it left none */
     bool recorded;                   /* the report is not from the log */
     char *tail;                      /* of its log, when it failed; owned; may be NULL */
-    struct docker_end end;           /* its texts live in these */
+    struct sw_run_end end;           /* its texts live in these */
+    enum docker_engine engine;       /* asked only where it matters */
+    bool gone;                       /* there is no container any more, and no report */
+    bool never_began;                /* gone, and the engine remembers no start of it */
     int64_t started_ms, ended_ms;
 };
 /* All are over: what that means for the job, which rank failed first, and facts about it (owned),

@@ -41,12 +41,18 @@ enum {
 
 extern const struct sw_platform sw_platform_local;
 
-struct sw_connection {
+struct local_connection {
     char *state_dir;
     char *root;                      /* <state_dir>/local */
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
+
+/* What callers know as a connection. */
+static inline struct local_connection *local_of(const struct sw_connection *conn)
+{
+    return (struct local_connection *)conn;
+}
 
 /* ---- local_records.c: the job folder ------------------------------------------------------ */
 
@@ -77,22 +83,38 @@ char *local_cgroup_of_job(pid_t pid);
 void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
                         void *context);
 
-/* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
+/* ---- local_job.c: one attempt on this machine -------------------------------------------- */
 
-struct local_site {                  /* where one attempt lives; all owned */
+struct local_job_options {
+    bool share_gpus, inherit_env;
+    const json_t *gpu_ids;           /* NULL: any */
+    const char *results_dir;         /* NULL or "": the job's own folder */
+    const char *shell;
+    int64_t disk_wait_ms;
+};
+extern const struct sw_option local_options[];
+
+struct local_job {
+    struct local_job_options options;
+    struct sw_plan plan;             /* the caller's, with `mounts:` among its own `inputs` */
     char *folder;                    /* the attempt's */
     char *work_dir;
     char *results_dir;
 };
-void local_site_init(struct local_site *site, const struct sw_connection *conn,
-                     const struct sw_plan *plan, int attempt);
-void local_site_done(struct local_site *site);
-static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
 
-struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err);
+enum local_mounts { LOCAL_MOUNTS_SHOW, LOCAL_MOUNTS_CHECK, LOCAL_MOUNTS_CLONE };
+
+/* Done with local_job_done() also after a failure. */
+int local_job_init(struct local_job *job, const struct sw_connection *conn, const struct sw_plan *plan,
+                   int attempt, enum local_mounts use, struct sw_error *err);
+void local_job_done(struct local_job *job);
+static inline void local_job_auto(struct local_job *job) { local_job_done(job); }
+
+/* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
+
+struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err);
 bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
-json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
+json_t *local_launch(const struct local_job *job, int attempt);
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
@@ -109,29 +131,21 @@ json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_
 /* Is this variable of the client kept from jobs that do not name it under `secrets`? */
 bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
-char **local_env_for(const struct sw_plan *plan, char *const *environment);
+char **local_env_for(const struct local_job *job, char *const *environment);
 
-/* ---- local_mounts.c: the same three with `mounts:` among the inputs ------------------------ */
-
-json_t *local_mounts_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                        const struct sw_secrets *secrets, struct sw_submission *receipt,
-                        struct sw_error *err);
-
-/* ---- local_preflight_report.c: what preflight looks at besides
- * ------------------------------------------ */
+/* ---- local_preflight_report.c -------------------------------------------------------------- */
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
-/* ---- local_preflight.c, local_submit.c, local_watch.c, local_cancel.c, local_end.c -------------------- */
+/* ---- local_preflight.c, local_submit.c, local_observe.c, local_cancel.c, local_cleanup.c ---- */
 
 int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);
 int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-               struct sw_error *err);
+                  struct sw_error *err);
+void local_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                   int64_t deadline_ms);
 void local_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -151,7 +165,7 @@ int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int
                     int64_t *offset, struct sw_error *err);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
-/* ---- local_look.c --------------------------------------------------------------------------- */
+/* ---- local_inspect.c --------------------------------------------------------------------------- */
 
 
 json_t *local_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);

@@ -41,6 +41,32 @@ struct gpu_queue {
     unsigned long long number;
 };
 
+/* ---- which devices a job may have ----------------------------------------------------------- */
+
+static bool is_among(const struct sw_gpu *gpu, const json_t *ids)
+{
+    size_t i;
+    json_t *id;
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", gpu->index);
+    json_array_foreach(ids, i, id) {
+        if (json_is_integer(id) && json_integer_value(id) == gpu->index)
+            return true;
+        if (json_is_string(id) && (sw_text_same(json_string_value(id), number) ||
+                                   sw_text_same_nocase(json_string_value(id), gpu->uuid)))
+            return true;
+    }
+    return false;
+}
+
+bool gpu_fits(const struct sw_gpu *gpu, const char *type, const json_t *ids)
+{
+    if (!sw_text_empty(type) && !strcasestr(gpu->name, type))
+        return false;
+    return json_array_size(ids) == 0 || is_among(gpu, ids);
+}
+
 /* ---- locked files ------------------------------------------------------------------------- */
 
 static struct flock whole_file(void)

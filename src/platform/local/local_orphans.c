@@ -62,7 +62,7 @@ static bool any_attempt_runs(const struct search *search, const char *id)
 /* "<root>/ID/attempt-N" -> ID; false: not of that form. */
 static bool id_of_folder(const struct search *search, const char *folder, char id[SW_ID_SIZE])
 {
-    const char *rest = folder + strlen(search->conn->root) + 1;
+    const char *rest = folder + strlen(local_of(search->conn)->root) + 1;
     size_t length = strcspn(rest, "/");
 
     if (length == 0 || length > SW_ID_MAX || !sw_text_starts(rest + length, "/attempt-"))
@@ -112,7 +112,7 @@ static void remove_attempts(const struct search *search, const char *id, const c
 
 static void look_at_folders(struct search *search)
 {
-    DIR *entries = opendir(search->conn->root);
+    DIR *entries = opendir(local_of(search->conn)->root);
 
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         const char *id = entry->d_name;
@@ -162,10 +162,10 @@ json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, 
     struct search search = { conn, sweep->known, sweep->context, sweep->remove, json_array() };
 
     (void)err;
-    local_tree_each_marked(conn->root, look_at_process, &search);
+    local_tree_each_marked(local_of(conn)->root, look_at_process, &search);
     local_cgroup_empty(look_at_cgroup, &search);      /* while their folders can still tell */
     look_at_folders(&search);
-    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), conn->state_dir, sweep->remove, look_at_ticket,
-                     &search);
+    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), local_of(conn)->state_dir, sweep->remove,
+                     look_at_ticket, &search);
     return search.found;
 }

@@ -81,13 +81,12 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     json_t *rows;
 
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
-    if (!payload)
+    if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_CHECK, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return NULL;
     rows = json_array();
     add_machine(rows);

@@ -21,12 +21,12 @@
 
 char *local_job_folder(const struct sw_connection *conn, const char *id)
 {
-    return sw_path_join(conn->root, id);
+    return sw_path_join(local_of(conn)->root, id);
 }
 
 char *local_attempt_folder(const struct sw_connection *conn, const char *id, int attempt)
 {
-    return sw_format("%s/%s/attempt-%d", conn->root, id, attempt > 0 ? attempt : 1);
+    return sw_format("%s/%s/attempt-%d", local_of(conn)->root, id, attempt > 0 ? attempt : 1);
 }
 
 int local_newest_attempt(const struct sw_connection *conn, const char *id)

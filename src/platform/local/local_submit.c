@@ -64,11 +64,11 @@ void local_receipt(struct sw_submission *receipt, const char *folder, const char
 }
 
 /* Packed once, at the first attempt: a later one runs the same code, whatever was edited since. */
-static int write_code(const struct sw_plan *plan, const struct local_site *site, int attempt,
-                      struct sw_error *err)
+static int write_code(const struct local_job *job, int attempt, struct sw_error *err)
 {
-    sw_autofree char *path = sw_path_join(site->folder, LOCAL_CODE);
-    sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, site->folder);
+    const struct sw_plan *plan = &job->plan;
+    sw_autofree char *path = sw_path_join(job->folder, LOCAL_CODE);
+    sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, job->folder);
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
 
     if (!plan->code)
@@ -80,27 +80,26 @@ static int write_code(const struct sw_plan *plan, const struct local_site *site,
     return sw_file_write(path, bundle.bytes, bundle.length, 0600, err);
 }
 
-static int write_folder(const struct sw_plan *plan, const struct local_site *site, int attempt,
-                        struct sw_error *err)
+static int write_folder(const struct local_job *job, int attempt, struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, attempt, err);
-    sw_auto(json) json_t *plan_json = NULL, *letter = NULL, *launch = NULL;
-    sw_autofree char *logs = sw_path_join(site->folder, "logs");
+    sw_auto(sw_payload) struct sw_payload *payload = local_payload(job, err);
+    sw_auto(json) json_t *plan = NULL, *payload_json = NULL, *launch = NULL;
+    sw_autofree char *logs = sw_path_join(job->folder, "logs");
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
     if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 ||
-        sw_mkdirs(site->work_dir, 0700, err) < 0 || sw_mkdirs(site->results_dir, 0777, err) < 0 ||
-        write_code(plan, site, attempt, err) < 0)
+        sw_mkdirs(job->work_dir, 0700, err) < 0 || sw_mkdirs(job->results_dir, 0777, err) < 0 ||
+        write_code(job, attempt, err) < 0)
         return -1;
-    plan_json = sw_plan_to_json(plan);
-    letter = sw_payload_to_json(payload);
-    launch = local_launch(plan, site, attempt);
+    plan = sw_plan_to_json(&job->plan);
+    payload_json = sw_payload_to_json(payload);
+    launch = local_launch(job, attempt);
     json_object_set_new(launch, "runner", sw_json_text(runner));
     if (!sw_text_empty(getenv("SLIPWAY_GPU_LEASE_DIR")))
         json_object_set_new(launch, "lease_dir", sw_json_text(getenv("SLIPWAY_GPU_LEASE_DIR")));
-    if (local_record_write(site->folder, LOCAL_PAYLOAD, letter, err) < 0 ||
-        local_record_write(site->folder, LOCAL_LAUNCH, launch, err) < 0 ||
-        local_record_write(site->folder, LOCAL_PLAN, plan_json, err) < 0)
+    if (local_record_write(job->folder, LOCAL_PAYLOAD, payload_json, err) < 0 ||
+        local_record_write(job->folder, LOCAL_LAUNCH, launch, err) < 0 ||
+        local_record_write(job->folder, LOCAL_PLAN, plan, err) < 0)
         return -1;
     return 0;
 }
@@ -155,11 +154,10 @@ static int spawn_program(const char *program, const char *folder, char **environ
     return failed ? -1 : 0;
 }
 
-static int start_supervisor(const struct sw_plan *plan, const char *folder, struct talk *talk,
-                            struct sw_error *err)
+static int start_supervisor(const struct local_job *job, struct talk *talk, struct sw_error *err)
 {
     sw_autofree char *program = sw_helper_path("slipway-supervisor", err);
-    sw_autofree char **environment = local_env_for(plan, environ);
+    sw_autofree char **environment = local_env_for(job, environ);
     int secrets[2], control[2], result;
     pid_t pid = 0;
 
@@ -172,7 +170,7 @@ static int start_supervisor(const struct sw_plan *plan, const char *folder, stru
         close(secrets[1]);
         return sw_fail_errno(err, SW_E_IO, "cannot make a socket pair");
     }
-    result = spawn_program(program, folder, environment, secrets[0], control[1], &pid);
+    result = spawn_program(program, job->folder, environment, secrets[0], control[1], &pid);
     if (result < 0)
         sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);
     close(secrets[0]);
@@ -281,18 +279,18 @@ int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(talk) struct talk talk = { -1, -1 };
 
-    local_site_init(&site, conn, plan, attempt);
-    if (earlier_attempt_is_over(conn, plan, attempt, err) < 0)
+    if (local_job_init(&job, conn, plan, attempt, LOCAL_MOUNTS_CLONE, err) < 0 ||
+        earlier_attempt_is_over(conn, plan, attempt, err) < 0)
         return -1;
-    if (!local_has(site.folder, LOCAL_SUPERVISOR) && !local_has(site.folder, LOCAL_EXIT)) {
-        if (write_folder(plan, &site, attempt, err) < 0 ||
-            start_supervisor(plan, site.folder, &talk, err) < 0 ||
-            converse(&talk, secrets, site.folder, err) < 0)
+    if (!local_has(job.folder, LOCAL_SUPERVISOR) && !local_has(job.folder, LOCAL_EXIT)) {
+        if (write_folder(&job, attempt, err) < 0 ||
+            start_supervisor(&job, &talk, err) < 0 ||
+            converse(&talk, secrets, job.folder, err) < 0)
             return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
-    local_receipt(receipt, site.folder, site.results_dir);
+    local_receipt(receipt, job.folder, job.results_dir);
     return 0;
 }

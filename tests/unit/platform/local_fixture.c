@@ -64,7 +64,7 @@ static int end_job(struct fixture *here, const char *id)
 int fixture_close(void **state)
 {
     struct fixture *here = *state;
-    DIR *jobs = opendir(here->conn->root);
+    DIR *jobs = opendir(local_of(here->conn)->root);
     int left = 0;
 
     for (struct dirent *entry; jobs && (entry = readdir(jobs));)
@@ -130,6 +130,7 @@ struct sw_observation *fixture_look(struct fixture *here, const char *id)
     here->seen = (struct sw_observation){ .job = fixture_ref(id), .exit_code = SW_NO_EXIT_CODE,
                                        .failed_replica = -1 };
     assert_int_equal(sw_platform_local.observe(here->conn, &here->seen, 1, NULL), 0);
+    sw_platform_local.reconcile(here->conn, &here->seen, 1);
     return &here->seen;
 }
 

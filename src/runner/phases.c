@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * life.c - the whole life of a job in its container: prepare, run, collect, report.
+ * phases.c - the phases of a job in its container: prepare, run, collect, report.
  *
  * Each phase is a process of its own and the first process only watches. So TERM ends a download as
  * promptly as a command, a fault in a transfer cannot take the first process of the container with
@@ -24,7 +24,7 @@
 
 enum { REPORT_MAX = 1024 * 1024, REPORT_MS = 30000 };
 
-struct phase {
+struct runner_phase {
     const char *name;
     enum runner_child_kind kind;
     int (*go)(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
@@ -34,24 +34,24 @@ struct phase {
 
 enum { AFTER_DEADLINE_MS = 1000 };      /* should a server that does not answer hold it up */
 
-struct watched {
+struct phase_beat_context {
     struct runner *runner;
     const char *phase;
 };
 
 static void beat(void *context)
 {
-    const struct watched *watched = context;
+    const struct phase_beat_context *watched = context;
 
     runner_beat(watched->runner, watched->phase);
 }
 
-/* In a process of its own; its error comes back through shared memory. 0, or -1; when it was told from
- * outside to end, the result says so. */
-static int run_phase(struct runner *runner, const struct phase *phase,
+/* In a process of its own; its error comes back through shared memory. 0, or -1; after a stop from outside
+ * the result says so. */
+static int run_phase(struct runner *runner, const struct runner_phase *phase,
                      struct runner_result *result, struct sw_error *err)
 {
-    struct watched watched = { runner, phase->name };
+    struct phase_beat_context watched = { runner, phase->name };
     struct runner_child child = {
         .kind = phase->kind, .pid = runner_fork(phase->kind), .grace_ms = runner_grace_ms(runner, result),
         .time_grace_ms = runner->payload->time_grace_ms,
@@ -90,53 +90,53 @@ static int prepare_phase(struct runner *runner, const struct runner_result *resu
 /* When all must be over, after a stop from outside; 0: there was none, and nothing presses. */
 static int64_t end_of_stop(const struct runner *runner, const struct runner_result *result)
 {
-    return result->told_ms ? result->told_ms + sw_stop_ms(runner_grace_ms(runner, result)) : 0;
+    return result->stopped_ms ? result->stopped_ms + sw_stop_ms(runner_grace_ms(runner, result)) : 0;
 }
 
-static void tell(const struct runner *runner, const struct runner_result *result,
+static void write_report(const struct runner *runner, const struct runner_result *result,
                  const struct sw_error *err)
 {
     sw_auto(json) json_t *report = runner_report(runner, "over", result, err);
     sw_autofree char *pretty = sw_json_dump_pretty(report), *line = sw_json_dump(report);
-    sw_autofree char *name = sw_format("report-%d.json", runner->place.rank);
+    sw_autofree char *name = sw_format("report-%d.json", runner->scratch.rank);
     sw_autofree char *path = runner_state_path(runner, name);
 
     sw_file_write(path, pretty, strlen(pretty), 0644, NULL);
     if (runner->report_in_log)
-        runner_say("report %s", line);
+        runner_log("report %s", line);
 }
 
 /* On a mount the report lies with the results already; in object storage it is put beside them, for
- * whoever cannot see the log. */
+ * readers who cannot see the log. */
 static int report_phase(struct runner *runner, const struct runner_result *result,
                         int64_t deadline_ms, struct sw_error *err)
 {
-    sw_autofree char *name = sw_format("report-%d.json", runner->place.rank);
+    sw_autofree char *name = sw_format("report-%d.json", runner->scratch.rank);
     sw_autofree char *path = runner_state_path(runner, name);
-    sw_autofree char *uri = sw_format("%s/.slipway/%s", runner->place.results_root, name);
+    sw_autofree char *uri = sw_format("%s/.slipway/%s", runner->scratch.results_root, name);
     sw_autofree char *text = sw_file_read(path, REPORT_MAX, NULL, err);
 
     (void)result, (void)deadline_ms;
     return text && runner_mover(runner, err) ? runner_put_text(runner, uri, text, err) : -1;
 }
 
-static void bring_report(struct runner *runner, const struct runner_result *result)
+static void upload_report(struct runner *runner, const struct runner_result *result)
 {
     int64_t soon = sw_monotonic_ms() + REPORT_MS, end = end_of_stop(runner, result);
-    const struct phase phase = { "report", RUNNER_LAST_PHASE, report_phase,
+    const struct runner_phase phase = { "report", RUNNER_LAST_PHASE, report_phase,
                                  end && end < soon ? end : soon };
     struct runner_result ended = *result;
     struct sw_error why = { 0 };
 
-    if (runner->place.kind == RUNNER_S3 && run_phase(runner, &phase, &ended, &why) < 0)
-        runner_say("the report stays here: %s", why.message);
+    if (runner->scratch.kind == RUNNER_S3 && run_phase(runner, &phase, &ended, &why) < 0)
+        runner_log("the report stays here: %s", why.message);
 }
 
 /* A stop that comes now finds the command over. When the outputs arrive in the time that is left, it was
  * too late to change anything; else it is why they did not arrive. */
 static int collect(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
-    const struct phase last = { "collect", RUNNER_LAST_PHASE, runner_sync,
+    const struct runner_phase last = { "collect", RUNNER_LAST_PHASE, runner_sync,
                                 end_of_stop(runner, result) };
     struct runner_result ended = *result;
     int outcome = run_phase(runner, &last, &ended, err);
@@ -147,28 +147,28 @@ static int collect(struct runner *runner, struct runner_result *result, struct s
     if (outcome == 0)
         return 0;
     result->failed = "collect";
-    if (ended.told_ms) {
+    if (ended.stopped_ms) {
         result->stopped = true;
-        result->told_ms = ended.told_ms;
+        result->stopped_ms = ended.stopped_ms;
     } else if (result->exit_code == 0) {
         result->exit_code = RUNNER_IO;       /* results that did not arrive are a failure, too */
     }
     return -1;
 }
 
-static int peers_phase(struct runner *runner, const struct runner_result *result,
+static int ranks_phase(struct runner *runner, const struct runner_result *result,
                        int64_t deadline_ms, struct sw_error *err)
 {
     (void)result, (void)err;
-    runner_peers_done(runner, deadline_ms);
+    runner_wait_for_ranks(runner, deadline_ms);
     return 0;
 }
 
-/* A scheduler ends the other ranks when one has failed and is gone; they have been told already, and have
- * their outputs to bring. */
-static void stay_for_peers(struct runner *runner, const struct runner_result *result)
+/* A scheduler ends the other ranks when one has failed and is gone; they have read the note already, and
+ * have their outputs to bring. */
+static void wait_for_ranks(struct runner *runner, const struct runner_result *result)
 {
-    const struct phase phase = { "report", RUNNER_LAST_PHASE, peers_phase,
+    const struct runner_phase phase = { "report", RUNNER_LAST_PHASE, ranks_phase,
                                  sw_monotonic_ms() + sw_stop_budget_ms(runner_grace_ms(runner, result)) };
     struct runner_result ended = *result;
 
@@ -185,17 +185,17 @@ static int run_and_collect(struct runner *runner, struct runner_result *result, 
     if (outcome < 0)
         result->failed = "run";
     if (result->exit_code != 0 && !result->stopped)
-        runner_peers_failed(runner);
+        runner_note_failure(runner);
     if (collect(runner, result, outcome < 0 ? NULL : why) < 0)
         outcome = -1;
     if (result->exit_code != 0 && !result->stopped)
-        stay_for_peers(runner, result);
+        wait_for_ranks(runner, result);
     return outcome;
 }
 
 static int prepare(struct runner *runner, struct runner_result *result, struct sw_error *why)
 {
-    const struct phase phase = { "prepare", RUNNER_PHASE, prepare_phase, 0 };
+    const struct runner_phase phase = { "prepare", RUNNER_PHASE, prepare_phase, 0 };
 
     if (run_phase(runner, &phase, result, why) == 0 && runner_load_prepared(runner, why) == 0)
         return 0;
@@ -215,7 +215,7 @@ static int collect_again(struct runner *runner, struct runner_result *result, st
     return runner_load_prepared(runner, why) < 0 ? -1 : collect(runner, result, why);
 }
 
-int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err)
+int runner_all_phases(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int outcome;
@@ -227,9 +227,9 @@ int runner_live(struct runner *runner, struct runner_result *result, struct sw_e
         outcome = collect_again(runner, result, &why);
     else
         outcome = prepare(runner, result, &why) < 0 ? -1 : run_and_collect(runner, result, &why);
-    tell(runner, result, &why);
-    bring_report(runner, result);
-    /* Told to end, and it did so in good order: the report says that; to others it is not done. */
+    write_report(runner, result, &why);
+    upload_report(runner, result);
+    /* It was stopped and ended in good order: the report says so; for the caller it is not complete. */
     if (result->stopped && result->exit_code == 0)
         result->exit_code = 128 + SIGTERM;
     if (outcome < 0 && err)

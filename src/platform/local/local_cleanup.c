@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_end.c - removing what is left of a job that is over. local_cancel.c stops one that is not.
+ * local_cleanup.c - removing what is left of a job that is over. local_cancel.c stops one that is not.
  */
 #include "platform/local/local_internal.h"
 

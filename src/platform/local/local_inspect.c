@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_look.c - reading a job: its ranks, the evidence of its failure, its results, and the job
- * itself by nothing but its id. Its log is read by local_log.c.
+ * local_inspect.c - what the folders tell besides the state: ranks, evidence, results, a job by its id
+ * alone, all jobs; and what this machine has. local_log.c reads logs.
  */
 #include "platform/local/local_internal.h"
 
+#include <dirent.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 
 #include "base/file.h"
+#include "core/id.h"
 #include "core/state.h"
 #include "platform/kit/log.h"
 #include "platform/local/local_gpu.h"
@@ -52,7 +56,7 @@ void local_evidence(struct sw_connection *conn, const struct sw_observation *con
     }
 }
 
-/* ---- results, adopt, inventory -------------------------------------------------------------- */
+/* ---- results, adopt, jobs, inventory -------------------------------------------------------- */
 
 char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
@@ -86,6 +90,39 @@ int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
     return 0;
 }
 
+static json_t *row_of(struct sw_connection *conn, const char *id)
+{
+    sw_autofree char *folder = local_attempt_folder(conn, id, local_newest_attempt(conn, id));
+    sw_auto(json) json_t *over = local_record_read(folder, LOCAL_EXIT);
+    sw_auto(json) json_t *status = over ? NULL : local_record_read(folder, LOCAL_STATUS);
+    const char *state = sw_json_str(over ? over : status, "state");
+    struct passwd entry, *user = NULL;
+    struct stat info;
+    char room[1024];
+
+    if (stat(folder, &info) < 0)
+        return NULL;
+    getpwuid_r(info.st_uid, &entry, room, sizeof room, &user);
+    return sw_json_object(SW_STR("id", id), SW_STR("state", state ? state : sw_state_name(SW_UNKNOWN)),
+                          SW_STR_OPT("owner", user ? user->pw_name : NULL),
+                          SW_INT("created_ms", (json_int_t)info.st_mtim.tv_sec * 1000));
+}
+
+json_t *local_jobs(struct sw_connection *conn, struct sw_error *err)
+{
+    json_t *rows = json_array(), *row;
+    DIR *folders = opendir(local_of(conn)->root);
+
+    (void)err;
+    for (struct dirent *entry; folders && (entry = readdir(folders));)
+        if (sw_id_valid(entry->d_name) && local_newest_attempt(conn, entry->d_name) > 0 &&
+            (row = row_of(conn, entry->d_name)))
+            json_array_append_new(rows, row);
+    if (folders)
+        closedir(folders);
+    return rows;
+}
+
 static json_t *gpu_json(const struct sw_gpu *gpu, const char *state_dir)
 {
     char id[SW_ID_SIZE] = "";
@@ -111,7 +148,7 @@ json_t *local_inventory(struct sw_connection *conn, struct sw_error *err)
     sysinfo(&info);
     local_host_name(host);
     for (int i = 0; i < count; i++)
-        json_array_append_new(list, gpu_json(&gpus[i], conn->state_dir));
+        json_array_append_new(list, gpu_json(&gpus[i], local_of(conn)->state_dir));
     return sw_json_object(SW_STR("node", host), SW_INT("cpus", sysconf(_SC_NPROCESSORS_ONLN)),
                           SW_INT("memory_bytes", (json_int_t)info.totalram * info.mem_unit),
                           SW_SUB("gpus", list));

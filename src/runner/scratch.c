@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * place.c - where we may work and where results go (contract §3.3), from payload and environment.
+ * scratch.c - the folder we work in and where results go, from payload and environment.
  *
  *     payload.results_dir            it; already where it should be            (mount)
  *     TAO_RESULTS_ROOT               <it>/<job id>, a mount: nothing to upload (mount)
@@ -43,56 +43,56 @@ static bool is_blank(const char *text)
 }
 
 /* A requeue keeps folder and id; what makes it another start differs from place to place. */
-static void set_attempt(struct runner_place *place, const char *(*get)(const char *name))
+static void set_attempt(struct runner_scratch *scratch, const char *(*get)(const char *name))
 {
     const char *attempt = get("SLIPWAY_ATTEMPT"), *job = get("SLURM_JOB_ID");
     const char *restart = get("SLURM_RESTART_COUNT");
 
-    snprintf(place->attempt, sizeof place->attempt, "%.16s%s%.16s%s%.16s",
+    snprintf(scratch->attempt, sizeof scratch->attempt, "%.16s%s%.16s%s%.16s",
              sw_text_empty(attempt) ? "1" : attempt, sw_text_empty(job) ? "" : ".", job ? job : "",
              sw_text_empty(restart) ? "" : ".", restart ? restart : "");
 }
 
-void runner_place_init(struct runner_place *place, const struct sw_payload *payload,
-                       const char *(*get)(const char *name))
+void runner_scratch_init(struct runner_scratch *scratch, const struct sw_payload *payload,
+                         const char *(*get)(const char *name))
 {
     static const char *const ranks[] = { "NODE_RANK", "SLURM_NODEID", "JOB_COMPLETION_INDEX" };
     const char *root = get("TAO_RESULTS_ROOT"), *bucket = get("S3_BUCKET_NAME");
     const char *rank = first_of(get, ranks, SW_COUNT(ranks));
 
-    *place = (struct runner_place){ .rank = rank ? atoi(rank) : 0 };
-    set_attempt(place, get);
+    *scratch = (struct runner_scratch){ .rank = rank ? atoi(rank) : 0 };
+    set_attempt(scratch, get);
     if (payload->results_dir) {
-        place->kind = RUNNER_MOUNT;
-        place->results_root = without_end_slashes(payload->results_dir);
+        scratch->kind = RUNNER_MOUNT;
+        scratch->results_root = without_end_slashes(payload->results_dir);
     } else if (!sw_text_empty(root)) {
         sw_autofree char *plain = without_end_slashes(root);
 
-        place->kind = RUNNER_MOUNT;
-        place->results_root = sw_format("%s/%s", plain, payload->job_id);
+        scratch->kind = RUNNER_MOUNT;
+        scratch->results_root = sw_format("%s/%s", plain, payload->job_id);
     } else if (!is_blank(bucket)) {
         const char *start = bucket + strspn(bucket, " \t\r\n");
 
-        place->kind = RUNNER_S3;
-        place->results_root = sw_format("s3://%.*s/results/%s",
+        scratch->kind = RUNNER_S3;
+        scratch->results_root = sw_format("s3://%.*s/results/%s",
                                         (int)strcspn(start, " \t\r\n"), start, payload->job_id);
     } else {
-        place->kind = RUNNER_EPHEMERAL;
-        place->results_root = sw_format("/results/%s", payload->job_id);
+        scratch->kind = RUNNER_EPHEMERAL;
+        scratch->results_root = sw_format("/results/%s", payload->job_id);
     }
     if (payload->work_dir)
-        place->work_dir = sw_strdup(payload->work_dir);
-    else if (place->kind == RUNNER_MOUNT)
-        place->work_dir = sw_strdup(place->results_root);
+        scratch->work_dir = sw_strdup(payload->work_dir);
+    else if (scratch->kind == RUNNER_MOUNT)
+        scratch->work_dir = sw_strdup(scratch->results_root);
     else
-        place->work_dir = sw_format("/results/%s", payload->job_id);
+        scratch->work_dir = sw_format("/results/%s", payload->job_id);
 }
 
-void runner_place_done(struct runner_place *place)
+void runner_scratch_done(struct runner_scratch *scratch)
 {
-    free(place->work_dir);
-    free(place->results_root);
-    *place = (struct runner_place){ 0 };
+    free(scratch->work_dir);
+    free(scratch->results_root);
+    *scratch = (struct runner_scratch){ 0 };
 }
 
 char *runner_mount_path(const char *mount, const char *uri)
@@ -111,24 +111,24 @@ static bool is_below(const char *path, const char *folder)
            (path[length] == '\0' || path[length] == '/' || strcmp(folder, "/") == 0);
 }
 
-bool runner_is_result(const struct runner_place *place, const char *path)
+bool runner_is_result(const struct runner_scratch *scratch, const char *path)
 {
-    return place->kind == RUNNER_MOUNT && is_below(path, place->results_root);
+    return scratch->kind == RUNNER_MOUNT && is_below(path, scratch->results_root);
 }
 
-char *runner_default_destination(const struct runner_place *place, const char *path)
+char *runner_default_destination(const struct runner_scratch *scratch, const char *path)
 {
     sw_autofree char *plain = without_end_slashes(path);
     const char *slash = strrchr(plain, '/'), *base = slash ? slash + 1 : plain;
 
-    switch (place->kind) {
+    switch (scratch->kind) {
     case RUNNER_S3:
-        return sw_format("%s/%s", place->results_root, base);
+        return sw_format("%s/%s", scratch->results_root, base);
     case RUNNER_MOUNT:
         /* On the mount it is where it should be; elsewhere it would be lost with the container. */
-        if (is_below(plain, place->results_root) || is_below(place->results_root, plain))
+        if (is_below(plain, scratch->results_root) || is_below(scratch->results_root, plain))
             return NULL;
-        return sw_format("%s/%s", place->results_root, base);
+        return sw_format("%s/%s", scratch->results_root, base);
     case RUNNER_EPHEMERAL:
         return NULL;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * say.c - the runner's own words in the job's log: few, marked, and never a secret.
+ * log.c - the runner's own lines in the job's log: few, marked, and never a secret.
  *
  * The log is the user's. Lines of ours begin with "slipway: " and go to standard error in one
  * write, so that they never land inside of a line of the command.
@@ -28,7 +28,7 @@ struct sw_redactor *runner_redactor_new(void)
     return sw_secrets_count(kept) ? sw_redactor_new(kept) : NULL;
 }
 
-void runner_say(const char *fmt, ...)
+void runner_log(const char *fmt, ...)
 {
     sw_auto(sw_buf) struct sw_buf line = SW_BUF_INIT, clean = SW_BUF_INIT;
     char text[4096];
@@ -43,7 +43,7 @@ void runner_say(const char *fmt, ...)
         sw_redactor_feed(redactor, line.data, line.length, &clean);
         sw_redactor_flush(redactor, &clean);
     }
-    /* A log that nobody takes is no reason to end the job. */
+    /* A log that cannot be written is no reason to end the job. */
     if (write(2, redactor ? clean.data : line.data, redactor ? clean.length : line.length) < 0)
         return;
 }

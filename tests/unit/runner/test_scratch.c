@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_place.c - where we work, where results go: the contract's rules and golden vectors (§3.3, §9).
+ * test_scratch.c - the folder we work in and where results go: rules and golden vectors.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,14 +40,14 @@ static void results_go_where_the_environment_says(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct runner_place place;
+        struct runner_scratch scratch;
 
         variables = rows[i].env;
-        runner_place_init(&place, &payload, get);
-        assert_string_equal(place.results_root, rows[i].root);
-        assert_string_equal(place.work_dir, rows[i].work);
-        assert_int_equal(place.kind, rows[i].kind);
-        runner_place_done(&place);
+        runner_scratch_init(&scratch, &payload, get);
+        assert_string_equal(scratch.results_root, rows[i].root);
+        assert_string_equal(scratch.work_dir, rows[i].work);
+        assert_int_equal(scratch.kind, rows[i].kind);
+        runner_scratch_done(&scratch);
     }
 }
 
@@ -56,16 +56,16 @@ static void the_payload_may_decide_itself(void **state)
     struct sw_payload payload = { .job_id = "j", .results_dir = (char *)"/r/j/",
                                   .work_dir = (char *)"/w" };
     static const char *const env[] = { "TAO_RESULTS_ROOT", "/x", "NODE_RANK", "3", NULL };
-    struct runner_place place;
+    struct runner_scratch scratch;
 
     (void)state;
     variables = env;
-    runner_place_init(&place, &payload, get);
-    assert_string_equal(place.results_root, "/r/j");
-    assert_string_equal(place.work_dir, "/w");
-    assert_int_equal(place.kind, RUNNER_MOUNT);
-    assert_int_equal(place.rank, 3);
-    runner_place_done(&place);
+    runner_scratch_init(&scratch, &payload, get);
+    assert_string_equal(scratch.results_root, "/r/j");
+    assert_string_equal(scratch.work_dir, "/w");
+    assert_int_equal(scratch.kind, RUNNER_MOUNT);
+    assert_int_equal(scratch.rank, 3);
+    runner_scratch_done(&scratch);
 }
 
 static void an_output_without_destination_is_not_lost(void **state)
@@ -84,9 +84,9 @@ static void an_output_without_destination_is_not_lost(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        const struct runner_place place = { .kind = rows[i].kind,
+        const struct runner_scratch scratch = { .kind = rows[i].kind,
                                             .results_root = (char *)rows[i].root };
-        sw_autofree char *to = runner_default_destination(&place, rows[i].path);
+        sw_autofree char *to = runner_default_destination(&scratch, rows[i].path);
 
         if (rows[i].to)
             assert_string_equal(to, rows[i].to);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peers.c - ranks that share a folder tell each other when one of them fails.
+ * rank_failure.c - ranks that share a folder end when one of them fails.
  *
- * For places where nobody else ends the others: containers on one engine, while no client looks. Where
- * a scheduler would end them, it leaves them less time than a stop of ours.
- * The first rank that fails leaves a file named after the attempt; who comes second finds it there
- * already, so the file names the first. The others look once a second.
+ * On one container engine no scheduler ends the other ranks, and no client may be watching; a scheduler
+ * leaves them less time than a stop of ours. The first rank that fails makes a file named after the
+ * attempt; a second one finds it there, so the file names the first. The others look once a second.
  *
- * And what they share is brought once, by the first rank that lives: when the command of each is over. A
- * rank that does not renew its report is dead and is not waited for.
+ * The first rank that lives brings the outputs that all ranks share, once the command of each is over. A
+ * rank that does not renew its report is dead: no other rank waits for it.
  */
 #include "runner/runner.h"
 
@@ -23,12 +22,12 @@
 
 static char *note_of(const struct runner *runner)
 {
-    return sw_format("%s/failed-%s", runner->payload->peers, runner->place.attempt);
+    return sw_format("%s/failed-%s", runner->payload->peers, runner->scratch.attempt);
 }
 
-void runner_peers_failed(const struct runner *runner)
+void runner_note_failure(const struct runner *runner)
 {
-    sw_autofree char *note = NULL, *rank = sw_format("%d\n", runner->place.rank);
+    sw_autofree char *note = NULL, *rank = sw_format("%d\n", runner->scratch.rank);
     sw_autofd int fd = -1;
 
     if (!runner->payload->peers || sw_mkdirs(runner->payload->peers, 0777, NULL) < 0)
@@ -39,13 +38,13 @@ void runner_peers_failed(const struct runner *runner)
         unlink(note);
 }
 
-int runner_peers_look(const struct runner *runner)
+int runner_failed_rank(const struct runner *runner)
 {
     sw_autofree char *note = runner->payload->peers ? note_of(runner) : NULL;
     sw_autofree char *text = note && sw_file_exists(note) ? sw_file_read(note, 64, NULL, NULL)
                                                           : NULL;
 
-    if (!text || !strchr(text, '\n') || atoi(text) == runner->place.rank)
+    if (!text || !strchr(text, '\n') || atoi(text) == runner->scratch.rank)
         return -1;
     return atoi(text);
 }
@@ -54,7 +53,7 @@ int runner_peers_look(const struct runner *runner)
 
 enum { SILENT_MS = 60000, LOOK_MS = 500 };       /* a rank that lives renews its report every 15 s */
 
-int runner_peers(void)
+int runner_rank_count(void)
 {
     const char *count = getenv("NNODES");
 
@@ -66,7 +65,7 @@ static char *report_of(const struct runner *runner, int rank)
 {
     const char *own = runner->report_file, *number = own ? strrchr(own, '-') : NULL;
 
-    if (!number || atoi(number + 1) != runner->place.rank)
+    if (!number || atoi(number + 1) != runner->scratch.rank)
         return NULL;
     return sw_format("%.*s-%d.json", (int)(number - own), own, rank);
 }
@@ -110,21 +109,21 @@ static bool await(const struct runner *runner, int rank, bool over, int64_t dead
     return false;
 }
 
-bool runner_peers_leave_it(const struct runner *runner, int64_t deadline_ms)
+bool runner_brings_shared(const struct runner *runner, int64_t deadline_ms)
 {
-    if (!runner->report_file)                    /* whoever started us waited for all of them */
-        return runner->place.rank == 0;
-    for (int rank = 0; rank < runner->place.rank; rank++)
+    if (!runner->report_file)                    /* our caller waited for all of them */
+        return runner->scratch.rank == 0;
+    for (int rank = 0; rank < runner->scratch.rank; rank++)
         if (await(runner, rank, true, deadline_ms))
             return false;                        /* it has done so */
-    for (int rank = runner->place.rank + 1; rank < runner_peers(); rank++)
+    for (int rank = runner->scratch.rank + 1; rank < runner_rank_count(); rank++)
         await(runner, rank, false, deadline_ms);
     return true;
 }
 
-void runner_peers_done(const struct runner *runner, int64_t deadline_ms)
+void runner_wait_for_ranks(const struct runner *runner, int64_t deadline_ms)
 {
-    for (int rank = 0; rank < runner_peers(); rank++)
-        if (rank != runner->place.rank)
+    for (int rank = 0; rank < runner_rank_count(); rank++)
+        if (rank != runner->scratch.rank)
             await(runner, rank, true, deadline_ms);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_watch.c - what the job folders say about many jobs: a few small reads each, no process.
+ * local_observe.c - what the job folders say about many jobs: a few small reads each, no process.
  *
- * The order of questions matters, because the supervisor writes its last word and then lets go
- * of the lock: exit record; lock; exit record again. Only when there is no last word and nobody
- * holds the lock is a started job lost, and that verdict is written down under the lock, so that
- * every later look, and a late second submit, gets the same answer.
+ * The supervisor writes the exit record and then releases its lock, so observe reads in this order: exit
+ * record, lock, exit record. A started job without exit record and without lock is lost. Observe only
+ * says so; reconcile ends the processes that are left and writes the exit record under the lock, so
+ * that every later observation, and a second submit, finds the same answer.
  */
 #include "platform/local/local_internal.h"
 
@@ -26,7 +26,7 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
-static void say(struct sw_observation *seen, const json_t *record)
+static void fill_in(struct sw_observation *seen, const json_t *record)
 {
     const char *state = sw_json_str(record, "state");
     int64_t pid = sw_json_int(record, "pid", 0);
@@ -48,16 +48,26 @@ static void say(struct sw_observation *seen, const json_t *record)
     local_host_name(seen->node);
 }
 
-static json_t *pending_record(const char *reason, const char *message)
+static json_t *starting_record(void)
 {
-    return sw_json_object(SW_STR("state", sw_state_name(SW_PENDING)), SW_STR("reason", reason),
-                          SW_STR("message", message));
+    return sw_json_object(SW_STR("state", sw_state_name(SW_PENDING)), SW_STR("reason", SW_REASON_STARTING),
+                          SW_STR("message", ""));
 }
 
-static json_t *lost_record(const char *folder, bool same_boot)
+/* `who`: the supervisor's own record; NULL: it cannot be read. */
+static bool is_of_this_boot(const json_t *who)
+{
+    struct sw_proc supervisor;
+
+    return sw_proc_from_json(who, &supervisor) < 0 || sw_proc_same_boot(&supervisor);
+}
+
+static json_t *lost_record(const char *folder)
 {
     sw_auto(json) json_t *status = local_record_read(folder, LOCAL_STATUS);
+    sw_auto(json) json_t *who = local_record_read(folder, LOCAL_SUPERVISOR);
     json_t *replicas = json_object_get(status, "replicas");
+    bool same_boot = is_of_this_boot(who);
 
     return sw_json_object(
         SW_STR("state", sw_state_name(SW_ERROR)),
@@ -76,12 +86,10 @@ bool local_is_elsewhere(const char *folder, char host[128])
     sw_auto(json) json_t *who = local_has(folder, LOCAL_EXIT)
                                     ? NULL : local_record_read(folder, LOCAL_SUPERVISOR);
     const char *there = sw_json_str(who, "host");
-    struct sw_proc supervisor;
     char here[128];
 
     local_host_name(here);
-    if (!there || strcmp(there, here) == 0 || sw_proc_from_json(who, &supervisor) < 0 ||
-        sw_proc_same_boot(&supervisor))
+    if (!there || strcmp(there, here) == 0 || is_of_this_boot(who))
         return false;
     snprintf(host, 128, "%s", there);
     return true;
@@ -91,26 +99,28 @@ json_t *local_declare_lost(const char *folder)
 {
     char host[128];
     sw_autofd int lock = local_is_elsewhere(folder, host) ? -1 : local_lock_take(folder);
-    sw_auto(json) json_t *who = NULL, *record = NULL;
-    struct sw_proc supervisor;
-    bool same_boot;
+    sw_auto(json) json_t *record = NULL;
 
     if (lock < 0)
         return NULL;
     record = local_record_read(folder, LOCAL_EXIT);
     if (record)
         return sw_take(record);
-    who = local_record_read(folder, LOCAL_SUPERVISOR);
-    same_boot = sw_proc_from_json(who, &supervisor) < 0 || sw_proc_same_boot(&supervisor);
-    if (same_boot)
+    record = lost_record(folder);
+    if (json_object_get(json_object_get(record, "facts"), "supervisor_killed"))
         local_tree_sweep(folder, SWEEP_GRACE_MS);
-    record = lost_record(folder, same_boot);
     local_record_keep(folder, LOCAL_EXIT, record, NULL);
     return sw_take(record);
 }
 
-/* Nobody holds the lock and there was no last word a moment ago. */
-static void look_at_the_abandoned(struct sw_observation *seen, const char *folder)
+static json_t *canceled_record(void)
+{
+    return sw_json_object(SW_STR("state", sw_state_name(SW_CANCELED)), SW_STR("reason", SW_REASON_CANCELED),
+                          SW_STR("message", "canceled before it started"), SW_INT("exit_code", 130));
+}
+
+/* No process holds the lock, and there was no exit record a moment ago. */
+static void observe_unlocked(struct sw_observation *seen, const char *folder)
 {
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
     char host[128];
@@ -121,22 +131,17 @@ static void look_at_the_abandoned(struct sw_observation *seen, const char *folde
             snprintf(seen->message, sizeof seen->message, "unreachable: it runs on '%.120s'", host);
             return;
         }
-        record = local_declare_lost(folder);
-        if (!record)
-            record = pending_record(SW_REASON_STARTING, "its supervisor is busy");
+        record = lost_record(folder);
     }
     if (!record && local_has(folder, LOCAL_CANCEL))
-        record = sw_json_object(SW_STR("state", sw_state_name(SW_CANCELED)),
-                                SW_STR("reason", SW_REASON_CANCELED),
-                                SW_STR("message", "canceled before it started"),
-                                SW_INT("exit_code", 130));
+        record = canceled_record();
     if (record)
-        say(seen, record);
+        fill_in(seen, record);
     else
-        seen->presence = SW_ABSENT;       /* a folder at most: nothing was ever started */
+        seen->presence = SW_ABSENT;       /* a folder at most: no process was ever started */
 }
 
-/* Until the supervisor knows more: what rank 0's runner says while it works. */
+/* While the supervisor knows no more: what rank 0's runner reports. */
 static void read_heartbeat(struct sw_observation *seen, const char *folder)
 {
     sw_auto(json) json_t *beat = NULL;
@@ -147,32 +152,46 @@ static void read_heartbeat(struct sw_observation *seen, const char *folder)
     seen->runner = sw_report_clean(beat);
 }
 
-static void look(struct sw_connection *conn, struct sw_observation *seen)
+static void observe_one(struct sw_connection *conn, struct sw_observation *seen)
 {
     sw_autofree char *folder = local_attempt_folder(conn, seen->job.id, seen->job.attempt);
     sw_auto(json) json_t *record = local_record_read(folder, LOCAL_EXIT);
 
     if (!record && local_lock_held(folder)) {
         if (!local_has(folder, LOCAL_SUPERVISOR))
-            return;         /* it has not heard "go", and may never: not a job yet, nor none */
+            return;         /* its client has not sent "go" and may never send it: not known yet */
         record = local_record_read(folder, LOCAL_STATUS);
         if (!record)
-            record = pending_record(SW_REASON_STARTING, "");
+            record = starting_record();
     }
     if (record)
-        say(seen, record);
+        fill_in(seen, record);
     else
-        look_at_the_abandoned(seen, folder);
+        observe_unlocked(seen, folder);
     read_heartbeat(seen, folder);
     seen->last_output_ms =
         local_last_output_ms(folder, (int)json_array_size(json_object_get(record, "replicas")));
 }
 
 int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-               struct sw_error *err)
+                  struct sw_error *err)
 {
     (void)err;
     for (size_t i = 0; i < count; i++)
-        look(conn, &jobs[i]);
+        observe_one(conn, &jobs[i]);
     return 0;
+}
+
+void local_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *folder = NULL;
+        sw_auto(json) json_t *record = NULL;
+
+        if (jobs[i].presence != SW_PRESENT || jobs[i].state != SW_ERROR)
+            continue;
+        folder = local_attempt_folder(conn, jobs[i].job.id, jobs[i].job.attempt);
+        if (local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT))
+            record = local_declare_lost(folder);
+    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.c - inputs and outputs that are named by their places in the config, or by the names of
- * arguments (contract §3.7 phases 1 and 1b, §3.8).
+ * config_paths.c - inputs and outputs that are named by their paths in the config, or by the names of
+ * arguments.
  *
  * Each remote value is fetched and replaced by the local path; each output value becomes a local
  * folder, and remembers where it has to go. Lists and folders work in both modes.
@@ -46,7 +46,7 @@ static char *staging_folder(const struct runner *runner, const json_t *entry, co
     const char *given = sw_json_str(entry, "container_path");
     sw_autofree char *flat = sw_keypath_flat(key, runner->args ? "-" : "");
     sw_autofree char *base = given ? sw_strdup(given)
-                                   : sw_format("%s/inputs/%s", runner->place.work_dir, flat);
+                                   : sw_format("%s/inputs/%s", runner->scratch.work_dir, flat);
 
     return index < 0 ? sw_take(base) : sw_format("%s/%d", base, index);
 }
@@ -81,7 +81,7 @@ static char *stage(struct runner *runner, const json_t *entry, const char *key, 
     struct sw_error why = { 0 };
     sw_auto(json) json_t *names = runner_selection(runner, entry, &why);
     sw_autofree const char **only = names ? runner_texts(names) : NULL;
-    const struct runner_wish wish = {
+    const struct runner_fetch_request request = {
         .uri = uri, .to = folder, .into = true, .only = only, .only_count = json_array_size(names),
         .extract = true, .no_cache = index >= 0,
         .extract_to_parent = sw_json_bool(entry, "extract_to_parent", false) };
@@ -91,7 +91,7 @@ static char *stage(struct runner *runner, const json_t *entry, const char *key, 
             *err = why;
         return NULL;
     }
-    return runner_fetch(runner, &wish, err);
+    return runner_fetch(runner, &request, err);
 }
 
 static int stage_list(struct runner *runner, const json_t *entry, const char *key, json_t *list,
@@ -150,7 +150,7 @@ static char *output_folder(const struct runner *runner, const char *key, const c
     if (runner->payload->mount)
         return runner_mount_path(runner->payload->mount, uri);
     flat = sw_keypath_flat(key, runner->args ? "-" : "");
-    return sw_format("%s/%s%s", runner->place.work_dir, runner->args ? "outputs/" : "", flat);
+    return sw_format("%s/%s%s", runner->scratch.work_dir, runner->args ? "outputs/" : "", flat);
 }
 
 static int declare_output(struct runner *runner, const json_t *entry, struct sw_error *err)
@@ -165,7 +165,7 @@ static int declare_output(struct runner *runner, const json_t *entry, struct sw_
     if (json_is_string(value) && (is_remote(value) || *json_string_value(value) == '/'))
         said = sw_strdup(json_string_value(value));
     else if (!value || json_is_string(value) || json_is_null(value))
-        said = sw_format("%s/%s", runner->place.results_root, flat);
+        said = sw_format("%s/%s", runner->scratch.results_root, flat);
     else
         return sw_fail(err, SW_E_SPEC, "output '%s' is neither a path nor a URI", key);
     path = sw_uri_is_remote(said) ? output_folder(runner, key, said) : sw_strdup(said);

@@ -34,8 +34,9 @@ enum need {
     FAULTS = 1 << 3,        /* the platform's API can be cut, slowed and made to lie */
     OWN_FILES = 1 << 4,     /* inputs and outputs may be paths of this machine */
     OWN_ROOT = 1 << 5,      /* the job has a container */
+    EXEC = 1 << 6,          /* a command can be run beside a job */
 };
-enum { NEED_COUNT = 6 };
+enum { NEED_COUNT = 7 };
 
 struct fixture {
     const char *name;

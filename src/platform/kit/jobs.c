@@ -60,20 +60,44 @@ void sw_jobs_reconcile(const struct sw_jobs_api *api, struct sw_connection *conn
             api->stop(conn, name_of(api, &jobs[i].job).text, SW_REASON_ENDING, NULL);
 }
 
+static int state_of(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                    enum sw_state *state, struct sw_error *err)
+{
+    struct sw_observation seen = { .job = *job };
+    sw_auto(json) json_t *answer = api->get(conn, name_of(api, job).text, err);
+
+    if (!answer)
+        return -1;
+    api->read(answer, &seen);
+    json_decref(seen.runner);
+    json_decref(seen.live);
+    *state = seen.state;
+    return 0;
+}
+
+int sw_jobs_log_life(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                     enum sw_log_life *life, struct sw_error *err)
+{
+    enum sw_state state;
+
+    if (*life != SW_LOG_LIFE_UNKNOWN)
+        return 0;
+    if (state_of(api, conn, job, &state, err) < 0)
+        return -1;
+    *life = sw_state_is_final(state) ? SW_LOG_ENDED : SW_LOG_GROWS;
+    return 0;
+}
+
 /* 0: it is over; 1: it is not; -1. */
 static int is_going_on(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
                        struct sw_error *err)
 {
-    struct sw_observation seen = { .job = *job };
     struct sw_error why = { 0 };
-    sw_auto(json) json_t *answer = api->get(conn, name_of(api, job).text, &why);
+    enum sw_state state;
 
-    if (!answer)
+    if (state_of(api, conn, job, &state, &why) < 0)
         return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
-    api->read(answer, &seen);
-    json_decref(seen.runner);
-    json_decref(seen.live);
-    return !sw_state_is_final(seen.state);
+    return !sw_state_is_final(state);
 }
 
 static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,

@@ -33,6 +33,9 @@ void sw_jobs_reconcile(const struct sw_jobs_api *api, struct sw_connection *conn
                        const struct sw_observation *jobs, size_t count);
 void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
                     size_t count, int64_t deadline_ms);
+/* For log_fetch(): cursor->life, asked for where the caller does not know it. */
+int sw_jobs_log_life(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                     enum sw_log_life *life, struct sw_error *err);
 /* The newest attempt of a job that the caller knows by its id alone, borrowed from `list`; NULL: there is
  * none. */
 const json_t *sw_jobs_newest(const struct sw_jobs_api *api, const json_t *list, const char *id);

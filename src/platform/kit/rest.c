@@ -471,3 +471,34 @@ int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *given, json_t 
         sw_sleep_ms(pause);
     }
 }
+
+/* ---- what every platform asks ------------------------------------------------------------------- */
+
+struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err)
+{
+    if (secret)
+        return sw_secret_new(sw_secret_reveal(secret));
+    sw_fail(err, SW_E_CREDENTIAL, refused ? "the token was refused" : "no token is set");
+    return NULL;
+}
+
+int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int result = sw_rest_call(rest, &(struct sw_rest_call){ .path = path, .repeatable = true }, NULL, &why);
+
+    *exists = result == 0;
+    return result == 0 || why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+}
+
+int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
+                   struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (sw_rest_call(rest, create, json, &why) == 0)
+        return 0;
+    if (why.code != SW_E_CONFLICT)
+        return sw_pass(err, &why);
+    return sw_rest_call(rest, &(struct sw_rest_call){ .path = path, .repeatable = true }, json, err);
+}

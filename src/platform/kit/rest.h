@@ -37,6 +37,9 @@ struct sw_rest;
 /* An owned token for the next calls; NULL + err. `refused`: the server answered 401 to the last one. */
 typedef struct sw_secret *sw_rest_token(void *context, bool refused, struct sw_error *err);
 
+/* One that never changes: the context is the struct sw_secret; NULL: SW_E_CREDENTIAL. */
+struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err);
+
 /* A field that an error body names, and the key of the job file that decides it. */
 struct sw_rest_field {
     const char *field;           /* "spec.containers[0].image"; fields below it belong to it */
@@ -105,6 +108,12 @@ struct sw_rest_call {
 /* One call, waited for. *json: what came, NULL for an empty body; owned. `json` may be NULL. */
 int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *call, json_t **json,
                  struct sw_error *err);
+
+/* Is there something at this path? GET: 404 is no. */
+int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct sw_error *err);
+/* A create that may be repeated: when the object is there already (409), it is read from `path`. */
+int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
+                   struct sw_error *err);
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 

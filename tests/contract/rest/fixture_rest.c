@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_rest.c - the service in ./server, started once for each run of the suite.
+ * fixture_rest.c - the service in ./server: one for each run of the suite, killed and started again before
+ * each case, as its jobs do not mind.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -14,10 +15,10 @@
 #include "base/file.h"
 #include "fixture.h"
 
-#define KEY "key-of-the-contract"
+#define TOKEN "token-of-the-contract"
 
-static char folder[64];
-static pid_t server;
+static char folder[64], port[16] = "0";
+static pid_t suite, server;
 
 static void write_file(const char *name, const char *text)
 {
@@ -27,34 +28,41 @@ static void write_file(const char *name, const char *text)
         abort();
 }
 
+static void kill_server(void)
+{
+    if (server > 0 && getpid() == suite) {
+        kill(server, SIGKILL);
+        waitpid(server, NULL, 0);
+    }
+}
+
+static void end_suite(void)
+{
+    kill_server();
+    if (getpid() == suite)
+        sw_remove_tree(folder, NULL);
+}
+
+/* Without the environment of the case: a process that names its folder counts as one of its jobs'. */
 static void start_server(void)
 {
-    sw_autofree char *path = sw_path_join(folder, "port"), *port = NULL, *url = NULL;
+    sw_autofree char *path = sw_path_join(folder, "port"), *found = NULL, *url = NULL;
     char *const clean[] = { (char *)"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", NULL };
 
+    unlink(path);
     server = fork();
     if (server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execle("/usr/bin/env", "env", "python3", getenv("SLIPWAY_REST_SERVER"), folder, (char *)NULL, clean);
+        execle("/usr/bin/env", "env", "python3", getenv("SLIPWAY_REST_SERVER"), folder, port, (char *)NULL, clean);
         _exit(127);
     }
-    for (int i = 0; i < 1000 && !sw_file_exists(path); i++)
+    for (int i = 0; i < 2000 && !sw_file_exists(path); i++)
         sw_sleep_ms(10);
-    port = sw_file_read(path, 16, NULL, NULL);
-    url = sw_format("http://127.0.0.1:%s", port ? port : "1");
+    found = sw_file_read(path, sizeof port - 1, NULL, NULL);
+    snprintf(port, sizeof port, "%s", found ? found : "1");
+    url = sw_format("http://127.0.0.1:%s", port);
     setenv("REST_URL", url, 1);
-    setenv("REST_API_KEY", KEY, 1);
-}
-
-static pid_t owner;
-
-static void end_server(void)
-{
-    if (getpid() != owner)
-        return;
-    kill(server, SIGKILL);
-    waitpid(server, NULL, 0);
-    sw_remove_tree(folder, NULL);
+    setenv("REST_TOKEN", TOKEN, 1);
 }
 
 static void disturb(const char *dir, const char *api)
@@ -63,21 +71,18 @@ static void disturb(const char *dir, const char *api)
     write_file("faults", api ? api : "");
 }
 
-/* A server that is killed between two cases must not be missed. */
 static void begin(const char *dir)
 {
     if (!*folder) {
         snprintf(folder, sizeof folder, "/tmp/rest-service-XXXXXX");
         if (!mkdtemp(folder))
             abort();
-        owner = getpid();
-        atexit(end_server);
-        write_file("key", KEY);
-    } else {
-        kill(server, SIGKILL);
-        waitpid(server, NULL, 0);
+        suite = getpid();
+        atexit(end_suite);
+        write_file("token", TOKEN);
     }
     disturb(dir, NULL);
+    kill_server();
     start_server();
 }
 
@@ -90,5 +95,6 @@ const struct fixture fixture_rest = {
     .lacks = {
         [2] = "the service limits no job's memory",
         [4] = "a service elsewhere does not see this machine's files; data goes through object storage",
+        [6] = "the service runs no command beside a job",
     },
 };

@@ -220,7 +220,7 @@ const struct sw_platform sw_platform_docker = {
     .list_path = docker_list_path,
     .adopt = docker_adopt,
     .jobs = docker_jobs,
-    .exec = docker_exec,
+    .exec_open = docker_exec_open,
     .orphans = docker_orphans,
     .inventory = docker_inventory,
 };

@@ -316,8 +316,8 @@ json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw
 int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err);
 json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err);
-int docker_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-                int *exit_status, struct sw_error *err);
+int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                     struct sw_stream **out, struct sw_error *err);
 json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 /* Put on everything that is made for a job: whose it is. */
 void docker_render_marks(json_t *labels, const struct sw_plan *plan);

@@ -249,24 +249,46 @@ static int take_date(void *context, const struct sw_http_reply *so_far, const ch
     return 0;
 }
 
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err)
+static int note_past(void *context, json_t *event)
+{
+    const json_t *actor = json_object_get(event, "Actor"), *about = json_object_get(actor, "Attributes");
+    const char *attempt = sw_json_str(about, LABEL_ATTEMPT), *rank = sw_json_str(about, LABEL_RANK);
+    const char *action = sw_json_str(event, "Action");
+    struct docker_past *past = context;
+    bool ours = past->container ? sw_text_same(sw_json_str(actor, "ID"), past->container)
+                                : attempt && rank && atoi(attempt) == past->attempt &&
+                                      atoi(rank) == past->rank;
+
+    past->events++;
+    if (!ours)
+        return 0;
+    past->started |= sw_text_same(action, "start");
+    past->killed |= sw_text_same(action, "kill") || sw_text_same(action, "stop");
+    past->removed |= meaning_of(event) == REMOVED;
+    if (meaning_of(event) == ENDED) {
+        past->died = true;
+        past->exit_code = exit_code_of(about);
+        past->ended_ms = sw_json_int(event, "timeNano", 0) / 1000000;
+    }
+    return 0;
+}
+
+int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
+                     struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct sw_rest_lines lines = { .take = take, .context = context };
+    struct sw_rest_lines lines = { .take = note_past, .context = past };
     int64_t now_ms = 0;
     int result;
 
     /* By the engine's own clock: "until" a time to come would be waited for. */
     if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0) {
-        json_decref(filters);
+                                               .sink_context = &now_ms }, NULL, err) < 0)
         return -1;
-    }
     sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
-    if (filters)
-        docker_query_json(&path, "filters", filters);
+    if (job)
+        docker_query_json(&path, "filters", json_pack("{s:[s],s:[o]}", "type", "container", "label",
+                                                      json_sprintf("%s=%s", LABEL_ID, job)));
     result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
                                                     .sink = sw_rest_lines_sink,
                                                     .sink_context = &lines }, NULL, err);

@@ -83,6 +83,9 @@ char *docker_end_folder(const struct sw_connection *conn, const char *id);      
 
 /* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
 json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
+/* POST /containers/create. *id: owned; `id` may be NULL. SW_E_CONFLICT: the name is taken. */
+int docker_make(struct docker_api *api, const char *name, const json_t *body, char **id,
+                struct sw_error *err);
 /* All containers of ours, of one job when `id` is given: GET /containers/json. Owned array. */
 json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err);
 /* POST /containers/NAME/VERB. */
@@ -98,6 +101,8 @@ int docker_forget(struct docker_api *api, const char *kind, const char *name, st
 int docker_network_make(struct docker_api *api, const char *name, struct sw_error *err);
 void docker_network_settle(struct docker_api *api, const char *name);
 void docker_network_drop(struct docker_api *api, const char *name);
+/* The path of a call that gets or puts an archive; owned. */
+char *docker_archive_path(const char *container, const char *path);
 /* A small file out of a container; owned. SW_E_NOT_FOUND. */
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);

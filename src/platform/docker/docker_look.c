@@ -279,6 +279,42 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     return 0;
 }
 
+/* ---- every job of the engine ----------------------------------------------------------------- */
+
+static enum sw_state listed_state(const json_t *container)
+{
+    enum sw_state state = docker_state(sw_json_str(container, "State"), NULL);
+
+    return state == SW_COMPLETE && docker_exit_code(sw_json_str(container, "Status")) != 0 ? SW_ERROR
+                                                                                            : state;
+}
+
+json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *jobs = json_object();
+    json_t *container, *rows = json_array();
+    const char *id;
+    size_t i;
+
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, NULL, err))) {
+        json_decref(rows);
+        return NULL;
+    }
+    json_array_foreach(list, i, container) {          /* the newest first: that attempt counts */
+        id = docker_label(container, LABEL_ID);
+        if (!id || json_object_get(jobs, id) || !sw_text_same(docker_label(container, LABEL_RANK), "0"))
+            continue;
+        json_object_set_new(jobs, id, sw_json_object(
+            SW_STR("id", id), SW_STR("state", sw_state_name(listed_state(container))),
+            SW_STR_OPT("owner", docker_label(container, LABEL_OWNER)),
+            SW_INT("created_ms", sw_json_int(container, "Created", 0) * 1000)));
+    }
+    json_object_foreach(jobs, id, container)
+        json_array_append(rows, container);
+    return rows;
+}
+
 /* ---- the engine ------------------------------------------------------------------------------ */
 
 json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)

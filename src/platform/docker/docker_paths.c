@@ -105,7 +105,6 @@ void docker_look_over(struct docker_api *api, const char *name)
 int docker_look_container(struct docker_api *api, const char *name, json_t *host,
                           struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
     sw_autofree char *image = sw_format("%s:look", name);
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", image), SW_SUB("Entrypoint", json_array()),
@@ -114,10 +113,7 @@ int docker_look_container(struct docker_api *api, const char *name, json_t *host
         SW_SUB("HostConfig", host));
 
     json_object_set_new(host, "NetworkMode", json_string("none"));
-    sw_buf_add(&url, "/containers/create");
-    sw_rest_query(&url, "name", name);
-    return docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&url),
-                                                  .json = body }, NULL, err);
+    return docker_make(api, name, body, NULL, err);
 }
 
 static int put_runner(struct docker_api *api, const char *name, const char *arch,

@@ -80,16 +80,11 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
 
 static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
 {
-    sw_auto(json) json_t *reply = NULL;
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
         SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .json = body,
-                .path = "/containers/create?name=" LOCK_NAME }, &reply, err) < 0)
-        return -1;
-    *lock = sw_strdup(sw_json_str(reply, "Id"));
-    return *lock ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of the lock");
+    return docker_make(api, LOCK_NAME, body, lock, err);
 }
 
 static void take_away_dead(struct docker_api *api, char seen[80], int64_t *since_ms)
@@ -328,7 +323,7 @@ static int take_letter(void *context, const struct sw_http_reply *so_far, const 
 
 static int move_letter(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
 {
-    sw_autofree char *before = docker_path("/containers/", from, "/archive?path=" DOCKER_HOME);
+    sw_autofree char *before = docker_archive_path(from, DOCKER_HOME);
     struct sw_buf tar = SW_BUF_INIT;
     int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_letter,
                                                         .sink_context = &tar,
@@ -344,8 +339,7 @@ static int move_letter(struct docker_api *api, const char *from, const char *to,
 static int make_real(struct docker_api *api, struct turn *turn, int rank, struct sw_error *err)
 {
     const char *wait = sw_json_str(turn->waits[rank], "Id");
-    sw_auto(json) json_t *inspected = docker_inspect(api, wait, err), *body = NULL, *reply = NULL;
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_auto(json) json_t *inspected = docker_inspect(api, wait, err), *body = NULL;
     const char *name = sw_json_str(inspected, "Name");
     sw_autofree char *real = NULL;
 
@@ -359,13 +353,7 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
         docker_render_plain_limits(json_object_get(body, "HostConfig"));
     docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
                           docker_label(inspected, LABEL_RUNTIME) != NULL);
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", real);
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                               .json = body }, &reply, err) < 0)
-        return -1;
-    turn->made[rank] = sw_strdup(sw_json_str(reply, "Id"));
-    return turn->made[rank] ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id");
+    return docker_make(api, real, body, &turn->made[rank], err);
 }
 
 static void undo_turn(struct docker_api *api, struct turn *turn)

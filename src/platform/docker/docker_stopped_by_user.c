@@ -62,34 +62,14 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
 
-struct memory {
-    const char *container;
-    int events;                      /* of anything */
-    bool started, died, killed;      /* of this container */
-};
-
-static int note(void *context, json_t *event)
-{
-    struct memory *memory = context;
-    const char *action = sw_json_str(event, "Action");
-
-    memory->events++;
-    if (!sw_text_same(sw_json_str(json_object_get(event, "Actor"), "ID"), memory->container))
-        return 0;
-    memory->started |= sw_text_same(action, "start");
-    memory->died |= sw_text_same(action, "die") || sw_text_same(action, "died");
-    memory->killed |= sw_text_same(action, "kill");
-    return 0;
-}
-
 static int find_out(struct docker_api *fresh, const char *container, int64_t ended_ms,
                     enum docker_engine *engine, bool *killed, struct sw_error *err)
 {
-    struct memory memory = { .container = container };
+    struct docker_past memory = { .container = container };
     int64_t since_ms;
 
     if (docker_up_since(fresh, &since_ms, err) < 0 ||
-        docker_events_past(fresh, NULL, note, &memory, err) < 0)
+        docker_past_read(fresh, NULL, &memory, err) < 0)
         return -1;
     *killed = memory.killed;
     *engine = DOCKER_ENGINE_NOT_KNOWN;

@@ -186,23 +186,16 @@ static int find_made(struct docker_sending *s, const char *name, int rank, char 
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
                        char **id, bool *begun, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_auto(json) json_t *reply = NULL;
     struct sw_error why = { 0 };
 
     *begun = false;
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", name);
-    if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                                  .json = body }, &reply, &why) < 0) {
-        if (why.code == SW_E_CONFLICT)
-            return find_ours(s, name, rank, id, begun, err);
-        if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
-            return 0;
-        return sw_pass(err, &why);
-    }
-    *id = sw_strdup(sw_json_str(reply, "Id"));
-    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
+    if (docker_make(s->api, name, body, id, &why) == 0)
+        return 0;
+    if (why.code == SW_E_CONFLICT)
+        return find_ours(s, name, rank, id, begun, err);
+    if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
+        return 0;
+    return sw_pass(err, &why);
 }
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in

@@ -46,12 +46,12 @@ static json_t *get(struct docker_api *api, const char *path, struct sw_error *er
 static void check_engine(const struct docker_api *api, const json_t *info, const char *version,
                          json_t *rows)
 {
-    const struct docker_where *where = docker_api_where(api);
+    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
     const char *server = sw_json_str(info, "ServerVersion"), *os = sw_json_str(info, "OSType");
     sw_autofree char *message = sw_format("version %s at %s (%s)", server ? server : "?",
-                                          where->text, where->origin);
+                                          endpoint->text, endpoint->origin);
     sw_autofree char *speaks = sw_format("%s", version);
-    sw_autofree char *warning = docker_where_warning(where);
+    sw_autofree char *warning = docker_endpoint_warning(endpoint);
 
     add(rows, "engine", true, message, NULL);
     add(rows, "API version", true, speaks, NULL);
@@ -71,7 +71,7 @@ static int64_t free_bytes(struct docker_api *api, const char *folder)
 
     if (docker_api_is_local(api))
         return statvfs(folder, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize : -1;
-    return docker_far_free_bytes(api, folder);
+    return docker_host_free_bytes(api, folder);
 }
 
 static void check_disk(struct docker_api *api, const json_t *info, bool needs_image, json_t *rows)
@@ -132,7 +132,7 @@ static void add_runtime(struct docker_api *api, const char *name, const char *pa
     add(rows, "GPUs", true, message, NULL);
 }
 
-static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_wish *wish,
+static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_needs *wish,
                        json_t *rows)
 {
     const char *name = wish->runtime ? wish->runtime : "nvidia";
@@ -155,7 +155,7 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
 
 /* ---- image and mounts --------------------------------------------------------------------------- */
 
-static void check_image(struct docker_api *api, const struct docker_wish *wish, bool there,
+static void check_image(struct docker_api *api, const struct docker_needs *wish, bool there,
                         json_t *rows)
 {
     sw_autofree char *message = NULL;
@@ -196,7 +196,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
     const char *source = sw_json_str(mount, "Source");
     sw_autofree char *check = sw_format("mount %s", source ? source : "?");
     sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
-                                      docker_api_where(api)->text);
+                                      docker_api_endpoint(api)->text);
     struct sw_error why = { 0 };
 
     if (docker_sees(api, mount, &why) > 0)
@@ -207,7 +207,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
+json_t *docker_checks(struct docker_api *api, const struct docker_needs *wish)
 {
     sw_auto(json) json_t *info = NULL;
     sw_autofree char *use = NULL;

@@ -89,7 +89,7 @@ bool docker_event_note(json_t *known, const json_t *event)
 /* ---- one stream ------------------------------------------------------------------------------ */
 
 struct docker_listener {             /* of the watch's thread, except for docker_wake() */
-    struct docker_where where;
+    struct docker_endpoint endpoint;
     struct docker_api *api;          /* NULL until it starts */
     struct sw_watch *watch;
     int64_t last_ns;                 /* the engine's time of the last event; 0: none yet */
@@ -100,7 +100,7 @@ static bool listener_start(void *context)
 {
     struct docker_listener *listener = context;
 
-    listener->api = docker_api_open(&listener->where, NULL);
+    listener->api = docker_api_open(&listener->endpoint, NULL);
     return listener->api != NULL;
 }
 
@@ -114,7 +114,7 @@ static void listener_done(void *context)
     struct docker_listener *listener = context;
 
     docker_api_close(listener->api);
-    docker_where_done(&listener->where);
+    docker_endpoint_done(&listener->endpoint);
     free(listener);
 }
 
@@ -173,7 +173,7 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
     return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }
 
-struct sw_watch *docker_events_open(const struct docker_where *where)
+struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint)
 {
     static const struct sw_watch_source source = {
         .start = listener_start, .listen = listener_listen, .interrupt = listener_interrupt,
@@ -181,7 +181,7 @@ struct sw_watch *docker_events_open(const struct docker_where *where)
     };
     struct docker_listener *listener = sw_new(struct docker_listener);
 
-    docker_where_copy(&listener->where, where);
+    docker_endpoint_copy(&listener->endpoint, endpoint);
     return sw_watch_new(&source, listener);
 }
 

@@ -13,7 +13,7 @@
 #include "platform/kit/watch.h"
 
 /* Nothing is asked before docker_wake_fd(). */
-struct sw_watch *docker_events_open(const struct docker_where *where);
+struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint);
 
 enum docker_told {
     DOCKER_NOT_TOLD,                 /* no stream is open, or there was a gap: ask */

@@ -51,7 +51,7 @@ enum {
 extern const struct sw_platform sw_platform_docker;
 
 struct docker_connection {           /* what struct sw_connection is for this platform */
-    struct docker_where where;
+    struct docker_endpoint endpoint;
     char *state_dir;
     char *root;                      /* <state_dir>/docker: spools, results */
     void (*warn)(void *context, const char *text);
@@ -79,7 +79,7 @@ static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back
 char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 
-/* ---- docker_talk.c: single questions --------------------------------------------------------- */
+/* ---- docker_calls.c: single questions --------------------------------------------------------- */
 
 /* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
 json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
@@ -213,7 +213,7 @@ bool docker_user_numbers(const char *user, struct docker_owner *owner);
 /* The same for a name, by the image's /etc/passwd; false: not in there. */
 bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
 
-/* docker_pack.c: append a file of that user to an archive, or with bytes NULL a folder. */
+/* docker_upload.c: append a file of that user to an archive, or with bytes NULL a folder. */
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
                     const void *bytes, size_t length);
 
@@ -306,7 +306,7 @@ void docker_evidence(struct sw_connection *conn, const struct sw_observation *co
                      struct sw_evidence *out,
                      size_t count, int64_t deadline_ms);
 char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
-/* docker_clones.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
+/* docker_git_mounts.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
                          struct sw_error *err);

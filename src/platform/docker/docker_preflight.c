@@ -114,7 +114,7 @@ json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan
     sw_auto(json) json_t *mounts = NULL;
     json_t *rows;
     struct docker_job_options options = docker_job_options(plan->options);
-    struct docker_wish wish = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
+    struct docker_needs wish = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
                                 .runtime = options.runtime };
 
     if (docker_borrow(conn, &lent, err) < 0)

@@ -4,7 +4,7 @@
  *
  * The labels of the containers say who holds what; nothing else is remembered. A job that must wait is
  * made, too, without devices and under another name ("-wait"), with everything inside that it needs;
- * it is never started. When its turn comes, whoever looks (docker_watch.c) makes the real one from it.
+ * it is never started. When its turn comes, whoever looks (docker_observe.c) makes the real one from it.
  *
  * Choosing is done by one client at a time: the lock is a container of a fixed name, which the engine
  * makes only once. A holder that died is seen by its lock standing still, and the lock is taken away.

@@ -96,7 +96,7 @@ int docker_find_stopper(struct docker_api *api, const char *container, struct do
     if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
         !(end->stopped || killed || lost))
         return 0;
-    fresh = docker_api_open(docker_api_where(api), err);
+    fresh = docker_api_open(docker_api_endpoint(api), err);
     if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
                            err) < 0)
         return -1;

@@ -171,7 +171,7 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
 /* Whether it was made is not known: if it was, it has our name and labels. */
 static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(s->api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(s->api), NULL);
     struct docker_api *usual = s->api;
     int result = -1;
 
@@ -242,7 +242,7 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
  * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
 static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(api), NULL);
     sw_auto(json) json_t *found = fresh ? docker_inspect(fresh, id, NULL) : NULL;
     const json_t *state = json_object_get(found, "State");
     const char *noted = sw_json_str(state, "Error");
@@ -488,6 +488,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);
-    docker_receipt(receipt, docker_of(conn)->where.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results, s.site.ends);
     return 0;
 }

@@ -27,8 +27,8 @@ static const struct {
     const char *key, *file;
 } elsewhere[] = {
     { "local.inherit_env", "src/platform/local/local_env.c" },
-    { "docker.tls", "src/platform/docker/docker_find.c" },
-    { "docker.certificates", "src/platform/docker/docker_find.c" },
+    { "docker.tls", "src/platform/docker/docker_endpoint_find.c" },
+    { "docker.certificates", "src/platform/docker/docker_endpoint_find.c" },
     { "docker.identity", "src/net/ssh_options.c" },
     { "docker.ssh_config", "src/net/ssh_options.c" },
     { "docker.known_hosts", "src/net/ssh_options.c" },
@@ -41,7 +41,7 @@ static const struct {
     { "docker.entrypoint", "src/platform/docker/docker_render.c" },
     { "docker.gpu_ids", "src/platform/docker/docker_gpu.c" },
     { "docker.gpu_devices", "src/platform/docker/docker_gpu.c" },
-    { "docker.auto_remove", "src/platform/docker/docker_finalize.c" },
+    { "docker.auto_remove", "src/platform/docker/docker_cleanup.c" },
     { "slurm.ssh_config", "src/net/ssh_options.c" },
     { "slurm.known_hosts", "src/net/ssh_options.c" },
     { "slurm.accept_new", "src/net/ssh_options.c" },

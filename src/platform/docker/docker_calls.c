@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_talk.c - single questions to the engine about containers, as functions.
+ * docker_calls.c - single questions to the engine about containers, as functions.
  */
 #include "platform/docker/docker_job.h"
 

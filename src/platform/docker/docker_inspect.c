@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_look.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
+ * docker_inspect.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
  * the engine has.
  */
 #include "platform/docker/docker_observe.h"
@@ -209,7 +209,7 @@ char *docker_bound_results(const struct sw_connection *conn, const json_t *inspe
     json_t *mount;
     size_t i;
 
-    if (docker_of(conn)->where.way != DOCKER_UNIX)
+    if (docker_of(conn)->endpoint.way != DOCKER_UNIX)
         return NULL;
     json_array_foreach((json_t *)mounts, i, mount) {
         const char *source = sw_json_str(mount, "Source");
@@ -264,7 +264,7 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
         return -1;
     if (json_array_size(list) == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->where.text,
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->endpoint.text,
                        id);
     container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
@@ -273,7 +273,7 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
     results = docker_bound_results(conn, inspected, id);
-    docker_receipt(receipt, docker_of(conn)->where.text, container, results, docker_bound_ends(inspected));
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;
@@ -330,7 +330,7 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
     json_object_foreach(json_object_get(info, "Runtimes"), name, value)
         json_array_append_new(runtimes, json_string(name));
     return sw_json_object(
-        SW_STR("engine", docker_of(conn)->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
+        SW_STR("engine", docker_of(conn)->endpoint.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
         SW_STR_OPT("version", sw_json_str(info, "ServerVersion")),
         SW_STR_OPT("system", sw_json_str(info, "OperatingSystem")),
         SW_STR_OPT("architecture", sw_json_str(info, "Architecture")),
@@ -339,5 +339,5 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
         SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
-        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->where.options)));
+        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->endpoint.options)));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_pack.c - what goes into a container before it starts: runner, letter, plan, certificates,
+ * docker_upload.c - what goes into a container before it starts: runner, letter, plan, certificates,
  * code, secrets; and whom it belongs to there.
  */
 #include "platform/docker/docker_submit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_clones.c - the repositories among a job's mounts: cloned on this machine, once for each
+ * docker_git_mounts.c - the repositories among a job's mounts: cloned on this machine, once for each
  * commit, and shown to the containers.
  *
  * An engine that sees our files binds the clone, or the job's own copy where it may write. To any other it

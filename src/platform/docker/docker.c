@@ -170,7 +170,7 @@ static int docker_identify(struct sw_connection *conn, struct sw_buf *identity, 
     return 0;
 }
 
-/* A container has a network of its own unless it is told otherwise. */
+/* A container has a network of its own unless the job says otherwise. */
 static bool docker_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };

@@ -16,7 +16,7 @@ struct docker_needs {                 /* all borrowed */
 };
 
 /* JSON array of {"check","ok","message","fix"}; owned. An engine that does not answer is one row. */
-json_t *docker_checks(struct docker_api *api, const struct docker_needs *wish);
+json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs);
 
 /* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
  * + err. Nothing is made. */

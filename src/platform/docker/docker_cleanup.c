@@ -108,8 +108,8 @@ static int remove_local(const struct sw_connection *conn, const char *id, bool k
     return 0;
 }
 
-/* Results in a volume of the job: what is to be kept comes home, and then the volume may go, too. 1: it
- * came; 0: there is none, or no container any more through which it could; -1 + err. */
+/* Results in a volume of the job: what is to be kept is copied here, and then the volume may go, too. 1: it
+ * was; 0: there is none, or no container any more through which it could; -1 + err. */
 static int bring_volume(struct sw_connection *conn, const struct sw_jobref *job, const json_t *list,
                         const char *volume, struct sw_error *err)
 {

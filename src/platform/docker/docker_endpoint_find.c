@@ -2,7 +2,7 @@
 /*
  * docker_endpoint_find.c - which engine is meant: options, environment, docker's contexts, usual sockets.
  *
- * The order is docker's own, so that whoever can say `docker ps` gets the same engine here.
+ * The order is docker's own, so that a user of `docker ps` gets the same engine here.
  */
 #include <errno.h>
 #include <string.h>
@@ -255,6 +255,6 @@ char *docker_endpoint_warning(const struct docker_endpoint *endpoint)
     if (endpoint->way == DOCKER_TLS)
         return sw_format("%s: the engine's certificate is not checked (set DOCKER_TLS_VERIFY=1)",
                          endpoint->text);
-    return sw_format("%s is neither encrypted nor protected: whoever reaches it is root there, and"
+    return sw_format("%s is neither encrypted nor protected: who reaches it is root there, and"
                      " secrets travel in the clear (use ssh:// or TLS)", endpoint->text);
 }

@@ -14,7 +14,7 @@
 
 #define SAID_MAX 200
 
-/* The script reads one line: a path, which never stands in a command. */
+/* The script reads one line: a path, which is never part of a command. */
 static char *ask_far(struct docker_api *api, const char *script, const char *line)
 {
     struct sw_ssh *ssh = docker_dialer_ssh(docker_api_dialer(api));

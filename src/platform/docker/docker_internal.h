@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_internal.h - what the client's own files share: the way over ssh, and why nobody answered.
+ * docker_internal.h - what the client's own files share: the way over ssh, and why no answer came.
  */
 #ifndef SW_PLATFORM_DOCKER_INTERNAL_H
 #define SW_PLATFORM_DOCKER_INTERNAL_H

@@ -97,7 +97,7 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
 int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err);
 
 /* docker_network.c: one that is there already is success; of several with one name, ours, one is left; ours
- * goes when nobody is in it. */
+ * is removed when no container uses it. */
 int docker_network_make(struct docker_api *api, const char *name, struct sw_error *err);
 void docker_network_settle(struct docker_api *api, const char *name);
 void docker_network_drop(struct docker_api *api, const char *name);
@@ -118,7 +118,7 @@ int docker_label_number(const json_t *container, const char *name, int missing);
  * may be NULL). -1: it could not be read. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
                     char **tail, json_t **report, struct sw_error *err);
-/* The last report in a container's log, however much output stands behind it; owned; may be NULL. */
+/* The last report in a container's log, however much output follows it; owned; may be NULL. */
 int docker_ask_report(struct docker_api *api, const char *container, const char *id,
                       json_t **report, struct sw_error *err);
 /* What its runner is at: a report, or no more than that the command runs; owned; NULL: not known. */
@@ -263,9 +263,9 @@ void docker_frames_done(struct docker_frames *frames);
 /* ---- docker_gpu.c ---------------------------------------------------------------------------- */
 
 #define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
-#define DOCKER_GPU_ANY "any"         /* nobody knows which there are: one job at a time has them */
+#define DOCKER_GPU_ANY "any"         /* which there are is not known: one job at a time has them */
 
-/* From the list of containers (GET /containers/json): ids of `all` that nobody holds. */
+/* From the list of containers (GET /containers/json): ids of `all` that no container holds. */
 json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore_created);
 /* Jobs that wait, first come first: array of ids (texts). */
 json_t *docker_gpu_waiting(const json_t *containers);

@@ -21,7 +21,7 @@
 #define LOOK   "/look"               /* where the folder is in that container */
 #define ANSWER DOCKER_HOME "/names.json"
 
-/* Owned absolute path. On another machine nobody knows what a relative one would mean. */
+/* Owned absolute path. On another machine a relative one has no meaning. */
 static char *path_there(const struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     if (sw_text_starts(path, "file://"))

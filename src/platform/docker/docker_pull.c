@@ -164,7 +164,7 @@ static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
                             " not see it (%s was used)",
                        login->secret ? login->origin : "no credential");
     case FREE_DISK:
-        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what nobody uses");
+        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what is not used");
     case CHECK_NET:
         return sw_hint(err, "the engine's machine cannot reach %s: check its network, DNS and proxy",
                        image->registry);

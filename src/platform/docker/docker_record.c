@@ -211,8 +211,8 @@ int docker_record_fetch(const struct docker_job *job, const struct docker_contai
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
 
-/* It left no report. One that ended by itself is judged by its exit code; one that a hand ended, or took
- * away while it ran, is canceled; of any other nobody knows. */
+/* It left no report. One that ended by itself is judged by its exit code; one that a user ended, or
+ * removed while it ran, is canceled; of any other it is not known. */
 static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
                     struct sw_error *err)
 {

@@ -194,7 +194,7 @@ void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
         SW_SUB("Options", json_object()))));
 }
 
-/* Counted, not chosen: for engines whose GPUs nobody can tell us, or that shall be shared. */
+/* Counted, not chosen: for engines whose GPUs are not known, or that shall be shared. */
 static void count_devices(json_t *host, int count)
 {
     json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(

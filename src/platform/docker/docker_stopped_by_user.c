@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_stopped_by_user.c - was a container stopped by somebody, or did the engine go down?
+ * docker_stopped_by_user.c - did a user stop a container, or did the engine go down?
  *
  * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
  * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
@@ -16,7 +16,7 @@
  * no answer changes no job.
  *
  * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
- * `kill` makes it a hand's; without that it stays a signal.
+ * `kill` makes it a user's; without that it stays a signal.
  */
 #include "platform/docker/docker_observe.h"
 

@@ -102,7 +102,7 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
     s->results = sw_path_join(folder, "results");
     if (sw_mkdirs(s->results, 0777, err) < 0)
         return -1;
-    chmod(s->results, 0777);              /* whoever the image runs as; the folder above is closed */
+    chmod(s->results, 0777);              /* for any user of the image; the folder above is closed */
     s->site.results = s->results;
     return 0;
 }
@@ -199,7 +199,7 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
 }
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
- * between: then the name is in use, and nobody has it. A moment later it is one or the other. */
+ * between: then the name is in use, and no container has it. A moment later it is one or the other. */
 int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err)
 {
@@ -351,7 +351,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
     return sw_pass(err, &why);
 }
 
-/* A rootless engine may not raise limits; nobody asked for those, so they are left out. */
+/* A rootless engine may not raise limits; the job did not ask for those, so they are left out. */
 static bool can_do_with_plain_limits(struct docker_sending *s)
 {
     if (s->site.plain_limits || s->plan->gpus == 0 || docker_api_refusal(s->api) != DOCKER_LIMIT_DENIED)
@@ -379,7 +379,7 @@ int docker_fill_and_start(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-/* Whoever chose GPUs for it looks once more, when all can see that it holds them. */
+/* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
 static int make_checked(struct docker_sending *s, struct sw_error *err)
 {
     if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))

@@ -56,7 +56,7 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
 int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
 /* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
-/* What a waiting job is told: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
+/* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
 /* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_talk.c - single questions to the engine about containers, as functions.
+ * docker_calls.c - single questions to the engine about containers, as functions.
  */
 #include "platform/docker/docker_job.h"
 
@@ -22,6 +22,23 @@ json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error
         return NULL;
     }
     return reply;
+}
+
+int docker_make(struct docker_api *api, const char *name, const json_t *body, char **id,
+                struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    sw_auto(json) json_t *reply = NULL;
+
+    sw_buf_add(&path, "/containers/create");
+    sw_rest_query(&path, "name", name);
+    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path), .json = body },
+                   &reply, err) < 0)
+        return -1;
+    if (!id)
+        return 0;
+    *id = sw_strdup(sw_json_str(reply, "Id"));
+    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
 }
 
 json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err)
@@ -79,6 +96,11 @@ int docker_forget(struct docker_api *api, const char *kind, const char *name, st
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+char *docker_archive_path(const char *container, const char *path)
+{
+    return sw_rest_path("/containers/%s/archive?path=%s", container, path);
+}
+
 struct small_tar {
     struct sw_buf bytes;
 };
@@ -98,14 +120,11 @@ static int take_tar(void *context, const struct sw_http_reply *so_far, const cha
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err)
 {
-    sw_autofree char *before = docker_path("/containers/", name, "/archive");
-    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
+    sw_autofree char *url = docker_archive_path(name, path);
     struct small_tar tar = { SW_BUF_INIT };
     char *content = NULL;
 
-    sw_buf_add(&url, before);
-    sw_rest_query(&url, "path", path);
-    if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = take_tar,
+    if (docker_ask(api, &(struct docker_call){ .path = url, .sink = take_tar,
                                                .sink_context = &tar, .stall_ms = DOCKER_LONG_MS },
                    NULL, err) == 0) {
         content = sw_tar_first_file(sw_buf_text(&tar.bytes), tar.bytes.length, size);
@@ -119,14 +138,10 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
 int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
                size_t length, struct sw_error *err)
 {
-    sw_autofree char *before = docker_path("/containers/", name, "/archive");
-    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
+    sw_autofree char *url = docker_archive_path(name, folder);
 
-    sw_buf_add(&url, before);
-    sw_rest_query(&url, "path", folder);
-    return docker_ask(api, &(struct docker_call){ .method = "PUT", .path = sw_buf_text(&url),
-                                                  .bytes = tar, .length = (int64_t)length },
-                      NULL, err);
+    return docker_ask(api, &(struct docker_call){ .method = "PUT", .path = url, .bytes = tar,
+                                                  .length = (int64_t)length }, NULL, err);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_pack.c - what goes into a container before it starts: runner, letter, plan, certificates,
+ * docker_upload.c - what goes into a container before it starts: runner, payload, plan, certificates,
  * code, secrets; and whom it belongs to there.
  */
 #include "platform/docker/docker_submit.h"
@@ -115,19 +115,19 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
 {
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
-    sw_auto(json) json_t *letter =
+    sw_auto(json) json_t *document =
         payload && sw_payload_take_ca(payload, sw_plan_ca(s->plan), &ca, err) == 0
             ? sw_payload_to_json(payload) : NULL;
     sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
     size_t size = 0;
-    const void *runner = letter ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
+    const void *runner = document ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
 
     if (!runner)
         return -1;
     sw_buf_reserve_wiping(&s->tar, size + 65536);
     add_file(s, "", 0755, owner, NULL, 0);
     add_file(s, "slipway-runner", 0755, owner, runner, size);
-    add_json(s, "payload.json", owner, letter);
+    add_json(s, "payload.json", owner, document);
     add_json(s, "plan.json", owner, plan);
     if (payload->ca)
         add_file(s, payload->ca, 0644, owner, ca.data, ca.length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_far.c - facts about the engine's machine that the Engine API does not tell: asked here when
+ * docker_host_facts.c - facts about the engine's machine that the Engine API does not tell: asked here when
  * it is this machine, over ssh when that is the way to it, not known otherwise.
  */
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #define SAID_MAX 200
 
-/* The script reads one line: a path, which never stands in a command. */
+/* The script reads one line: a path, which is never part of a command. */
 static char *ask_far(struct docker_api *api, const char *script, const char *line)
 {
     struct sw_ssh *ssh = docker_dialer_ssh(docker_api_dialer(api));
@@ -29,7 +29,7 @@ static char *ask_far(struct docker_api *api, const char *script, const char *lin
     return sw_buf_steal(&reply.output);
 }
 
-int64_t docker_far_free_bytes(struct docker_api *api, const char *folder)
+int64_t docker_host_free_bytes(struct docker_api *api, const char *folder)
 {
     sw_autofree char *said = ask_far(api, "read -r folder && df -Pk -- \"$folder\" | "
                                           "{ read -r head; read -r disk all used left rest; "

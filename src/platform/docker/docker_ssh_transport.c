@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_dial.c - an engine on another machine, reached through the shared ssh connection.
+ * docker_ssh_transport.c - an engine on another machine, reached through the shared ssh connection.
  *
  * Each HTTP connection is one `docker system dial-stdio` over there, with its input and output as
  * the stream. Commands that ended are kept until the next one begins: what the
@@ -22,28 +22,28 @@ struct docker_dialer {
     struct sw_error trouble;         /* why the last one could not be made */
 };
 
-/* The socket's path holds only harmless characters (docker_where.c). */
+/* The socket's path holds only harmless characters (docker_endpoint.c). */
 static char *command_for(const char *socket)
 {
     return socket ? sw_format("docker -H unix://%s system dial-stdio", socket)
                   : sw_strdup("docker system dial-stdio");
 }
 
-struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err)
+struct docker_dialer *docker_dialer_open(const struct docker_endpoint *endpoint, struct sw_error *err)
 {
-    struct sw_ssh_options options = where->ssh;
+    struct sw_ssh_options options = endpoint->ssh;
     struct docker_dialer *dialer = sw_new(struct docker_dialer);
 
-    options.state_dir = where->state_dir;
-    options.hosts = where->host;
-    options.user = where->user;
-    options.port = where->port;
+    options.state_dir = endpoint->state_dir;
+    options.hosts = endpoint->host;
+    options.user = endpoint->user;
+    options.port = endpoint->port;
     dialer->ssh = sw_ssh_open(&options, err);
     if (!dialer->ssh) {
         docker_dialer_close(dialer);
         return NULL;
     }
-    dialer->command = command_for(where->remote_socket);
+    dialer->command = command_for(endpoint->remote_socket);
     return dialer;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_look.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
+ * docker_inspect.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
  * the engine has.
  */
 #include "platform/docker/docker_observe.h"
@@ -209,7 +209,7 @@ char *docker_bound_results(const struct sw_connection *conn, const json_t *inspe
     json_t *mount;
     size_t i;
 
-    if (docker_of(conn)->where.way != DOCKER_UNIX)
+    if (docker_of(conn)->endpoint.way != DOCKER_UNIX)
         return NULL;
     json_array_foreach((json_t *)mounts, i, mount) {
         const char *source = sw_json_str(mount, "Source");
@@ -264,7 +264,7 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
         return -1;
     if (json_array_size(list) == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->where.text,
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->endpoint.text,
                        id);
     container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
@@ -273,10 +273,46 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
     results = docker_bound_results(conn, inspected, id);
-    docker_receipt(receipt, docker_of(conn)->where.text, container, results, docker_bound_ends(inspected));
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;
+}
+
+/* ---- every job of the engine ----------------------------------------------------------------- */
+
+static enum sw_state listed_state(const json_t *container)
+{
+    enum sw_state state = docker_state(sw_json_str(container, "State"), NULL);
+
+    return state == SW_COMPLETE && docker_exit_code(sw_json_str(container, "Status")) != 0 ? SW_ERROR
+                                                                                            : state;
+}
+
+json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
+{
+    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(json) json_t *list = NULL, *jobs = json_object();
+    json_t *container, *rows = json_array();
+    const char *id;
+    size_t i;
+
+    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, NULL, err))) {
+        json_decref(rows);
+        return NULL;
+    }
+    json_array_foreach(list, i, container) {          /* the newest first: that attempt counts */
+        id = docker_label(container, LABEL_ID);
+        if (!id || json_object_get(jobs, id) || !sw_text_same(docker_label(container, LABEL_RANK), "0"))
+            continue;
+        json_object_set_new(jobs, id, sw_json_object(
+            SW_STR("id", id), SW_STR("state", sw_state_name(listed_state(container))),
+            SW_STR_OPT("owner", docker_label(container, LABEL_OWNER)),
+            SW_INT("created_ms", sw_json_int(container, "Created", 0) * 1000)));
+    }
+    json_object_foreach(jobs, id, container)
+        json_array_append(rows, container);
+    return rows;
 }
 
 /* ---- the engine ------------------------------------------------------------------------------ */
@@ -294,7 +330,7 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
     json_object_foreach(json_object_get(info, "Runtimes"), name, value)
         json_array_append_new(runtimes, json_string(name));
     return sw_json_object(
-        SW_STR("engine", docker_of(conn)->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
+        SW_STR("engine", docker_of(conn)->endpoint.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
         SW_STR_OPT("version", sw_json_str(info, "ServerVersion")),
         SW_STR_OPT("system", sw_json_str(info, "OperatingSystem")),
         SW_STR_OPT("architecture", sw_json_str(info, "Architecture")),
@@ -303,5 +339,5 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
         SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
-        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->where.options)));
+        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->endpoint.options)));
 }

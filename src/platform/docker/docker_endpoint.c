@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_where.c - an engine's address, read and checked. Pure: no file, no environment.
+ * docker_endpoint.c - an engine's address, read and checked. Pure: no file, no environment.
  *
  * Host and user of an ssh address become words of a command line, so what could be taken for an
  * option of ssh is refused here.
  */
-#include "platform/docker/docker_where.h"
+#include "platform/docker/docker_endpoint.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int port_of(const char *text, const char *end)
 }
 
 /* "host", "host:1", "[::1]:1" between `at` and `end`. */
-static int take_host(const char *whole, const char *at, const char *end, struct docker_where *out,
+static int take_host(const char *whole, const char *at, const char *end, struct docker_endpoint *out,
                      struct sw_error *err)
 {
     const char *colon;
@@ -75,7 +75,7 @@ static int take_host(const char *whole, const char *at, const char *end, struct 
     return 0;
 }
 
-static int take_user(const char *whole, const char **at, const char *end, struct docker_where *out,
+static int take_user(const char *whole, const char **at, const char *end, struct docker_endpoint *out,
                      struct sw_error *err)
 {
     const char *sign = memrchr(*at, '@', (size_t)(end - *at));
@@ -93,7 +93,7 @@ static int take_user(const char *whole, const char **at, const char *end, struct
     return 0;
 }
 
-static int take_path(const char *whole, const char *path, struct docker_where *out,
+static int take_path(const char *whole, const char *path, struct docker_endpoint *out,
                      struct sw_error *err)
 {
     if (strcmp(path, "") == 0 || strcmp(path, "/") == 0)
@@ -106,7 +106,7 @@ static int take_path(const char *whole, const char *path, struct docker_where *o
     return 0;
 }
 
-static int take_socket(const char *whole, const char *path, struct docker_where *out,
+static int take_socket(const char *whole, const char *path, struct docker_endpoint *out,
                        struct sw_error *err)
 {
     if (*path != '/')
@@ -117,7 +117,7 @@ static int take_socket(const char *whole, const char *path, struct docker_where 
     return 0;
 }
 
-int docker_where_parse(const char *text, struct docker_where *out, struct sw_error *err)
+int docker_endpoint_parse(const char *text, struct docker_endpoint *out, struct sw_error *err)
 {
     const struct scheme *found = NULL;
     const char *at, *end;
@@ -141,7 +141,7 @@ int docker_where_parse(const char *text, struct docker_where *out, struct sw_err
     return 0;
 }
 
-void docker_where_copy(struct docker_where *to, const struct docker_where *from)
+void docker_endpoint_copy(struct docker_endpoint *to, const struct docker_endpoint *from)
 {
     *to = *from;
     to->text = sw_strdup(from->text);
@@ -156,17 +156,17 @@ void docker_where_copy(struct docker_where *to, const struct docker_where *from)
     to->key = sw_strdup(from->key);
 }
 
-void docker_where_done(struct docker_where *where)
+void docker_endpoint_done(struct docker_endpoint *endpoint)
 {
-    free(where->text);
-    free(where->socket);
-    free(where->host);
-    free(where->user);
-    free(where->remote_socket);
-    free(where->state_dir);
-    json_decref(where->options);
-    free(where->ca);
-    free(where->cert);
-    free(where->key);
-    memset(where, 0, sizeof *where);
+    free(endpoint->text);
+    free(endpoint->socket);
+    free(endpoint->host);
+    free(endpoint->user);
+    free(endpoint->remote_socket);
+    free(endpoint->state_dir);
+    json_decref(endpoint->options);
+    free(endpoint->ca);
+    free(endpoint->cert);
+    free(endpoint->key);
+    memset(endpoint, 0, sizeof *endpoint);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_find.c - which engine is meant: options, environment, docker's contexts, usual sockets.
+ * docker_endpoint_find.c - which engine is meant: options, environment, docker's contexts, usual sockets.
  *
- * The order is docker's own, so that whoever can say `docker ps` gets the same engine here.
+ * The order is docker's own, so that a user of `docker ps` gets the same engine here.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,9 +19,10 @@
 
 #define CONFIG_MAX (1024u * 1024)
 
-const char *docker_value(const struct docker_where *where, const char *name)
+const char *docker_value(const struct docker_endpoint *endpoint, const char *name)
 {
-    const char *value = where && where->env ? where->env(where->env_context, name) : getenv(name);
+    const char *value = endpoint && endpoint->env ? endpoint->env(endpoint->env_context, name)
+                                                  : getenv(name);
 
     return sw_text_empty(value) ? NULL : value;
 }
@@ -36,7 +37,7 @@ static char *file_in(const char *folder, const char *name)
     return path && sw_file_exists(path) ? sw_take(path) : NULL;
 }
 
-static void take_certificates(struct docker_where *out, const char *folder, bool trust_any)
+static void take_certificates(struct docker_endpoint *out, const char *folder, bool trust_any)
 {
     out->way = DOCKER_TLS;
     out->trust_any = trust_any;
@@ -46,7 +47,7 @@ static void take_certificates(struct docker_where *out, const char *folder, bool
 }
 
 /* DOCKER_TLS_VERIFY: with certificates and checked; DOCKER_TLS: with certificates. */
-static int certificates_from_env(struct docker_where *out, struct sw_error *err)
+static int certificates_from_env(struct docker_endpoint *out, struct sw_error *err)
 {
     sw_autofree char *folder = env("DOCKER_CERT_PATH")
                                    ? sw_strdup(env("DOCKER_CERT_PATH"))
@@ -64,7 +65,7 @@ static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 }
 
 /* The options of a job or of its row say it outright; then the environment is not asked. */
-static int certificates_of(const struct docker_connect_options *options, struct docker_where *out,
+static int certificates_of(const struct docker_connect_options *options, struct docker_endpoint *out,
                            struct sw_error *err)
 {
     if (options->tls == DOCKER_TLS_AUTO && !options->certificates)
@@ -75,11 +76,11 @@ static int certificates_of(const struct docker_connect_options *options, struct 
 }
 
 static int from_text(const char *text, const char *origin,
-                     const struct docker_connect_options *options, struct docker_where *out,
+                     const struct docker_connect_options *options, struct docker_endpoint *out,
                      struct sw_error *err)
 {
     out->origin = origin;
-    if (docker_where_parse(text, out, err) < 0)
+    if (docker_endpoint_parse(text, out, err) < 0)
         return sw_wrap(err, "%s", origin);
     return certificates_of(options, out, err);
 }
@@ -87,7 +88,7 @@ static int from_text(const char *text, const char *origin,
 /* ---- contexts ----------------------------------------------------------------------------------- */
 
 static int from_meta(const json_t *meta, const char *name, const char *certificates,
-                     struct docker_where *out, struct sw_error *err)
+                     struct docker_endpoint *out, struct sw_error *err)
 {
     const json_t *endpoint = json_object_get(json_object_get(meta, "Endpoints"), "docker");
     const char *host = sw_json_str(endpoint, "Host");
@@ -95,7 +96,7 @@ static int from_meta(const json_t *meta, const char *name, const char *certifica
 
     if (!sw_text_same(sw_json_str(meta, "Name"), name) || !host)
         return sw_fail(err, SW_E_SPEC, "the docker context '%s' names no engine", name);
-    if (docker_where_parse(host, out, err) < 0)
+    if (docker_endpoint_parse(host, out, err) < 0)
         return sw_wrap(err, "the docker context '%s'", name);
     if (out->way == DOCKER_TLS || (out->way == DOCKER_TCP && sw_file_exists(certificates)))
         take_certificates(out, certificates, trust_any);
@@ -103,7 +104,7 @@ static int from_meta(const json_t *meta, const char *name, const char *certifica
 }
 
 static int from_context(const char *folder, const char *name, const char *origin,
-                        struct docker_where *out, struct sw_error *err)
+                        struct docker_endpoint *out, struct sw_error *err)
 {
     char hex[SW_DIGEST_HEX];
     sw_autofree char *path = NULL, *certificates = NULL, *text = NULL;
@@ -149,7 +150,7 @@ static bool listens(const char *path)
 }
 
 /* The first that answers; else the first that is there, for the message; else the usual one. */
-static char *usual_socket(const struct docker_where *out)
+static char *usual_socket(const struct docker_endpoint *out)
 {
     sw_autofree char *there = NULL;
 
@@ -167,7 +168,7 @@ static char *usual_socket(const struct docker_where *out)
     return there ? sw_take(there) : sw_strdup(usual[0].path);
 }
 
-static int from_usual(const struct docker_connect_options *options, struct docker_where *out,
+static int from_usual(const struct docker_connect_options *options, struct docker_endpoint *out,
                       struct sw_error *err)
 {
     sw_autofree char *path = usual_socket(out);
@@ -183,7 +184,7 @@ static bool is_default(const char *context)
     return !context || strcmp(context, "default") == 0;
 }
 
-static int find(const struct docker_connect_options *options, struct docker_where *out,
+static int find(const struct docker_connect_options *options, struct docker_endpoint *out,
                 struct sw_error *err)
 {
     const char *host = options->host, *context = options->context;
@@ -211,7 +212,7 @@ static int find(const struct docker_connect_options *options, struct docker_wher
     return from_usual(options, out, err);
 }
 
-int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err)
+int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, struct sw_error *err)
 {
     json_t *kept = options ? json_deep_copy(options) : json_object();
     struct docker_connect_options connect = docker_connect_options(kept);
@@ -220,7 +221,7 @@ int docker_where_find(const json_t *options, struct docker_where *out, struct sw
     out->ssh = connect.ssh;
     if (find(&connect, out, err) == 0)
         return 0;
-    docker_where_done(out);
+    docker_endpoint_done(out);
     return -1;
 }
 
@@ -231,29 +232,29 @@ static char *folder_of(const char *file)
     return slash ? sw_strndup(file, (size_t)(slash - file)) : NULL;
 }
 
-json_t *docker_where_options(const struct docker_where *where)
+json_t *docker_endpoint_options(const struct docker_endpoint *endpoint)
 {
-    sw_autofree char *folder = folder_of(where->cert ? where->cert : where->ca ? where->ca
-                                                                              : where->key);
+    sw_autofree char *folder = folder_of(endpoint->cert ? endpoint->cert : endpoint->ca ? endpoint->ca
+                                                                              : endpoint->key);
 
     return sw_json_object(
-        SW_STR("host", where->text),
-        SW_STR("tls", where->way != DOCKER_TLS ? "none" : where->trust_any ? "any" : "verify"),
+        SW_STR("host", endpoint->text),
+        SW_STR("tls", endpoint->way != DOCKER_TLS ? "none" : endpoint->trust_any ? "any" : "verify"),
         SW_STR_OPT("certificates", folder));
 }
 
-char *docker_where_warning(const struct docker_where *where)
+char *docker_endpoint_warning(const struct docker_endpoint *endpoint)
 {
     static const char *const here[] = { "localhost", "127.", "::1" };
 
-    if (where->way != DOCKER_TCP && !(where->way == DOCKER_TLS && where->trust_any))
+    if (endpoint->way != DOCKER_TCP && !(endpoint->way == DOCKER_TLS && endpoint->trust_any))
         return NULL;
     for (size_t i = 0; i < SW_COUNT(here); i++)
-        if (sw_text_starts(where->host, here[i]))
+        if (sw_text_starts(endpoint->host, here[i]))
             return NULL;
-    if (where->way == DOCKER_TLS)
+    if (endpoint->way == DOCKER_TLS)
         return sw_format("%s: the engine's certificate is not checked (set DOCKER_TLS_VERIFY=1)",
-                         where->text);
-    return sw_format("%s is neither encrypted nor protected: whoever reaches it is root there, and"
-                     " secrets travel in the clear (use ssh:// or TLS)", where->text);
+                         endpoint->text);
+    return sw_format("%s is neither encrypted nor protected: who reaches it is root there, and"
+                     " secrets travel in the clear (use ssh:// or TLS)", endpoint->text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_docker_where.c - addresses of engines, and which one is meant.
+ * test_docker_endpoint.c - addresses of engines, and which one is meant.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "platform/docker/docker_where.h"
+#include "platform/docker/docker_endpoint.h"
 
 static void addresses_are_read(void **state)
 {
@@ -42,19 +42,19 @@ static void addresses_are_read(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_auto(docker_where) struct docker_where where = { 0 };
+        sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
         struct sw_error err = { 0 };
         const char *path;
 
-        if (docker_where_parse(cases[i].text, &where, &err) < 0)
+        if (docker_endpoint_parse(cases[i].text, &endpoint, &err) < 0)
             fail_msg("%s: %s", cases[i].text, err.message);
-        path = where.way == DOCKER_UNIX ? where.socket : where.remote_socket;
-        assert_int_equal(where.way, cases[i].way);
-        assert_string_equal(where.host ? where.host : "-", cases[i].host ? cases[i].host : "-");
-        assert_string_equal(where.user ? where.user : "-", cases[i].user ? cases[i].user : "-");
+        path = endpoint.way == DOCKER_UNIX ? endpoint.socket : endpoint.remote_socket;
+        assert_int_equal(endpoint.way, cases[i].way);
+        assert_string_equal(endpoint.host ? endpoint.host : "-", cases[i].host ? cases[i].host : "-");
+        assert_string_equal(endpoint.user ? endpoint.user : "-", cases[i].user ? cases[i].user : "-");
         assert_string_equal(path ? path : "-", cases[i].path ? cases[i].path : "-");
-        assert_int_equal(where.port, cases[i].port);
-        assert_non_null(where.text);
+        assert_int_equal(endpoint.port, cases[i].port);
+        assert_non_null(endpoint.text);
     }
 }
 
@@ -70,10 +70,10 @@ static void what_is_no_address_is_refused_with_the_forms_there_are(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_auto(docker_where) struct docker_where where = { 0 };
+        sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
         struct sw_error err = { 0 };
 
-        if (docker_where_parse(cases[i], &where, &err) == 0)
+        if (docker_endpoint_parse(cases[i], &endpoint, &err) == 0)
             fail_msg("'%s' was taken for an address", cases[i]);
         assert_int_equal(err.code, SW_E_SPEC);
         assert_non_null(strstr(err.hint, "ssh://user@host"));
@@ -82,11 +82,11 @@ static void what_is_no_address_is_refused_with_the_forms_there_are(void **state)
 
 static void a_password_in_an_address_is_refused_and_not_repeated(void **state)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
 
     (void)state;
-    assert_int_equal(docker_where_parse("ssh://me:hunter2@host", &where, &err), -1);
+    assert_int_equal(docker_endpoint_parse("ssh://me:hunter2@host", &endpoint, &err), -1);
     assert_null(strstr(err.message, "hunter2"));
     assert_non_null(strstr(err.message, "password"));
 }
@@ -149,13 +149,13 @@ static void add_context(const struct place *place, const char *name, const char 
 static void expect(const char *options, const char *text, const char *origin)
 {
     sw_auto(json) json_t *given = json_loads(options, 0, NULL);
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
 
-    if (docker_where_find(given, &where, &err) < 0)
+    if (docker_endpoint_find(given, &endpoint, &err) < 0)
         fail_msg("%s", err.message);
-    assert_string_equal(where.text, text);
-    assert_string_equal(where.origin, origin);
+    assert_string_equal(endpoint.text, text);
+    assert_string_equal(endpoint.origin, origin);
 }
 
 static void the_order_is_dockers_own(void **state)
@@ -179,12 +179,12 @@ static void the_order_is_dockers_own(void **state)
 
 static void a_context_that_is_not_there_is_named(void **state)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
 
     (void)state;
     setenv("DOCKER_CONTEXT", "../../gone", 1);
-    assert_int_equal(docker_where_find(NULL, &where, &err), -1);
+    assert_int_equal(docker_endpoint_find(NULL, &endpoint, &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
     assert_non_null(strstr(err.message, "../../gone"));
     assert_non_null(strstr(err.hint, "docker context ls"));
@@ -193,7 +193,7 @@ static void a_context_that_is_not_there_is_named(void **state)
 static void tls_takes_its_files_from_the_folder_that_is_named(void **state)
 {
     const struct place *place = *state;
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     sw_autofree char *folder = sw_path_join(place->folder, "certs");
     struct sw_error err = { 0 };
 
@@ -202,21 +202,21 @@ static void tls_takes_its_files_from_the_folder_that_is_named(void **state)
     setenv("DOCKER_CERT_PATH", folder, 1);
     write_file(place, "certs/ca.pem", "x");
     write_file(place, "certs/cert.pem", "x");
-    assert_int_equal(docker_where_find(NULL, &where, &err), -1);
+    assert_int_equal(docker_endpoint_find(NULL, &endpoint, &err), -1);
     assert_int_equal(err.code, SW_E_CREDENTIAL);
     assert_non_null(strstr(err.message, "key.pem is missing"));
     write_file(place, "certs/key.pem", "x");
-    assert_int_equal(docker_where_find(NULL, &where, NULL), 0);
-    assert_int_equal(where.way, DOCKER_TLS);
-    assert_non_null(strstr(where.key, "certs/key.pem"));
-    assert_false(where.trust_any);
-    assert_null(docker_where_warning(&where));
+    assert_int_equal(docker_endpoint_find(NULL, &endpoint, NULL), 0);
+    assert_int_equal(endpoint.way, DOCKER_TLS);
+    assert_non_null(strstr(endpoint.key, "certs/key.pem"));
+    assert_false(endpoint.trust_any);
+    assert_null(docker_endpoint_warning(&endpoint));
 }
 
 static void a_context_brings_its_own_certificates(void **state)
 {
     const struct place *place = *state;
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     sw_autofree char *path = NULL;
     char hex[SW_DIGEST_HEX];
 
@@ -225,10 +225,10 @@ static void a_context_brings_its_own_certificates(void **state)
     path = sw_format(".docker/contexts/tls/%s/docker/ca.pem", hex);
     write_file(place, path, "x");
     setenv("DOCKER_CONTEXT", "lab", 1);
-    assert_int_equal(docker_where_find(NULL, &where, NULL), 0);
-    assert_int_equal(where.way, DOCKER_TLS);
-    assert_non_null(where.ca);
-    assert_null(where.cert);
+    assert_int_equal(docker_endpoint_find(NULL, &endpoint, NULL), 0);
+    assert_int_equal(endpoint.way, DOCKER_TLS);
+    assert_non_null(endpoint.ca);
+    assert_null(endpoint.cert);
 }
 
 static void an_open_door_is_warned_about_unless_it_is_this_machine(void **state)
@@ -240,11 +240,11 @@ static void an_open_door_is_warned_about_unless_it_is_this_machine(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_auto(docker_where) struct docker_where where = { 0 };
+        sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
         sw_autofree char *text = NULL;
 
-        assert_int_equal(docker_where_parse(cases[i].text, &where, NULL), 0);
-        text = docker_where_warning(&where);
+        assert_int_equal(docker_endpoint_parse(cases[i].text, &endpoint, NULL), 0);
+        text = docker_endpoint_warning(&endpoint);
         assert_int_equal(text != NULL, cases[i].warned);
     }
 }
@@ -271,11 +271,11 @@ static void a_socket_nobody_listens_on_gives_way_to_one_that_answers(void **stat
 static void a_broken_configuration_is_an_error_that_names_the_file(void **state)
 {
     const struct place *place = *state;
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
 
     write_file(place, ".docker/config.json", "{\"auths\": ");
-    assert_int_equal(docker_where_find(NULL, &where, &err), -1);
+    assert_int_equal(docker_endpoint_find(NULL, &endpoint, &err), -1);
     assert_non_null(strstr(err.message, ".docker/config.json"));
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_where.h - where the Docker engine is, and how one gets there.
+ * docker_endpoint.h - where the Docker engine is, and how one gets there.
  *
  * In this order: the `host` option, DOCKER_HOST, the docker context (DOCKER_CONTEXT, then
  * currentContext of the docker configuration), the sockets an engine usually listens on.
  */
-#ifndef SW_PLATFORM_DOCKER_WHERE_H
-#define SW_PLATFORM_DOCKER_WHERE_H
+#ifndef SW_PLATFORM_DOCKER_ENDPOINT_H
+#define SW_PLATFORM_DOCKER_ENDPOINT_H
 
 #include "base/environment.h"
 #include "base/json.h"
@@ -15,7 +15,7 @@
 
 enum docker_way { DOCKER_UNIX, DOCKER_TCP, DOCKER_TLS, DOCKER_SSH };
 
-struct docker_where {
+struct docker_endpoint {
     enum docker_way way;
     char *text;              /* as a user writes it: "unix:///run/docker.sock", "ssh://me@host" */
     const char *origin;      /* "option host", "DOCKER_HOST", ...: who said so */
@@ -32,25 +32,28 @@ struct docker_where {
     sw_env_fn *env;          /* values of variables; NULL: getenv() */
     void *env_context;
 };
-/* The value of a variable; NULL: it is not set, or empty. `where` may be NULL. */
-const char *docker_value(const struct docker_where *where, const char *name);
+/* The value of a variable; NULL: it is not set, or empty. `endpoint` may be NULL. */
+const char *docker_value(const struct docker_endpoint *endpoint, const char *name);
 
 /* Read one address: unix://PATH, /PATH, tcp://HOST[:PORT], ssh://[USER@]HOST[:PORT][/PATH],
  * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */
-int docker_where_parse(const char *text, struct docker_where *out, struct sw_error *err);
+int docker_endpoint_parse(const char *text, struct docker_endpoint *out, struct sw_error *err);
 
 /* The options that lead here again, whatever the environment says then; new reference. */
-json_t *docker_where_options(const struct docker_where *where);
+json_t *docker_endpoint_options(const struct docker_endpoint *endpoint);
 
 /* Decide from options ("host", "context", "tls", "certificates"; may be NULL), environment and
  * docker's configuration. The caller sets out->env, or leaves it NULL. */
-int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err);
+int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, struct sw_error *err);
 
 /* What the user should know about this way (no encryption), owned; NULL: all is well. */
-char *docker_where_warning(const struct docker_where *where);
+char *docker_endpoint_warning(const struct docker_endpoint *endpoint);
 
-void docker_where_copy(struct docker_where *to, const struct docker_where *from);
-void docker_where_done(struct docker_where *where);
-static inline void docker_where_auto(struct docker_where *where) { docker_where_done(where); }
+void docker_endpoint_copy(struct docker_endpoint *to, const struct docker_endpoint *from);
+void docker_endpoint_done(struct docker_endpoint *endpoint);
+static inline void docker_endpoint_auto(struct docker_endpoint *endpoint)
+{
+    docker_endpoint_done(endpoint);
+}
 
 #endif

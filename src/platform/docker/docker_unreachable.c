@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_reach.c - why the engine did not answer, and what the user can do about it.
+ * docker_unreachable.c - why the engine did not answer, and what the user can do about it.
  *
  * libcurl only says "could not connect"; the difference between "you may not" and "it does not
  * run" is what people need, so docker_no_answer() connects to the socket once more itself.
@@ -41,13 +41,13 @@ static const struct {
     { ENAMETOOLONG, "a socket's path has at most 107 bytes" },
 };
 
-static int no_socket(const struct docker_where *where, const struct sw_http_reply *reply,
+static int no_socket(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
                      struct sw_error *err)
 {
-    int trouble = socket_trouble(where->socket);
+    int trouble = socket_trouble(endpoint->socket);
 
     sw_fail(err, reply->failure == SW_E_TIMEOUT ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
-            "the Docker engine at %s does not answer: %s", where->text,
+            "the Docker engine at %s does not answer: %s", endpoint->text,
             trouble ? strerror(trouble) : reply->why);
     for (size_t i = 0; i < SW_COUNT(socket_hints); i++)
         if (socket_hints[i].trouble == trouble)
@@ -55,54 +55,54 @@ static int no_socket(const struct docker_where *where, const struct sw_http_repl
     return -1;
 }
 
-static int no_tls(const struct docker_where *where, const struct sw_http_reply *reply,
+static int no_tls(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
                   struct sw_error *err)
 {
     bool distrust = reply->failure == SW_E_REFUSED;
 
     sw_fail(err, distrust ? SW_E_CREDENTIAL : reply->failure,
-            "the Docker engine at %s does not answer: %s", where->text, reply->why);
+            "the Docker engine at %s does not answer: %s", endpoint->text, reply->why);
     if (distrust)
         return sw_hint(err, "its certificate is for another name, or not from the authority in %s",
-                       where->ca ? where->ca : "this machine's list");
+                       endpoint->ca ? endpoint->ca : "this machine's list");
     return sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
-                        " certificate %s?", where->cert ? where->cert : "(none given)");
+                        " certificate %s?", endpoint->cert ? endpoint->cert : "(none given)");
 }
 
-static int no_ssh(const struct docker_where *where, struct docker_dialer *dialer,
+static int no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer *dialer,
                   const struct sw_http_reply *reply, struct sw_error *err)
 {
     /* We closed the connection ourselves, so neither ssh nor docker there has a reason to give. */
     if (reply->failure == SW_E_TIMEOUT)
         return sw_fail(err, SW_E_TIMEOUT, "the Docker engine at %s does not answer: %s",
-                       where->text, reply->why);
+                       endpoint->text, reply->why);
     docker_dialer_why(dialer, err);
-    sw_wrap(err, "the Docker engine at %s does not answer", where->text);
+    sw_wrap(err, "the Docker engine at %s does not answer", endpoint->text);
     if (err && !err->hint[0])
         sw_hint(err, "`ssh %s%s%s docker version` must work without a question",
-                where->user ? where->user : "", where->user ? "@" : "", where->host);
+                endpoint->user ? endpoint->user : "", endpoint->user ? "@" : "", endpoint->host);
     return -1;
 }
 
-static int no_tcp(const struct docker_where *where, const struct sw_http_reply *reply,
+static int no_tcp(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
                   struct sw_error *err)
 {
     bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */
 
     sw_fail(err, other ? SW_E_REFUSED : reply->failure ? reply->failure : SW_E_UNREACHABLE,
-            "the Docker engine at %s does not answer: %s", where->text, reply->why);
+            "the Docker engine at %s does not answer: %s", endpoint->text, reply->why);
     return sw_hint(err, "is it running there, and does it listen on that port? %s said so",
-                   where->origin);
+                   endpoint->origin);
 }
 
-int docker_no_answer(const struct docker_where *where, struct docker_dialer *dialer, bool met,
+int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err)
 {
-    switch (where->way) {
-    case DOCKER_UNIX: no_socket(where, reply, err); break;
-    case DOCKER_TLS:  no_tls(where, reply, err); break;
-    case DOCKER_SSH:  no_ssh(where, dialer, reply, err); break;
-    case DOCKER_TCP:  no_tcp(where, reply, err); break;
+    switch (endpoint->way) {
+    case DOCKER_UNIX: no_socket(endpoint, reply, err); break;
+    case DOCKER_TLS:  no_tls(endpoint, reply, err); break;
+    case DOCKER_SSH:  no_ssh(endpoint, dialer, reply, err); break;
+    case DOCKER_TCP:  no_tcp(endpoint, reply, err); break;
     }
     if (met && err && err->code != SW_E_TIMEOUT)
         err->code = SW_E_UNREACHABLE;

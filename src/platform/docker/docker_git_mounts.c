@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_clones.c - the repositories among a job's mounts: cloned on this machine, once for each
+ * docker_git_mounts.c - the repositories among a job's mounts: cloned on this machine, once for each
  * commit, and shown to the containers.
  *
  * An engine that sees our files binds the clone, or the job's own copy where it may write. To any other it
@@ -50,17 +50,12 @@ static int begin_again(struct docker_api *api, const char *volume, struct sw_err
 static int fill(struct docker_sending *s, const char *volume, const struct sw_bundle *bundle,
                 struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", s->image), SW_SUB("Cmd", json_pack("[s]", DOCKER_RUNNER)),
         SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack(
             "[o]", docker_render_volume(volume, FILL, false, s->plan))))));
-    int result;
+    int result = docker_make(s->api, volume, body, NULL, err);
 
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", volume);
-    result = docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                                       .json = body }, NULL, err);
     if (result == 0)
         result = docker_put(s->api, volume, FILL, bundle->bytes, bundle->length, err);
     docker_delete(s->api, volume, false, NULL);

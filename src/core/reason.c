@@ -190,8 +190,8 @@ const struct sw_reason sw_reasons[] = {
     { SW_REASON_PAUSED,
       .waiting = WAITING("it is paused", 0,
           "resume it on the platform") },
-    { 0 }
 #endif
+    { 0 }
 };
 
 const struct sw_reason *sw_reason_find(const char *word)

@@ -9,13 +9,16 @@
  */
 #include "plan/entrypoint.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/paths.h"
 
-/* ---- the letter ---------------------------------------------------------------------------- */
+/* ---- the payload --------------------------------------------------------------------------- */
 
 /* Durations were checked with the job file. */
 static json_t *every_ms(const json_t *entry)
@@ -41,22 +44,19 @@ static json_t *outputs_of(const struct sw_plan *plan)
     return all;
 }
 
-void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan)
+static json_t *config_outputs_of(const struct sw_plan *plan)
 {
+    json_t *all = plan->config_outputs ? json_array() : NULL;
     size_t i;
     json_t *entry;
 
-    payload->mount = sw_strdup(plan->cache);
-    payload->flags = json_incref(plan->flags);
-    payload->settings = sw_plan_settings_sent(plan);
-    if (plan->config_outputs)
-        payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)
-        json_array_append_new(payload->config_outputs, sw_json_object(
+        json_array_append_new(all, sw_json_object(
             SW_SUB_COPY("key", json_object_get(entry, "key")),
             SW_SUB_COPY("type", json_object_get(entry, "type")),
             SW_SUB("every_ms", every_ms(entry)),
             SW_SUB_COPY("exclude", json_object_get(entry, "exclude"))));
+    return all;
 }
 
 static int set_command(struct sw_payload *payload, const struct sw_plan *plan,
@@ -81,7 +81,7 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
 
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
-    payload->workdir = plan->workdir ? sw_strdup(plan->workdir) : NULL;
+    payload->command_dir = plan->workdir ? sw_strdup(plan->workdir) : NULL;
     payload->env = json_incref(plan->env);
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_incref(plan->credentials);
@@ -89,7 +89,10 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     payload->outputs = outputs_of(plan);
     payload->args = json_incref(plan->args);
     payload->config_inputs = json_incref(plan->config_inputs);
-    sw_entrypoint_common(payload, plan);
+    payload->config_outputs = config_outputs_of(plan);
+    payload->flags = json_incref(plan->flags);
+    payload->cache_dir = sw_strdup(plan->cache);
+    payload->settings = sw_plan_settings_sent(plan);
     payload->grace_ms = plan->grace_ms;
     payload->fetch_uris = true;
     if (plan->checkpoint && !json_is_null(plan->checkpoint))
@@ -103,6 +106,102 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     if (set_command(payload, plan, err) < 0)
         return NULL;
     return sw_take(payload);
+}
+
+/* ---- a job without a container ---------------------------------------------------------------- */
+
+static void replace(json_t **member, json_t *value)
+{
+    json_decref(*member);
+    *member = value;
+}
+
+static json_t *mapped_words(const struct sw_paths *paths, const json_t *words)
+{
+    json_t *out = json_array(), *word;
+    size_t i;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *mapped = json_is_string(word) ? sw_paths_word(paths, json_string_value(word))
+                                                        : NULL;
+
+        if (mapped)
+            json_array_append_new(out, sw_json_text(mapped));
+    }
+    return out;
+}
+
+/* An input that is chosen from names its annotation by its path in the job. */
+static json_t *mapped_inputs(const struct sw_paths *paths, const json_t *inputs)
+{
+    json_t *all = sw_paths_entries(paths, inputs, "path"), *entry;
+    size_t i;
+
+    json_array_foreach(all, i, entry) {
+        json_t *rules = json_object_get(entry, "selective");
+        const char *annotation = sw_json_str(rules, "annotation");
+
+        if (annotation && sw_paths_of(paths, annotation))
+            json_object_set_new(rules, "annotation", sw_json_text(sw_paths_of(paths, annotation)));
+    }
+    return all;
+}
+
+void sw_entrypoint_use_folders(struct sw_payload *payload, const struct sw_plan *plan)
+{
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_of_plan(plan, payload->scratch_dir, payload->results_dir);
+    const char *dir = sw_json_str(payload->checkpoint, "dir");
+    char *command = payload->command ? sw_paths_command(paths, payload->command) : NULL;
+
+    assert(payload->scratch_dir && payload->results_dir);
+    replace(&payload->inputs, mapped_inputs(paths, payload->inputs));
+    replace(&payload->outputs, sw_paths_entries(paths, payload->outputs, "path"));
+    replace(&payload->config_inputs, sw_paths_entries(paths, payload->config_inputs, "container_path"));
+    replace(&payload->env, sw_paths_document(paths, payload->env));
+    if (payload->config)
+        replace(&payload->config, sw_paths_document(paths, payload->config));
+    if (payload->args)
+        replace(&payload->args, sw_paths_document(paths, payload->args));
+    if (payload->argv)
+        replace(&payload->argv, mapped_words(paths, payload->argv));
+    free(payload->command);
+    payload->command = command;
+    if (dir) {
+        sw_autofree char *own = sw_paths_value(paths, dir);
+
+        replace(&payload->checkpoint, json_deep_copy(payload->checkpoint));
+        json_object_set_new(payload->checkpoint, "dir", sw_json_text(own));
+    }
+}
+
+void sw_entrypoint_fill(struct sw_payload *payload)
+{
+    struct sw_fill fill = { .results_dir = payload->results_dir, .job_id = payload->job_id };
+    json_t *words = json_array(), *word;
+    size_t i;
+
+    assert(payload->scratch_dir && payload->results_dir);
+    if (payload->config) {
+        sw_autofree char *name = sw_format("spec.%s", sw_format_name(payload->config_format));
+
+        free(payload->config_path);
+        payload->config_path = sw_path_join(payload->scratch_dir, name);
+    }
+    fill.config_path = payload->config_path;
+    if (payload->command && !payload->args) {       /* with args it is used as it is */
+        char *command = sw_fill_command(payload->command, &fill);
+
+        free(payload->command);
+        payload->command = command;
+    }
+    json_array_foreach(payload->argv, i, word) {
+        sw_autofree char *text = sw_fill_word(json_string_value(word), &fill);
+
+        json_array_append_new(words, sw_json_text(text));
+    }
+    replace(&payload->argv, payload->argv ? words : (json_decref(words), NULL));
+    payload->filled = true;
 }
 
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus)
@@ -166,8 +265,8 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
 
     if (payload->code)
         sw_buf_add(out, "code     unpacked; the command runs there\n");
-    if (payload->mount)
-        sw_buf_addf(out, "cache    s3:// inputs are kept in %s\n", payload->mount);
+    if (payload->cache_dir)
+        sw_buf_addf(out, "cache    s3:// inputs are kept in %s\n", payload->cache_dir);
     describe_entries(out, "input   ", payload->inputs, "from", "path");
     describe_places(out, "input   ", payload->config_inputs, of);
     if (payload->config)
@@ -291,8 +390,8 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
                           const struct sw_bundle *code, const struct sw_buf *ca)
 {
-    sw_auto(json) json_t *letter = sw_payload_to_json(payload);
-    sw_autofree char *text = sw_json_dump(letter);
+    sw_auto(json) json_t *document = sw_payload_to_json(payload);
+    sw_autofree char *text = sw_json_dump(document);
 
     add_head(out, payload);
     add_unpack_runner(out, runners, count);

@@ -92,7 +92,7 @@ const struct sw_platform sw_platform_local = {
     .list_path = local_list_path,
     .adopt = local_adopt,
     .jobs = local_jobs,
-    .exec = local_exec,
+    .exec_open = local_exec_open,
     .orphans = local_orphans,
     .inventory = local_inventory,
 };

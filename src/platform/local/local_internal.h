@@ -179,8 +179,8 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
 int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err);
 json_t *local_jobs(struct sw_connection *conn, struct sw_error *err);
-int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err);
+int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err);
 json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 json_t *local_inventory(struct sw_connection *conn, struct sw_error *err);
 

@@ -9,14 +9,11 @@
  */
 #include "plan/entrypoint.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/paths.h"
 
 /* ---- the payload --------------------------------------------------------------------------- */
 
@@ -106,102 +103,6 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     if (set_command(payload, plan, err) < 0)
         return NULL;
     return sw_take(payload);
-}
-
-/* ---- a job without a container ---------------------------------------------------------------- */
-
-static void replace(json_t **member, json_t *value)
-{
-    json_decref(*member);
-    *member = value;
-}
-
-static json_t *mapped_words(const struct sw_paths *paths, const json_t *words)
-{
-    json_t *out = json_array(), *word;
-    size_t i;
-
-    json_array_foreach(words, i, word) {
-        sw_autofree char *mapped = json_is_string(word) ? sw_paths_word(paths, json_string_value(word))
-                                                        : NULL;
-
-        if (mapped)
-            json_array_append_new(out, sw_json_text(mapped));
-    }
-    return out;
-}
-
-/* An input that is chosen from names its annotation by its path in the job. */
-static json_t *mapped_inputs(const struct sw_paths *paths, const json_t *inputs)
-{
-    json_t *all = sw_paths_entries(paths, inputs, "path"), *entry;
-    size_t i;
-
-    json_array_foreach(all, i, entry) {
-        json_t *rules = json_object_get(entry, "selective");
-        const char *annotation = sw_json_str(rules, "annotation");
-
-        if (annotation && sw_paths_of(paths, annotation))
-            json_object_set_new(rules, "annotation", sw_json_text(sw_paths_of(paths, annotation)));
-    }
-    return all;
-}
-
-void sw_entrypoint_use_folders(struct sw_payload *payload, const struct sw_plan *plan)
-{
-    sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(plan, payload->scratch_dir, payload->results_dir);
-    const char *dir = sw_json_str(payload->checkpoint, "dir");
-    char *command = payload->command ? sw_paths_command(paths, payload->command) : NULL;
-
-    assert(payload->scratch_dir && payload->results_dir);
-    replace(&payload->inputs, mapped_inputs(paths, payload->inputs));
-    replace(&payload->outputs, sw_paths_entries(paths, payload->outputs, "path"));
-    replace(&payload->config_inputs, sw_paths_entries(paths, payload->config_inputs, "container_path"));
-    replace(&payload->env, sw_paths_document(paths, payload->env));
-    if (payload->config)
-        replace(&payload->config, sw_paths_document(paths, payload->config));
-    if (payload->args)
-        replace(&payload->args, sw_paths_document(paths, payload->args));
-    if (payload->argv)
-        replace(&payload->argv, mapped_words(paths, payload->argv));
-    free(payload->command);
-    payload->command = command;
-    if (dir) {
-        sw_autofree char *own = sw_paths_value(paths, dir);
-
-        replace(&payload->checkpoint, json_deep_copy(payload->checkpoint));
-        json_object_set_new(payload->checkpoint, "dir", sw_json_text(own));
-    }
-}
-
-void sw_entrypoint_fill(struct sw_payload *payload)
-{
-    struct sw_fill fill = { .results_dir = payload->results_dir, .job_id = payload->job_id };
-    json_t *words = json_array(), *word;
-    size_t i;
-
-    assert(payload->scratch_dir && payload->results_dir);
-    if (payload->config) {
-        sw_autofree char *name = sw_format("spec.%s", sw_format_name(payload->config_format));
-
-        free(payload->config_path);
-        payload->config_path = sw_path_join(payload->scratch_dir, name);
-    }
-    fill.config_path = payload->config_path;
-    if (payload->command && !payload->args) {       /* with args it is used as it is */
-        char *command = sw_fill_command(payload->command, &fill);
-
-        free(payload->command);
-        payload->command = command;
-    }
-    json_array_foreach(payload->argv, i, word) {
-        sw_autofree char *text = sw_fill_word(json_string_value(word), &fill);
-
-        json_array_append_new(words, sw_json_text(text));
-    }
-    replace(&payload->argv, payload->argv ? words : (json_decref(words), NULL));
-    payload->filled = true;
 }
 
 void sw_entrypoint_torchrun(struct sw_payload *payload, int nodes, int gpus)

@@ -12,15 +12,9 @@
 #include "plan/plan.h"
 
 /* The payload of a job in a container: paths are used as they are written, folders that depend on the
- * environment there are left to the runner. A platform then changes what it alone knows. NULL + err. */
+ * environment there are left to the runner. A platform then changes what it alone knows;
+ * for a job without a container sw_paths_payload() replaces the paths. NULL + err. */
 struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_error *err);
-
-/* Of a job without a container, whose scratch_dir and results_dir are set: every path that the plan declares
- * becomes a folder of these two (plan/paths.h). */
-void sw_entrypoint_use_folders(struct sw_payload *payload, const struct sw_plan *plan);
-
-/* Fills in the placeholders of the command now, and not where it runs; needs the same two folders. */
-void sw_entrypoint_fill(struct sw_payload *payload);
 
 /* Start the command under torchrun, one process for each GPU of a node; what is no python command
  * stays as it is. */

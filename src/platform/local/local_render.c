@@ -15,24 +15,20 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "core/command.h"
+#include "base/units.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
 
-/* The words of python.args may hold no other placeholder than those that are filled in. */
-static int check_placeholders(const struct sw_payload *payload, const json_t *words, struct sw_error *err)
+/* What is left after all known placeholders were filled in is a typing mistake. */
+static int check_python_args(const json_t *argv, struct sw_error *err)
 {
-    const struct sw_fill known = { .config_path = payload->config ? "" : NULL, .results_dir = "",
-                                   .job_id = "" };
-    size_t i;
-    json_t *word;
+    for (size_t i = 2; i < json_array_size(argv); i++) {
+        sw_autofree char *left = sw_fill_unknown(json_string_value(json_array_get(argv, i)),
+                                                 &(struct sw_fill){ 0 });
 
-    json_array_foreach(words, i, word) {
-        sw_autofree char *unknown = sw_fill_unknown(json_string_value(word), &known);
-
-        if (!unknown)
+        if (!left)
             continue;
-        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", unknown);
+        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", left);
         return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
     }
     return 0;
@@ -44,8 +40,7 @@ static int set_python(struct sw_payload *payload, const struct sw_plan *plan, st
     const char *venv = sw_json_str(plan->python, "venv");
     sw_autofree char *folder = NULL, *program = NULL, *script = NULL;
 
-    if (check_placeholders(payload, json_object_get(plan->python, "args"), err) < 0 ||
-        (venv && !(folder = local_source_path(venv, plan->base_dir, err))))
+    if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
         return -1;
     script = local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err);
     if (!script)
@@ -56,6 +51,22 @@ static int set_python(struct sw_payload *payload, const struct sw_plan *plan, st
         json_object_set_new(payload->env, "VIRTUAL_ENV", sw_json_text(folder));
     }
     return json_array_set_new(payload->argv, 1, sw_json_text(script));
+}
+
+static int fill_words(json_t *words, const struct sw_fill *fill, struct sw_error *err)
+{
+    size_t i;
+    json_t *word;
+
+    json_array_foreach(words, i, word) {
+        sw_autofree char *filled = json_is_string(word)
+                                       ? sw_fill_word(json_string_value(word), fill) : NULL;
+
+        if (!filled)
+            return sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+        json_array_set_new(words, i, sw_json_text(filled));
+    }
+    return 0;
 }
 
 /* Another shell than /bin/sh reads the command. What the runner adds with `args:` are words behind it. */
@@ -81,18 +92,29 @@ static void set_shell(struct sw_payload *payload, const char *shell)
     payload->command = sw_buf_steal(&out);
 }
 
+/* With `args:` a command is used as it is: its braces are its own. */
 static int set_command(struct sw_payload *payload, const struct local_job *job, struct sw_error *err)
 {
     const struct sw_plan *plan = &job->plan;
     const char *shell = job->options.shell;
+    const struct sw_fill fill = { .config_path = payload->config_path,
+                                  .results_dir = payload->results_dir, .job_id = payload->job_id };
 
     if (plan->python && set_python(payload, plan, err) < 0)
         return -1;
-    sw_entrypoint_fill(payload);
+    if (payload->argv && (fill_words(payload->argv, &fill, err) < 0 ||
+                          (plan->python && check_python_args(payload->argv, err) < 0)))
+        return -1;
+    if (payload->command && !plan->args) {
+        sw_autofree char *plain = sw_take(payload->command);
+
+        payload->command = sw_fill_command(plain, &fill);
+    }
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
         set_shell(payload, shell);
+    payload->filled = true;
     return 0;
 }
 
@@ -147,6 +169,8 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
 {
     const struct sw_plan *plan = &job->plan;
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_of_plan(plan, job->work_dir, job->results_dir);
     sw_autofree char *above = sw_path_absolute("..", job->results_dir);
 
     if (!payload)
@@ -158,9 +182,12 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
         free(payload->command_dir);
         payload->command_dir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
     }
+    if (payload->config)
+        payload->config_path =
+            sw_format("%s/spec.%s", job->work_dir, sw_format_name(plan->config_format));
     json_decref(payload->env);
     payload->env = sw_job_env_own(plan->env);
-    sw_entrypoint_use_folders(payload, plan);
+    sw_paths_payload(paths, payload);
     sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = job->results_dir,
                                          .results_above = above,
                                          .results_dir = job->results_dir }, payload->env);

@@ -55,6 +55,16 @@ static void replace(json_t **place, json_t *value)
     *place = value;
 }
 
+/* Without a container `/data` and `/results` are not ours to make on a node: they become folders
+ * of the job, as on the local platform. */
+static void use_own_folders(struct sw_payload *letter, const struct slurm_job *job)
+{
+    sw_auto(sw_paths) struct sw_paths *paths =
+        sw_paths_of_plan(job->plan, letter->scratch_dir, letter->results_dir);
+
+    sw_paths_payload(paths, letter);
+}
+
 /* In a container of its own each rank has what is neither the job's results nor mounted. */
 static void mark_own(struct sw_payload *letter, const struct slurm_job *job)
 {
@@ -89,7 +99,7 @@ struct sw_payload *slurm_letter(const struct slurm_job *job, struct sw_error *er
         letter->code = sw_json_object(SW_STR("archive", job->names->code));
     }
     if (!slurm_has_own_root(job->plan))
-        sw_entrypoint_use_folders(letter, job->plan);
+        use_own_folders(letter, job);
     else if (job->shape->nodes > 1)
         mark_own(letter, job);
     if (job->plan->launcher == SW_LAUNCHER_TORCHRUN)

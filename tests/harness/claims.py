@@ -23,11 +23,11 @@ def alone(claim):
     return claim
 
 
-def claims_in(names):
+def claims_in(names, parameter="here"):
     """The claims among the names of a test program, in the order they are written there."""
     return [value for value in names.values()
-            if hasattr(value, "__code__") and value.__code__.co_varnames[:1] == ("here",) and
-            value.__code__.co_argcount == 1]
+            if hasattr(value, "__code__") and value.__code__.co_argcount == 1 and
+            value.__code__.co_varnames[0] == parameter]
 
 
 def prove(claim, make, title=""):

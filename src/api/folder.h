@@ -3,7 +3,7 @@
  * folder.h - the files of the folder that a plan is made in: env.toml and .env.
  *
  * Only a plan reads them (run, plan, preflight). Where they are looked for, and what they may decide
- * before the user trusted them, is told in docs/job-file.md and decided in folder.c.
+ * before the user trusted them, is told in docs/use/job-file.md and decided in folder.c.
  */
 #ifndef SW_API_FOLDER_H
 #define SW_API_FOLDER_H

@@ -4,16 +4,11 @@
  *
  * Every text goes through the redactor, which knows the values of the job's secrets, of the
  * platforms' credentials, of every variable that sounds like one, of the .env files, and of what sounds
- * like one in the profiles. Values of `env` are left
- * out; their names stay. The texts are written into a folder and packed by tar(1): every system
- * that runs Slipway has it, and a bug report is no reason to load a library into every program.
+ * like one in the profiles. Values of `env` are left out; their names stay.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 
 #include "api/api_internal.h"
 #include "base/clock.h"
@@ -21,6 +16,7 @@
 #include "base/secret.h"
 #include "base/shown.h"
 #include "base/text.h"
+#include "core/archive.h"
 #include "core/job_values.h"
 
 extern char **environ;
@@ -30,10 +26,10 @@ enum { LOG_LINES = 200, LOG_MOST = 1024 * 1024, LONG_VALUE = 8 };
 struct report {
     struct sw_session *session;
     struct sw_redactor *redactor;
-    char *folder;
+    struct sw_buf tar;
 };
 
-/* ---- what must not be told --------------------------------------------------------------------- */
+/* ---- what must not be in it ---------------------------------------------------------------------- */
 
 static bool sounds_secret(const char *name)
 {
@@ -110,10 +106,8 @@ static json_t *harmless_plan(const json_t *plan)
 
 /* ---- the texts --------------------------------------------------------------------------------- */
 
-static int add_text(struct report *report, const char *name, const char *text, size_t length,
-                    struct sw_error *err)
+static void add_text(struct report *report, const char *name, const char *text, size_t length)
 {
-    sw_autofree char *path = sw_path_join(report->folder, name);
     sw_auto(sw_buf) struct sw_buf clean = SW_BUF_INIT;
 
     sw_redactor_feed(report->redactor, text, length, &clean);
@@ -123,21 +117,23 @@ static int add_text(struct report *report, const char *name, const char *text, s
         clean.data[i] = clean.data[i] ? clean.data[i] : ' ';
     sw_uris_hide(clean.data);
     clean.length = strlen(clean.data);
-    return sw_file_write(path, sw_buf_text(&clean), clean.length, 0600, err);
+    sw_tar_add(&report->tar, &(struct sw_archive_member){
+        .name = name, .mode = 0600, .size = (int64_t)clean.length, .mtime_s = sw_now_ms() / 1000,
+        .uid = geteuid(), .gid = getegid() }, clean.data);
 }
 
 /* Takes over `text` (JSON), which may be NULL: then `why` is the text. */
-static int add_json(struct report *report, const char *name, char *text,
-                    const struct sw_error *why, struct sw_error *err)
+static void add_json(struct report *report, const char *name, char *text,
+                     const struct sw_error *why)
 {
     sw_auto(json) json_t *document = text ? sw_json_parse(text, strlen(text), name, NULL) : NULL;
     sw_autofree char *pretty = document ? sw_json_dump_pretty(document) : sw_strdup(why->message);
 
     free(text);
-    return add_text(report, name, pretty, strlen(pretty), err);
+    add_text(report, name, pretty, strlen(pretty));
 }
 
-static int add_about(struct report *report, struct sw_error *err)
+static void add_about(struct report *report)
 {
     struct utsname system = { 0 };
     sw_autofree char *text = NULL;
@@ -147,7 +143,7 @@ static int add_about(struct report *report, struct sw_error *err)
     sw_time_format(sw_now_ms(), now);
     text = sw_format("slipway %s\nsystem %s %s %s\ntime %s\n", sw_version(), system.sysname,
                      system.release, system.machine, now);
-    return add_text(report, "about.txt", text, strlen(text), err);
+    add_text(report, "about.txt", text, strlen(text));
 }
 
 static int keep_log(void *context, int replica, int64_t at_ms, const char *bytes, size_t length)
@@ -159,87 +155,48 @@ static int keep_log(void *context, int replica, int64_t at_ms, const char *bytes
     return log->length > LOG_MOST;
 }
 
-static int add_log(struct report *report, const char *id, struct sw_error *err)
+static void add_log(struct report *report, const char *id)
 {
     const struct sw_log_options options = { .size = sizeof options,
                                             .tail_lines = LOG_LINES };
     sw_auto(sw_buf) struct sw_buf log = SW_BUF_INIT;
 
     sw_logs(report->session, id, &options, keep_log, &log, NULL);
-    return add_text(report, "log.txt", sw_buf_text(&log), log.length, err);
+    add_text(report, "log.txt", sw_buf_text(&log), log.length);
 }
 
-static int add_job(struct report *report, const char *id, const json_t *plan, struct sw_error *err)
+static void add_job(struct report *report, const char *id, const json_t *plan)
 {
     struct sw_session *session = report->session;
     struct sw_error why = { 0 };
     sw_auto(json) json_t *harmless = harmless_plan(plan);
 
-    if (add_json(report, "status.json", sw_status(session, id, SW_LOOK_STORED, &why), &why,
-                 err) < 0 ||
-        add_json(report, "events.json", sw_events(session, id, 0, &why), &why, err) < 0 ||
-        add_json(report, "why.json", sw_why(session, id, &why), &why, err) < 0 ||
-        add_json(report, "replicas.json", sw_replicas(session, id, &why), &why, err) < 0 ||
-        add_json(report, "plan.json", harmless ? sw_json_dump(harmless) : sw_strdup("null"), &why,
-                 err) < 0)
-        return -1;
-    return add_log(report, id, err);
-}
-
-/* ---- the bundle -------------------------------------------------------------------------------- */
-
-static int pack(const char *folder, const char *path, struct sw_error *err)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        umask(077);                       /* redacted, and still not for others to read */
-        execlp("tar", "tar", "-cf", path, "-C", folder, ".", (char *)NULL);
-        _exit(127);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "cannot run tar to pack the report");
-        return sw_hint(err, "install tar");
-    }
-    if (status != 0)
-        return sw_fail(err, SW_E_IO, "tar could not write '%s'", path);
-    return chmod(path, 0600) == 0 ? 0                       /* one that was there keeps its mode */
-                                  : sw_fail_errno(err, SW_E_IO, "cannot protect '%s'", path);
-}
-
-static int write_all(struct report *report, const char *id, const json_t *plan, const char *path,
-                     struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-
-    if (add_about(report, err) < 0 ||
-        add_json(report, "doctor.json", sw_doctor(report->session, &why), &why, err) < 0 ||
-        add_json(report, "platforms.json", sw_platforms(report->session, NULL, &why), &why,
-                 err) < 0 ||
-        (id && add_job(report, id, plan, err) < 0))
-        return -1;
-    return pack(report->folder, path, err);
+    add_json(report, "status.json", sw_status(session, id, SW_LOOK_STORED, &why), &why);
+    add_json(report, "events.json", sw_events(session, id, 0, &why), &why);
+    add_json(report, "why.json", sw_why(session, id, &why), &why);
+    add_json(report, "replicas.json", sw_replicas(session, id, &why), &why);
+    add_json(report, "plan.json", harmless ? sw_json_dump(harmless) : sw_strdup("null"), &why);
+    add_log(report, id);
 }
 
 int sw_report(struct sw_session *session, const char *id, const char *path, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
-    sw_autofree char *where = sw_path_absolute(path, NULL);
-    sw_autofree char *folder = sw_format("%s.XXXXXX", where);
     sw_auto(sw_redactor) struct sw_redactor *redactor = NULL;
-    struct report report = { .session = session, .folder = folder };
+    struct report report = { .session = session };
+    struct sw_error why = { 0 };
     int result;
 
     if (id && sw_store_get(session->store, id, SW_COLUMNS_ALL, &row, err) < 0)
         return -1;
-    if (!mkdtemp(folder))
-        return sw_fail_errno(err, SW_E_IO, "cannot make a folder beside '%s'", where);
-    redactor = redactor_for(session, row.plan);
-    report.redactor = redactor;
-    result = write_all(&report, id, row.plan, where, err);
-    sw_remove_tree(folder, NULL);
+    report.redactor = redactor = redactor_for(session, row.plan);
+    add_about(&report);
+    add_json(&report, "doctor.json", sw_doctor(session, &why), &why);
+    add_json(&report, "platforms.json", sw_platforms(session, NULL, &why), &why);
+    if (id)
+        add_job(&report, id, row.plan);
+    sw_tar_end(&report.tar);
+    result = sw_file_write(path, report.tar.data, report.tar.length, 0600, err);
+    sw_buf_wipe(&report.tar);
     return result;
 }

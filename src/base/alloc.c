@@ -3,7 +3,7 @@
  * alloc.c - memory for things whose size is ours to know.
  *
  * Running out of memory is not an error value here: the process ends with one line. See
- * docs/decisions/0002-the-process-ends-when-memory-does.md.
+ * docs/decisions/0002-out-of-memory-ends-the-process.md.
  */
 #include "base/auto.h"
 

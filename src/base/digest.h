@@ -37,5 +37,7 @@ void sw_hmac_sha256(const void *key, size_t key_length, const void *bytes, size_
 
 /* Standard alphabet with padding; owned. */
 char *sw_base64(const void *bytes, size_t length);
+/* base64 of either alphabet to text, owned; NULL: it is none, or holds a NUL. */
+char *sw_unbase64(const char *text);
 
 #endif

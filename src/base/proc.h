@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
 
@@ -42,6 +43,12 @@ struct sw_start_failure {
  * Returns the pid; -1 with why->error, or with err when no child could be made. */
 pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
                     struct sw_start_failure *why, struct sw_error *err);
+
+/* Ask a program of this machine: `input` to its standard input, its output back, at most 64 KiB within
+ * 30 s. 0 with its exit status (-1: it was killed, too slow, or wrote too much); -1 + err: it cannot be
+ * started. `output` is allocated once, so that growing leaves no copy of a secret behind. */
+int sw_proc_ask(char *const argv[], const char *input, struct sw_buf *output, int *status,
+                struct sw_error *err);
 
 /* A helper program of ours ("slipway-supervisor"), owned path: $SLIPWAY_LIBEXEC_DIR, beside the
  * running program, ../libexec/slipway from it, or where it was installed. Start it with `name` as

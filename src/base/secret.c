@@ -7,6 +7,7 @@
  */
 #include "base/secret.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +19,34 @@
 
 enum { LARGEST_SET = 1024 * 1024 };
 
-struct secret {
+struct sw_secret {
+    char *value;
+};
+
+struct named_secret {
     char *name, *value;
 };
 
 struct sw_secrets {
-    struct secret *items;
+    struct named_secret *items;
     size_t count;
 };
 
-struct sw_secret {
-    char *value;
-};
+/* ---- one value ------------------------------------------------------------------------------------- */
 
 struct sw_secret *sw_secret_new(const char *value)
 {
     struct sw_secret *secret = sw_new(struct sw_secret);
 
+    assert(value);
     secret->value = sw_strdup(value);
     return secret;
 }
 
 void sw_secret_free(struct sw_secret *secret)
 {
-    if (!secret)
-        return;
-    explicit_bzero(secret->value, strlen(secret->value));
-    free(secret->value);
+    if (secret)
+        sw_text_wipe(secret->value);
     free(secret);
 }
 
@@ -52,6 +54,35 @@ const char *sw_secret_reveal(const struct sw_secret *secret)
 {
     return secret->value;
 }
+
+void sw_text_wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void sw_buf_wipe(struct sw_buf *buf)
+{
+    if (buf->data)
+        explicit_bzero(buf->data, buf->room);
+    sw_buf_done(buf);
+}
+
+void sw_buf_reserve_wiping(struct sw_buf *buf, size_t more)
+{
+    struct sw_buf larger = SW_BUF_INIT;
+
+    if (buf->room > buf->length + more)
+        return;
+    sw_buf_reserve(&larger, 2 * buf->length + more);
+    if (buf->length)
+        sw_buf_add_bytes(&larger, buf->data, buf->length);
+    sw_buf_wipe(buf);
+    *buf = larger;
+}
+
+/* ---- values by name -------------------------------------------------------------------------------- */
 
 struct sw_secrets *sw_secrets_new(void)
 {
@@ -63,8 +94,7 @@ void sw_secrets_free(struct sw_secrets *secrets)
     if (!secrets)
         return;
     for (size_t i = 0; i < secrets->count; i++) {
-        explicit_bzero(secrets->items[i].value, strlen(secrets->items[i].value));
-        free(secrets->items[i].value);
+        sw_text_wipe(secrets->items[i].value);
         free(secrets->items[i].name);
     }
     free(secrets->items);
@@ -109,7 +139,7 @@ size_t sw_secrets_count(const struct sw_secrets *secrets)
 int sw_secrets_send(const struct sw_secrets *secrets, int fd)
 {
     for (size_t i = 0; secrets && i < secrets->count; i++) {
-        const struct secret *s = &secrets->items[i];
+        const struct named_secret *s = &secrets->items[i];
 
         if (sw_write_all(fd, s->name, strlen(s->name)) < 0 || sw_write_all(fd, "=", 1) < 0 ||
             sw_write_all(fd, s->value, strlen(s->value) + 1) < 0)
@@ -151,8 +181,7 @@ struct sw_secrets *sw_secrets_receive(int fd, struct sw_error *err)
         if (equals)
             add(secrets, at, (size_t)(equals - at), equals + 1);
     }
-    explicit_bzero(in.data, in.room);
-    sw_buf_done(&in);
+    sw_buf_wipe(&in);
     return good ? sw_take(secrets) : NULL;
 }
 
@@ -214,9 +243,7 @@ void sw_redactor_free(struct sw_redactor *redactor)
 {
     if (!redactor)
         return;
-    if (redactor->held.data)
-        explicit_bzero(redactor->held.data, redactor->held.room);
-    sw_buf_done(&redactor->held);
+    sw_buf_wipe(&redactor->held);
     for (size_t i = 0; i < redactor->count; i++) {
         explicit_bzero(redactor->patterns[i].bytes, redactor->patterns[i].length);
         free(redactor->patterns[i].bytes);

@@ -2,9 +2,9 @@
 /*
  * secret.h - a secret is a type of its own that no formatting function accepts.
  *
- * Values live in struct sw_secrets only; they leave it through sw_secrets_send() (a pipe to a
- * process of ours) or sw_secrets_export() (the child's environment), and nothing else. A token that
- * goes into the header of a request is a struct sw_secret. The
+ * Values live in struct sw_secret and struct sw_secrets; they leave them through sw_secret_reveal(),
+ * sw_secrets_send() (a pipe to a process of ours) or sw_secrets_export() (the child's environment), and
+ * nothing else. The
  * redactor replaces every secret value in a stream by "[redacted]", also across pieces, and the forms
  * that secret_forms.h lists; secrets that overlap are one mask.
  */
@@ -17,11 +17,18 @@
 
 struct sw_secret;     /* one value; wiped when released */
 
-struct sw_secret *sw_secret_new(const char *value);       /* a copy */
+struct sw_secret *sw_secret_new(const char *value);
 void sw_secret_free(struct sw_secret *secret);
 SW_DEFINE_AUTO(sw_secret, struct sw_secret *, sw_secret_free)
-/* Borrowed, for the function that sends it: not to be kept, formatted or logged. */
+/* The value, borrowed, for a header or file that its receiver needs; never for a message or a log. */
 const char *sw_secret_reveal(const struct sw_secret *secret);
+
+/* Memory that held a secret: overwritten, then released. NULL is fine. */
+void sw_text_wipe(char *text);
+static inline void sw_text_wipe_auto(char **text) { sw_text_wipe(*text); }
+void sw_buf_wipe(struct sw_buf *buf);
+/* Room for `more` bytes; a buffer that moves is overwritten where it was. */
+void sw_buf_reserve_wiping(struct sw_buf *buf, size_t more);
 
 struct sw_secrets;    /* name -> value; wiped when released */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * archive.h - tar archives of others: their members, and unpacking them below one folder, nowhere else.
+ * archive.h - tar archives: written by us, read from anyone, unpacked below one folder and nowhere else.
  *
  *     archive_tar.c     bytes to members        (pure: reads a stream, calls a visitor)
  *     archive_place.c   members to files below one folder
+ *     archive_write.c   members to bytes        (pure)
  *
  * Whatever an archive holds, nothing is written outside of its folder: names are checked, folders are
  * entered without following links, links may only point inside.
@@ -31,6 +32,7 @@ struct sw_archive_member {
     mode_t mode;
     int64_t size;
     int64_t mtime_s;
+    int64_t uid, gid;               /* written; not read */
 };
 
 /* Called in order: member(), then data() as often as needed, then end(). Non-zero stops with err
@@ -55,6 +57,20 @@ SW_DEFINE_AUTO(sw_archive_stream, struct sw_archive_stream *, sw_archive_stream_
 
 int sw_archive_read_tar(struct sw_archive_stream *stream, const struct sw_archive_visitor *visitor,
                      struct sw_error *err);
+
+/* The content of the first regular file in a small archive; owned, NUL-terminated. NULL: it has none, or is
+ * damaged. */
+char *sw_tar_first_file(const void *tar, size_t length, size_t *size);
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Append a member: a file of `size` bytes, a folder, a link. The same members give the same bytes. The
+ * archive may hold secrets: it grows without leaving a copy behind (sw_buf_reserve_wiping). */
+void sw_tar_add(struct sw_buf *tar, const struct sw_archive_member *member, const void *bytes);
+/* The same in steps: the caller appends exactly `size` bytes after begin, then pads. */
+void sw_tar_begin(struct sw_buf *tar, const struct sw_archive_member *member);
+void sw_tar_pad(struct sw_buf *tar);
+void sw_tar_end(struct sw_buf *tar);
 
 /* ---- below one folder ---------------------------------------------------------------------- */
 

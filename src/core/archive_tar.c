@@ -311,3 +311,71 @@ void sw_archive_stream_close(struct sw_archive_stream *stream)
     if (stream)
         stream->close(stream);
 }
+
+/* ---- one small file ------------------------------------------------------------------------ */
+
+struct tar_in_memory {
+    struct sw_archive_stream stream;
+    const char *bytes;
+    size_t left;
+};
+
+static ssize_t read_memory(struct sw_archive_stream *stream, void *bytes, size_t length,
+                           struct sw_error *err)
+{
+    struct tar_in_memory *tar = (struct tar_in_memory *)stream;
+    size_t part = length < tar->left ? length : tar->left;
+
+    (void)err;
+    memcpy(bytes, tar->bytes, part);
+    tar->bytes += part;
+    tar->left -= part;
+    return (ssize_t)part;
+}
+
+struct first_file {
+    struct sw_buf content;
+    bool inside, found;
+};
+
+static int first_member(void *context, const struct sw_archive_member *member, struct sw_error *err)
+{
+    struct first_file *first = context;
+
+    (void)err;
+    first->inside = member->kind == SW_ARCHIVE_FILE;
+    return 0;
+}
+
+static int first_data(void *context, const void *bytes, size_t length, struct sw_error *err)
+{
+    (void)err;
+    sw_buf_add_bytes(&((struct first_file *)context)->content, bytes, length);
+    return 0;
+}
+
+/* -1 stops the reader: what follows is of no interest. */
+static int first_end(void *context, struct sw_error *err)
+{
+    struct first_file *first = context;
+
+    (void)err;
+    first->found = first->inside;
+    return first->found ? -1 : 0;
+}
+
+char *sw_tar_first_file(const void *tar, size_t length, size_t *size)
+{
+    struct tar_in_memory memory = { { read_memory, NULL }, tar, length };
+    struct first_file first = { 0 };
+    const struct sw_archive_visitor visitor = { first_member, first_data, first_end, &first };
+
+    sw_archive_read_tar(&memory.stream, &visitor, NULL);
+    if (!first.found) {
+        sw_buf_done(&first.content);
+        return NULL;
+    }
+    if (size)
+        *size = first.content.length;
+    return sw_buf_steal(&first.content);
+}

@@ -3,7 +3,7 @@
  * job_env.h - the environment that every job finds, whatever platform it runs on.
  *
  * One table says which variables there are and whose word counts; one function gives their values. A
- * platform adds only the facts that it alone knows: addresses, ranks, folders. docs/job-file.md shows the
+ * platform adds only the facts that it alone knows: addresses, ranks, folders. docs/use/job-file.md shows the
  * table to users, and a test compares.
  */
 #ifndef SW_CORE_JOB_ENV_H

@@ -96,7 +96,7 @@ static int configure(struct sw_ssh *ssh, const struct sw_ssh_options *options, s
 {
     ssh->local = options->local;
     ssh->connect_ms = options->connect_ms > 0 ? options->connect_ms : CONNECT_MS;
-    ssh->persist_s = options->persist_s > 0 ? options->persist_s : PERSIST_S;
+    ssh->persist_s = options->persist_ms >= 1000 ? options->persist_ms / 1000 : PERSIST_S;
     if (ssh->local)
         return add_host(ssh, sw_strdup("localhost"), err);
     if (options->port < 0 || options->port > 65535)

@@ -36,7 +36,7 @@ struct sw_ssh_options {          /* all texts are borrowed for the call of sw_ss
     bool accept_new;             /* learn the key of a host never seen; a changed one never passes */
     bool local;                  /* no ssh at all: a /bin/sh on this machine */
     int64_t connect_ms;          /* until logged in, per host; 0: 30 s */
-    int64_t persist_s;           /* how long an idle master stays; 0: 600 s */
+    int64_t persist_ms;          /* how long an idle master stays; 0: 600 s */
 };
 
 struct sw_ssh;

@@ -23,7 +23,7 @@ void sw_ssh_options_read(const json_t *options, struct sw_ssh_options *out)
     out->known_hosts = text_of(options, "known_hosts");
     out->accept_new = sw_json_bool(options, "accept_new", false);
     out->connect_ms = sw_json_duration_ms(options, "connect_timeout", 20000);
-    out->persist_s = sw_json_duration_ms(options, "keep_connection", 600000) / 1000;
+    out->persist_ms = sw_json_duration_ms(options, "keep_connection", 600000);
 }
 
 void sw_ssh_options_settle(json_t *options)

@@ -11,20 +11,30 @@
 #include "base/json.h"
 #include "net/ssh.h"
 
-/* KEY: variable that names the private key; PREFIX: of the other variables. */
-#define SW_SSH_OPTIONS(KEY, PREFIX) \
-    { "identity", SW_TEXT, SW_CONNECTION, .env = KEY, \
+/* KEY: variable that names the private key; PREFIX: of the other variables; FILLS: gives each row its member
+ * of struct sw_ssh_options. */
+#define SW_SSH_ROWS(KEY, PREFIX, TYPE, FILLS) \
+    { "identity", SW_TEXT, SW_CONNECTION, FILLS(TYPE, identity) .env = KEY, \
       .help = "private key file for ssh; otherwise the agent and ssh's own choice" }, \
-    { "ssh_config", SW_TEXT, SW_CONNECTION, .env = PREFIX "SSH_CONFIG", \
+    { "ssh_config", SW_TEXT, SW_CONNECTION, FILLS(TYPE, config_file) .env = PREFIX "SSH_CONFIG", \
       .help = "configuration file for ssh" }, \
-    { "known_hosts", SW_TEXT, SW_CONNECTION, .env = PREFIX "KNOWN_HOSTS", \
+    { "known_hosts", SW_TEXT, SW_CONNECTION, FILLS(TYPE, known_hosts) .env = PREFIX "KNOWN_HOSTS", \
       .help = "file of known host keys" }, \
-    { "accept_new", SW_FLAG, SW_CONNECTION, .initial = "false", .env = PREFIX "ACCEPT_NEW_HOSTS", \
+    { "accept_new", SW_FLAG, SW_CONNECTION, FILLS(TYPE, accept_new) .initial = "false", \
+      .env = PREFIX "ACCEPT_NEW_HOSTS", \
       .help = "learn the key of a host never seen; a changed key never passes" }, \
-    { "connect_timeout", SW_DURATION, SW_CONNECTION, .initial = "20s", \
+    { "connect_timeout", SW_DURATION, SW_CONNECTION, FILLS(TYPE, connect_ms) .initial = "20s", \
       .help = "how long a host may take to let ssh in" }, \
-    { "keep_connection", SW_DURATION, SW_CONNECTION, .initial = "10m", .env = PREFIX "KEEP_CONNECTION", \
+    { "keep_connection", SW_DURATION, SW_CONNECTION, FILLS(TYPE, persist_ms) .initial = "10m", \
+      .env = PREFIX "KEEP_CONNECTION", \
       .help = "how long an idle ssh login stays for the next command" }
+
+/* The rows fill the member `ssh`, a struct sw_ssh_options, of TYPE. */
+#define SW_SSH_OPTIONS_INTO(TYPE, KEY, PREFIX) SW_SSH_ROWS(KEY, PREFIX, TYPE, SW_SSH_FILLS)
+#define SW_SSH_FILLS(TYPE, field) SW_FILLS(TYPE, ssh.field),
+/* The rows fill nothing, and sw_ssh_options_read() reads them. */
+#define SW_SSH_OPTIONS(KEY, PREFIX) SW_SSH_ROWS(KEY, PREFIX, , SW_SSH_FILLS_NOTHING)
+#define SW_SSH_FILLS_NOTHING(TYPE, field)
 
 /* Fills in what these rows say; texts are borrowed from `options`, which may be NULL. */
 void sw_ssh_options_read(const json_t *options, struct sw_ssh_options *out);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bundle_pack.c - files to a .tar.gz that depends on nothing but the files.
- *
- * Our own writer: what is written here is ustar with pax headers for long names, every other field
- * fixed, and no library decides to add a time or an owner in its next version. gzip carries no name
- * and no time either.
+ * bundle_pack.c - files to a .tar.gz that depends on nothing but the files: the archive has no times and no
+ * owners (core/archive_write.c), gzip carries no name and no time either.
  */
 #include "plan/bundle.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,8 +14,9 @@
 
 #include "base/digest.h"
 #include "base/file.h"
+#include "core/archive.h"
 
-enum { BLOCK = 512, NAME_ROOM = 100, LEVEL = 9, PIECE = 64 * 1024 };
+enum { LEVEL = 9, PIECE = 64 * 1024 };
 
 void sw_bundle_done(struct sw_bundle *bundle)
 {
@@ -64,66 +61,6 @@ void sw_gzip(const void *bytes, size_t length, struct sw_buf *out)
 
 /* ---- tar ----------------------------------------------------------------------------------- */
 
-static void octal(char *field, int width, uint64_t value)
-{
-    for (int i = width - 2; i >= 0; i--, value >>= 3)
-        field[i] = (char)('0' + (value & 7));
-}
-
-static void add_header(struct sw_buf *out, const char *name, char type, const char *target,
-                       uint64_t size, unsigned mode)
-{
-    char header[BLOCK] = { 0 };
-    unsigned sum = 0;
-
-    memcpy(header, name, strnlen(name, NAME_ROOM));
-    octal(header + 100, 8, mode);
-    octal(header + 108, 8, 0);
-    octal(header + 116, 8, 0);
-    octal(header + 124, 12, size);
-    octal(header + 136, 12, 0);
-    memset(header + 148, ' ', 8);
-    header[156] = type;
-    memcpy(header + 157, target, strnlen(target, NAME_ROOM));
-    memcpy(header + 257, "ustar\00000", 8);
-    for (int i = 0; i < BLOCK; i++)
-        sum += (unsigned char)header[i];
-    snprintf(header + 148, 8, "%06o", sum);
-    sw_buf_add_bytes(out, header, BLOCK);
-}
-
-static void pad(struct sw_buf *out)
-{
-    static const char zeros[BLOCK];
-
-    sw_buf_add_bytes(out, zeros, (BLOCK - out->length % BLOCK) % BLOCK);
-}
-
-/* "LENGTH key=value\n", where LENGTH counts itself. */
-static void add_record(struct sw_buf *out, const char *key, const char *value)
-{
-    size_t bare = strlen(key) + strlen(value) + 3, length = bare + 1;
-
-    while (length != bare + (size_t)snprintf(NULL, 0, "%zu", length))
-        length = bare + (size_t)snprintf(NULL, 0, "%zu", length);
-    sw_buf_addf(out, "%zu %s=%s\n", length, key, value);
-}
-
-static void add_pax(struct sw_buf *out, const struct sw_bundle_file *file)
-{
-    sw_auto(sw_buf) struct sw_buf records = SW_BUF_INIT;
-
-    if (strlen(file->path) > NAME_ROOM)
-        add_record(&records, "path", file->path);
-    if (file->target && strlen(file->target) > NAME_ROOM)
-        add_record(&records, "linkpath", file->target);
-    if (!records.length)
-        return;
-    add_header(out, "pax_header", 'x', "", records.length, 0644);
-    sw_buf_add_bytes(out, records.data, records.length);
-    pad(out);
-}
-
 /* A file that grows or shrinks while it is read would spoil everything behind it. */
 static int add_content(struct sw_buf *out, const char *path, int64_t size, struct sw_error *err)
 {
@@ -143,7 +80,7 @@ static int add_content(struct sw_buf *out, const char *path, int64_t size, struc
         out->length += (size_t)n;
         got += n;
     }
-    pad(out);
+    sw_tar_pad(out);
     return 0;
 }
 
@@ -156,20 +93,19 @@ static unsigned mode_of(const struct sw_bundle_file *file)
 int sw_bundle_pack(const char *root, const struct sw_bundle_list *list, struct sw_bundle *out,
                    struct sw_error *err)
 {
-    static const char end[2 * BLOCK];
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT, packed = SW_BUF_INIT;
 
     for (size_t i = 0; i < list->count; i++) {
         const struct sw_bundle_file *file = &list->items[i];
         sw_autofree char *path = sw_path_join(root, file->path);
 
-        add_pax(&tar, file);
-        add_header(&tar, file->path, file->target ? '2' : '0', file->target ? file->target : "",
-                   (uint64_t)file->size, mode_of(file));
+        sw_tar_begin(&tar, &(struct sw_archive_member){
+            .name = file->path, .kind = file->target ? SW_ARCHIVE_LINK : SW_ARCHIVE_FILE,
+            .target = file->target, .mode = mode_of(file), .size = file->size });
         if (!file->target && add_content(&tar, path, file->size, err) < 0)
             return sw_wrap(err, "cannot pack the code");
     }
-    sw_buf_add_bytes(&tar, end, sizeof end);
+    sw_tar_end(&tar);
     sw_gzip(tar.data, tar.length, &packed);
     out->length = packed.length;
     sw_sha256_hex(packed.data, packed.length, out->hash);

@@ -2,7 +2,7 @@
 /*
  * spec_keys.c - the keys of a job file, once.
  *
- * Validation, flags, `slipway schema`, docs/job-file.md (checked by a test) and the precedence
+ * Validation, flags, `slipway schema`, docs/use/job-file.md (checked by a test) and the precedence
  * rules read these rows. A platform's block is not here: it is the platform's own table.
  * Every key changes what a platform is sent, or is refused: tests/unit/api/test_walk.c sets each one.
  */

@@ -2,7 +2,7 @@
 /*
  * s3_sign.h - Signature Version 4, as a pure function from a request to its Authorization.
  *
- * Why not libcurl's CURLOPT_AWS_SIGV4: docs/decisions/0009-our-own-signatures.md.
+ * Why not libcurl's CURLOPT_AWS_SIGV4: docs/decisions/0009-our-own-s3-signatures.md.
  */
 #ifndef SW_STORAGE_S3_SIGN_H
 #define SW_STORAGE_S3_SIGN_H

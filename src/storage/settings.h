@@ -4,7 +4,7 @@
  * it reaches a job.
  *
  * `slipway cp` reads the table through the storages; a job's plan reads it through sw_settings_here(),
- * so that what works here works there. docs/storage.md shows the same table.
+ * so that what works here works there. docs/use/storage.md shows the same table.
  */
 #ifndef SW_STORAGE_SETTINGS_H
 #define SW_STORAGE_SETTINGS_H

@@ -7,7 +7,7 @@
  *     sw_mover_copy(mover, "s3://bucket/coco/", "/data/coco", NULL, &report, err);
  *
  * A mover keeps connections, credentials and what it learnt about servers between copies. It belongs
- * to one thread at a time. Environment: AWS_..., ACCESS_KEY, ... see docs/storage.md.
+ * to one thread at a time. Environment: AWS_..., ACCESS_KEY, ... see docs/use/storage.md.
  * docs/internals/transfer-engine.md tells how it works.
  */
 #ifndef SW_STORAGE_TRANSFER_H
@@ -67,7 +67,7 @@ struct sw_copy_report {
 };
 
 /* Links of a local tree stay links when it is copied on this machine, and stand for the file they lead
- * to when it goes elsewhere. One that leads out of the tree is never followed: docs/storage.md.
+ * to when it goes elsewhere. One that leads out of the tree is never followed: docs/use/storage.md.
  *
  * Goes on after a file that fails; the first failure is in *err at the end and the result is -1.
  * Cancelled by progress(): SW_E_INTERRUPTED, uploads begun are aborted, partial files stay for the

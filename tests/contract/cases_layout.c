@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cases_layout.c - one layout of results everywhere (docs/results.md): what `get` brings of the same job
+ * cases_layout.c - one layout of results everywhere (docs/use/results.md): what `get` brings of the same job
  * is the same list of files, and nothing but what the job wrote as its results is in it. And what a log says
  * of its lines.
  */

@@ -47,7 +47,7 @@ static void another_job_under_the_same_id_is_a_conflict_that_names_the_key(void 
     sw_request_free(other);
 }
 
-/* docs/job-file.md, "Checkpoints": the variable, on every platform alike. */
+/* docs/use/job-file.md, "Checkpoints": the variable, on every platform alike. */
 static void the_next_attempt_is_told_its_checkpoint(void **state)
 {
     struct trial *here = *state;

@@ -79,7 +79,7 @@ static void begin(const char *dir)
     setenv("DOCKER_KEEP_CONNECTION", "1s", 1);       /* no process may stay behind */
 }
 
-/* docs/platforms/docker.md says so of `inputs` and `outputs`. */
+/* docs/use/platforms/docker.md says so of `inputs` and `outputs`. */
 static const char *missing(unsigned bit)
 {
     return bit == OWN_FILES && is_far(getenv("DOCKER_HOST"))

@@ -49,7 +49,7 @@ static char *make(struct docker_api *api, const char *name, const char *line)
     struct sw_error err = { 0 };
 
     sw_buf_add(&path, "/containers/create");
-    docker_query(&path, "name", name);
+    sw_rest_query(&path, "name", name);
     call.path = sw_buf_text(&path);
     if (docker_ask(api, &call, &reply, &err) < 0)
         fail_msg("%s", err.message);
@@ -215,7 +215,7 @@ static int count_starts(void *context, json_t *event)
     return 0;
 }
 
-static void note_end(void *context, const struct docker_answer *answer)
+static void note_end(void *context, const struct sw_rest_answer *answer)
 {
     (void)answer;
     *(bool *)context = true;
@@ -226,9 +226,9 @@ static void events_and_calls_share_a_client(void **state)
     sw_auto(docker_api) struct docker_api *api = open_api();
     int starts = 0;
     bool over = false;
-    struct docker_lines lines = { .take = count_starts, .context = &starts };
+    struct sw_rest_lines lines = { .take = count_starts, .context = &starts };
     struct docker_call events = { .path = "/events?filters=%7B%22type%22%3A%5B%22container%22%5D%7D",
-                                  .sink = docker_lines_sink, .sink_context = &lines,
+                                  .sink = sw_rest_lines_sink, .sink_context = &lines,
                                   .stall_ms = -1 };
     int64_t deadline = sw_monotonic_ms() + 30000;
 
@@ -246,7 +246,7 @@ static void events_and_calls_share_a_client(void **state)
     assert_false(over);
     docker_drop(api, &over);
     assert_int_equal(docker_busy(api), 0);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
 }
 
 static void a_dead_engine_is_unreachable_and_a_started_one_answers_again(void **state)

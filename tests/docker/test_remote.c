@@ -116,7 +116,7 @@ static int keep(void *context, const struct sw_http_reply *so_far, const char *b
     return 0;
 }
 
-static void note_end(void *context, const struct docker_answer *answer)
+static void note_end(void *context, const struct sw_rest_answer *answer)
 {
     assert_int_equal(answer->error.code, SW_OK);
     *(bool *)context = true;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = sw_strndup((const char *)data, size);
     struct docker_owner owner;
     size_t length = 0;
-    char *file = docker_tar_first((const char *)data, size, &length);
+    char *file = sw_tar_first_file((const char *)data, size, &length);
     sw_auto(json) json_t *ids = docker_gpu_split(text);
 
     CLAIM(!file || length <= size);

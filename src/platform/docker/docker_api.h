@@ -7,8 +7,8 @@
  *     if (docker_ask(api, &call, &list, err) < 0)
  *         return -1;
  *
- * Nothing is asked before the first call; that one also settles the version both sides speak.
- * One thread uses a client. docs/internals/docker-client.md tells the whole story.
+ * The first call connects and settles the version both sides speak.
+ * One thread uses a client. Answers mean what platform/kit/rest.h says, except for the rows in docker_api.c.
  */
 #ifndef SW_PLATFORM_DOCKER_API_H
 #define SW_PLATFORM_DOCKER_API_H
@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "net/http.h"
 #include "platform/docker/docker_where.h"
+#include "platform/kit/rest.h"
 
 #define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
 #define DOCKER_API_NEWEST 44         /* 1.44: what this client was written against */
@@ -63,6 +64,27 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
+/* Why the engine refused the last docker_ask() on this client, where its status alone does not say it. */
+enum docker_refusal {
+    DOCKER_NOT_REFUSED = 0,
+    DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
+    DOCKER_NO_SUCH_CONTAINER,
+    DOCKER_NO_BIND_SOURCE,           /* it does not see the folder docker_api_refused_path() */
+    DOCKER_LIMIT_DENIED,             /* it may not raise limits: it is rootless */
+    DOCKER_REMOVAL_IN_PROGRESS,
+    DOCKER_NO_NETWORK,
+    DOCKER_NETWORK_AMBIGUOUS,        /* there are several of that name */
+    DOCKER_NO_DEVICE_DRIVER,
+    DOCKER_NO_RUNTIME,
+    DOCKER_NVIDIA_FAILS,
+    DOCKER_OTHER_PROCESSOR,
+    DOCKER_MAY_NOT_EXECUTE,
+};
+enum docker_refusal docker_api_refusal(const struct docker_api *api);
+const char *docker_api_refused_path(const struct docker_api *api);
+/* The engine's words came another way: it noted them in a container. */
+void docker_api_note_refusal(struct docker_api *api, const char *words);
+
 /* A call whose connection becomes a stream of bytes in both directions (net/http_stream.h), owned. */
 struct sw_http_stream;
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
@@ -70,17 +92,9 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* ---- several calls at once -------------------------------------------------------------------- */
 
-/* How a call ended. `json` as above, lives until the function returns. */
-struct docker_answer {
-    int status;                  /* 0: no answer */
-    json_t *json;
-    struct sw_error error;       /* code SW_OK: success */
-};
-typedef void docker_finished(void *context, const struct docker_answer *answer);
-
 /* Start a call; `finished` is called once, from docker_work(), and may send further calls. -1: the
  * version could not be settled, nothing was sent and `finished` will not be called. */
-int docker_send(struct docker_api *api, const struct docker_call *call, docker_finished *finished,
+int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
                 void *context, struct sw_error *err);
 void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
 size_t docker_busy(const struct docker_api *api);
@@ -95,20 +109,7 @@ const char *docker_api_version(struct docker_api *api, struct sw_error *err);
 bool docker_api_is_podman(const struct docker_api *api);
 /* The path of a call, percent-encoded piece by piece: "/containers/" NAME "/start". Owned. */
 char *docker_path(const char *before, const char *name, const char *after);
-/* Append "&key=value" (or "?key=value" when `path` has no query yet), value encoded. */
-void docker_query(struct sw_buf *path, const char *key, const char *value);
-/* The same, with a JSON document as value: ?filters={...}. Steals `value`. */
+/* Append "&key={...}" (or "?key={...}") with a JSON document as value. Steals `value`. */
 void docker_query_json(struct sw_buf *path, const char *key, json_t *value);
-
-/* A stream of JSON documents, one after the other (events, pull progress), cut into documents. */
-struct docker_lines {
-    struct sw_buf line;
-    int (*take)(void *context, json_t *document);   /* borrowed; non-zero ends the stream */
-    void *context;
-};
-/* A sink: sink_context is the struct docker_lines. A line of more than 1 MiB ends the stream. */
-int docker_lines_sink(void *lines, const struct sw_http_reply *so_far, const char *bytes,
-                      size_t length);
-void docker_lines_done(struct docker_lines *lines);
 
 #endif

@@ -187,9 +187,8 @@ int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *er
     docker_ask(api, &call, NULL, &why);
     if (why.code == SW_E_NOT_FOUND)
         return 1;
-    if (err)
-        *err = why;
-    return why.code == SW_E_REFUSED && strstr(why.message, "does not exist") ? 0 : -1;
+    sw_pass(err, &why);
+    return docker_api_refusal(api) == DOCKER_NO_BIND_SOURCE ? 0 : -1;
 }
 
 static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)
@@ -225,10 +224,10 @@ json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
     }
     check_engine(api, info, version, rows);
     if (wish->image) {
-        sw_auto(docker_image) struct docker_image image = { 0 };
+        sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
 
-        if (docker_image_parse(wish->image, &image, NULL) == 0)
-            use = docker_image_text(&image);
+        if (sw_image_ref_parse(wish->image, &image, NULL) == 0)
+            use = sw_image_ref_text(&image);
         if (use)
             docker_image_there(api, use, &there, NULL);
     }

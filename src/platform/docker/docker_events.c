@@ -128,7 +128,7 @@ static int take_event(void *context, json_t *event)
     return sw_watch_event(listener->watch, event) ? 0 : 1;
 }
 
-static void stream_over(void *context, const struct docker_answer *answer)
+static void stream_over(void *context, const struct sw_rest_answer *answer)
 {
     struct docker_listener *listener = context;
 
@@ -152,7 +152,7 @@ static char *path_since(int64_t last_ns)
 static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
 {
     struct docker_listener *listener = context;
-    struct docker_lines lines = { .take = take_event, .context = listener };
+    struct sw_rest_lines lines = { .take = take_event, .context = listener };
     sw_autofree char *path = path_since(listener->last_ns);
 
     listener->watch = watch;
@@ -162,14 +162,14 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
     if (docker_api_is_podman(listener->api))
         return SW_WATCH_UNSUPPORTED;
     if (docker_send(listener->api, &(struct docker_call){ .path = path, .stall_ms = -1,
-                                                          .sink = docker_lines_sink,
+                                                          .sink = sw_rest_lines_sink,
                                                           .sink_context = &lines },
                     stream_over, listener, NULL) == 0)
         while (!listener->ended && !sw_watch_is_closed(watch))
             if (docker_work(listener->api, WORK_MS, NULL) < 0)
                 break;
     docker_drop(listener->api, listener);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }
 
@@ -187,7 +187,7 @@ struct sw_watch *docker_events_open(const struct docker_where *where)
 
 int docker_wake_fd(struct sw_connection *conn)
 {
-    return sw_watch_fd(conn->events);
+    return sw_watch_fd(docker_of(conn)->events);
 }
 
 /* ---- what was heard -------------------------------------------------------------------------- */
@@ -228,13 +228,13 @@ static void merge_one(json_t *known, json_t *container)
 json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err)
 {
-    json_t *list = docker_list(api, id, err), *known = sw_watch_lock(conn->events), *container;
+    json_t *list = docker_list(api, id, err), *known = sw_watch_lock(docker_of(conn)->events), *container;
     size_t i;
 
     if (known)
         json_array_foreach(list, i, container)
             merge_one(known, container);
-    sw_watch_unlock(conn->events);
+    sw_watch_unlock(docker_of(conn)->events);
     return list;
 }
 
@@ -254,7 +254,7 @@ int docker_events_past(struct docker_api *api, json_t *filters,
                        struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct docker_lines lines = { .take = take, .context = context };
+    struct sw_rest_lines lines = { .take = take, .context = context };
     int64_t now_ms = 0;
     int result;
 
@@ -268,8 +268,8 @@ int docker_events_past(struct docker_api *api, json_t *filters,
     if (filters)
         docker_query_json(&path, "filters", filters);
     result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = docker_lines_sink,
+                                                    .sink = sw_rest_lines_sink,
                                                     .sink_context = &lines }, NULL, err);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     return result;
 }

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/proc.h"
 #include "base/text.h"
 #include "net/ssh.h"
 #include "platform/docker/docker_api.h"
@@ -57,7 +58,7 @@ char *docker_program_version(struct docker_api *api, const char *path)
         far = ask_far(api, "read -r path && \"$path\" --version", path);
         return first_line(far);
     }
-    if (docker_program_ask(argv, "", &said, &status, NULL) < 0 || status != 0)
+    if (sw_proc_ask(argv, "", &said, &status, NULL) < 0 || status != 0)
         return NULL;
     return first_line(sw_buf_text(&said));
 }

@@ -13,7 +13,9 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/registry_login.h"
 #include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_options.h"
 
 #define CONFIG_MAX (1024u * 1024)
 
@@ -24,30 +26,6 @@ const char *docker_value(const struct docker_where *where, const char *name)
     return sw_text_empty(value) ? NULL : value;
 }
 #define env(name) docker_value(out, name)          /* `out` knows where values come from */
-
-char *docker_config_folder(const struct docker_where *out)
-{
-    return env("DOCKER_CONFIG") ? sw_strdup(env("DOCKER_CONFIG")) : sw_path_home(".docker");
-}
-
-json_t *docker_config_read(const char *folder, struct sw_error *err)
-{
-    sw_autofree char *path = sw_path_join(folder, "config.json");
-    sw_autofree char *text = NULL;
-    size_t length = 0;
-    json_t *config;
-
-    if (!sw_file_exists(path))
-        return json_object();
-    text = sw_file_read(path, CONFIG_MAX, &length, err);
-    config = text ? sw_json_parse(text, length, path, err) : NULL;
-    if (config && !json_is_object(config)) {
-        json_decref(config);
-        sw_fail(err, SW_E_SPEC, "%s holds no JSON object", path);
-        return NULL;
-    }
-    return config;
-}
 
 /* ---- certificates ------------------------------------------------------------------------------- */
 
@@ -70,8 +48,9 @@ static void take_certificates(struct docker_where *out, const char *folder, bool
 /* DOCKER_TLS_VERIFY: with certificates and checked; DOCKER_TLS: with certificates. */
 static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 {
-    sw_autofree char *folder = env("DOCKER_CERT_PATH") ? sw_strdup(env("DOCKER_CERT_PATH"))
-                                                       : docker_config_folder(out);
+    sw_autofree char *folder = env("DOCKER_CERT_PATH")
+                                   ? sw_strdup(env("DOCKER_CERT_PATH"))
+                                   : sw_docker_config_folder(out->env, out->env_context);
     bool wanted = env("DOCKER_TLS_VERIFY") || env("DOCKER_TLS");
 
     if ((out->way != DOCKER_TCP || !wanted) && out->way != DOCKER_TLS)
@@ -85,22 +64,19 @@ static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 }
 
 /* The options of a job or of its row say it outright; then the environment is not asked. */
-static int certificates_of(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int certificates_of(const struct docker_connect_options *options, struct docker_where *out,
+                           struct sw_error *err)
 {
-    const char *tls = sw_json_str(options, "tls"), *folder = sw_json_str(options, "certificates");
-
-    if (sw_text_empty(tls) || strcmp(tls, "auto") == 0) {
-        if (!folder)
-            return certificates_from_env(out, err);
-        tls = "verify";
-    }
-    if (strcmp(tls, "none") != 0 && (out->way == DOCKER_TCP || out->way == DOCKER_TLS))
-        take_certificates(out, folder, strcmp(tls, "any") == 0);
+    if (options->tls == DOCKER_TLS_AUTO && !options->certificates)
+        return certificates_from_env(out, err);
+    if (options->tls != DOCKER_TLS_NONE && (out->way == DOCKER_TCP || out->way == DOCKER_TLS))
+        take_certificates(out, options->certificates, options->tls == DOCKER_TLS_ANY);
     return 0;
 }
 
-static int from_text(const char *text, const char *origin, const json_t *options,
-                     struct docker_where *out, struct sw_error *err)
+static int from_text(const char *text, const char *origin,
+                     const struct docker_connect_options *options, struct docker_where *out,
+                     struct sw_error *err)
 {
     out->origin = origin;
     if (docker_where_parse(text, out, err) < 0)
@@ -191,7 +167,8 @@ static char *usual_socket(const struct docker_where *out)
     return there ? sw_take(there) : sw_strdup(usual[0].path);
 }
 
-static int from_usual(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int from_usual(const struct docker_connect_options *options, struct docker_where *out,
+                      struct sw_error *err)
 {
     sw_autofree char *path = usual_socket(out);
 
@@ -206,11 +183,11 @@ static bool is_default(const char *context)
     return !context || strcmp(context, "default") == 0;
 }
 
-static int find(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int find(const struct docker_connect_options *options, struct docker_where *out,
+                struct sw_error *err)
 {
-    const char *host = sw_json_str(options, "host");
-    const char *context = sw_json_str(options, "context");
-    sw_autofree char *folder = docker_config_folder(out);
+    const char *host = options->host, *context = options->context;
+    sw_autofree char *folder = sw_docker_config_folder(out->env, out->env_context);
     sw_auto(json) json_t *config = NULL;
 
     if (!sw_text_empty(host))
@@ -225,7 +202,7 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
         return is_default(env("DOCKER_CONTEXT"))
                    ? from_usual(options, out, err)
                    : from_context(folder, env("DOCKER_CONTEXT"), "DOCKER_CONTEXT", out, err);
-    config = docker_config_read(folder, err);
+    config = sw_docker_config_read(folder, err);
     if (!config)
         return -1;
     context = sw_json_str(config, "currentContext");
@@ -236,7 +213,12 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
 
 int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err)
 {
-    if (find(options, out, err) == 0)
+    json_t *kept = options ? json_deep_copy(options) : json_object();
+    struct docker_connect_options connect = docker_connect_options(kept);
+
+    out->options = kept;
+    out->ssh = connect.ssh;
+    if (find(&connect, out, err) == 0)
         return 0;
     docker_where_done(out);
     return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_image.h - image references, and images brought to the engine.
+ * docker_image.h - images pulled by the engine.
  *
  *     sw_autofree char *use = NULL;
  *     struct docker_pull pull = { .image = plan->image, .policy = DOCKER_PULL_MISSING };
@@ -10,45 +10,11 @@
 #ifndef SW_PLATFORM_DOCKER_IMAGE_H
 #define SW_PLATFORM_DOCKER_IMAGE_H
 
+#include "core/image_ref.h"
+#include "core/registry_login.h"
 #include "platform/docker/docker_api.h"
+#include "platform/docker/docker_options.h"
 
-/* ---- references, pure ------------------------------------------------------------------------- */
-
-struct docker_image {
-    char *registry;          /* "docker.io", "localhost:5000"; NULL: a bare image id */
-    char *repository;        /* "library/ubuntu"; NULL: a bare image id */
-    char *tag;               /* NULL: none given, and a digest is */
-    char *digest;            /* "sha256:..."; NULL: none */
-};
-/* "ubuntu", "host:5000/a/b:tag@sha256:...", an id "sha256:...", enroot's "host#a/b:tag" and
- * "docker://..." too. SW_E_SPEC. `out` is zeroed by the caller. */
-int docker_image_parse(const char *text, struct docker_image *out, struct sw_error *err);
-/* As the engine likes it: "ubuntu:latest", "host:5000/a/b@sha256:..." (a digest wins). Owned. */
-char *docker_image_text(const struct docker_image *image);
-char *docker_image_name(const struct docker_image *image);      /* without tag and digest; owned */
-void docker_image_done(struct docker_image *image);
-static inline void docker_image_auto(struct docker_image *image) { docker_image_done(image); }
-
-/* ---- credentials ------------------------------------------------------------------------------ */
-
-/* Never formatted; wiped when done. */
-struct docker_login {
-    char *header;            /* X-Registry-Auth; NULL: nobody */
-    char *user;              /* may be shown */
-    char *origin;            /* where it comes from: "NGC_KEY", "docker-credential-x"; may be shown */
-    char *trouble;           /* why a credential that seems to be there cannot be used; or NULL */
-};
-/* For this registry, in this order: DOCKER_USERNAME + DOCKER_PASSWORD (of DOCKER_REGISTRY, else
- * docker.io), NGC_KEY (nvcr.io), docker's configuration (credHelpers, credsStore, auths). */
-struct docker_where;      /* whose values of variables count; NULL: the environment's */
-void docker_login_find(const struct docker_where *where, const char *registry,
-                       struct docker_login *out);
-void docker_login_done(struct docker_login *login);
-static inline void docker_login_auto(struct docker_login *login) { docker_login_done(login); }
-
-/* ---- pulling ---------------------------------------------------------------------------------- */
-
-enum docker_pull_policy { DOCKER_PULL_MISSING, DOCKER_PULL_ALWAYS, DOCKER_PULL_NEVER };
 
 /* How far a pull is: layers are "files". `what` is "pulling IMAGE". Non-zero cancels it. */
 typedef int docker_pull_progress(void *context, const char *what,

@@ -20,7 +20,15 @@ enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
 /* A read-only root takes archives only where a volume is: below our own folder. */
 static bool is_read_only(const struct docker_sending *s)
 {
-    return sw_json_bool(s->plan->options, "read_only", false);
+    return s->options.read_only;
+}
+
+void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
+                    const void *bytes, size_t length)
+{
+    sw_tar_add(tar, &(struct sw_archive_member){
+        .name = name, .kind = bytes ? SW_ARCHIVE_FILE : SW_ARCHIVE_FOLDER, .mode = mode,
+        .size = (int64_t)length, .uid = owner.uid, .gid = owner.gid }, bytes);
 }
 
 static void add_file(struct docker_sending *s, const char *name, unsigned mode,
@@ -116,7 +124,7 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
 
     if (!runner)
         return -1;
-    docker_tar_reserve(&s->tar, size + 65536);
+    sw_buf_reserve_wiping(&s->tar, size + 65536);
     add_file(s, "", 0755, owner, NULL, 0);
     add_file(s, "slipway-runner", 0755, owner, runner, size);
     add_json(s, "payload.json", owner, letter);
@@ -127,7 +135,7 @@ static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_e
         add_volumes(s, owner);
     if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
         return -1;
-    docker_tar_end(&s->tar);
+    sw_tar_end(&s->tar);
     return 0;
 }
 
@@ -143,7 +151,7 @@ static int hand_over_volumes(struct docker_sending *s, int rank, struct docker_o
     docker_tar_add(&tar, ".slipway/", 0755, owner, NULL, 0);
     if (has_results_volume(s))
         docker_tar_add(&tar, "results/", 0777, owner, NULL, 0);
-    docker_tar_end(&tar);
+    sw_tar_end(&tar);
     sw_id_make("look", look);
     if (docker_look_image(s->api, look, NULL, err) == 0 &&
         docker_look_container(s->api, look, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]),
@@ -175,7 +183,7 @@ int docker_pack(struct docker_sending *s, struct sw_error *err)
 {
     struct docker_owner owner;
 
-    docker_tar_wipe(&s->tar);
+    sw_buf_wipe(&s->tar);
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
         return -1;
     for (int rank = 0; owner.uid != 0 && is_read_only(s) && rank < s->plan->nodes; rank++)

@@ -135,12 +135,12 @@ static const struct {
     { "unreachable",                    SW_E_REFUSED,    CHECK_NET },
 };
 
-static int say_log_in(const struct docker_image *image, const struct docker_login *login,
+static int say_log_in(const struct sw_image_ref *image, const struct sw_registry_login *login,
                       struct sw_error *err)
 {
     bool ngc = strcmp(image->registry, "nvcr.io") == 0;
 
-    if (login->header)
+    if (login->secret)
         return sw_hint(err, "%s was used (as '%.60s'): is it still valid, and may it read this image?"
                             "%s", login->origin, login->user,
                        ngc ? " Make a key at org.ngc.nvidia.com" : "");
@@ -153,8 +153,8 @@ static int say_log_in(const struct docker_image *image, const struct docker_logi
                    image->registry);
 }
 
-static int say_remedy(enum remedy remedy, const struct docker_image *image,
-                      const struct docker_login *login, struct sw_error *err)
+static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
+                      const struct sw_registry_login *login, struct sw_error *err)
 {
     switch (remedy) {
     case LOG_IN:
@@ -162,7 +162,7 @@ static int say_remedy(enum remedy remedy, const struct docker_image *image,
     case CHECK_NAME:
         return sw_hint(err, "check name and tag; a private image also looks so to a login that may"
                             " not see it (%s was used)",
-                       login->header ? login->origin : "no credential");
+                       login->secret ? login->origin : "no credential");
     case FREE_DISK:
         return sw_hint(err, "the engine's disk is full: `docker system prune` frees what nobody uses");
     case CHECK_NET:
@@ -181,11 +181,11 @@ static int say_remedy(enum remedy remedy, const struct docker_image *image,
 }
 
 /* `words` are the engine's, from the stream or the status. */
-static int did_not_come(const struct docker_image *image, const struct docker_login *login,
+static int did_not_come(const struct sw_image_ref *image, const struct sw_registry_login *login,
                         const char *words, struct sw_error *err)
 {
     sw_autofree char *clean = sw_text_printable(words, strlen(words));
-    sw_autofree char *name = docker_image_text(image);
+    sw_autofree char *name = sw_image_ref_text(image);
 
     sw_fail(err, SW_E_REFUSED, "cannot pull %s: %.300s", name, clean);
     for (size_t i = 0; i < SW_COUNT(refusals); i++)
@@ -198,7 +198,7 @@ static int did_not_come(const struct docker_image *image, const struct docker_lo
 }
 
 /* The engine's "no" to a question about an image; no answer at all stays what it is. */
-static int explain(const struct docker_image *image, const struct docker_login *login,
+static int explain(const struct sw_image_ref *image, const struct sw_registry_login *login,
                    const struct sw_error *why, struct sw_error *err)
 {
     const char *words = sw_text_starts(why->message, "Docker says: ") ? why->message + 13
@@ -220,7 +220,7 @@ struct end {
     struct sw_error why;
 };
 
-static void note_end(void *context, const struct docker_answer *answer)
+static void note_end(void *context, const struct sw_rest_answer *answer)
 {
     struct end *end = context;
 
@@ -249,33 +249,45 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
     return end.why.code == SW_OK ? 0 : -1;
 }
 
-static int pull_image(struct docker_api *api, const struct docker_pull *pull,
-                      const struct docker_image *image, struct sw_error *err)
+/* The login for the image's registry, and its header for the engine (NULL: no login). */
+static char *find_login(struct docker_api *api, const struct sw_image_ref *image,
+                        struct sw_registry_login *login)
 {
-    sw_auto(docker_login) struct docker_login login = { 0 };
+    const struct docker_where *where = docker_api_where(api);
+
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = image->registry, .env = where->env,
+                                                        .env_context = where->env_context }, login);
+    return sw_registry_auth_header(login, image->registry);
+}
+
+static int pull_image(struct docker_api *api, const struct docker_pull *pull,
+                      const struct sw_image_ref *image, struct sw_error *err)
+{
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_text_wipe) char *header = NULL;
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_autofree char *name = docker_image_name(image);
+    sw_autofree char *name = sw_image_ref_name(image);
     sw_autofree struct pulling *pulling = sw_new(struct pulling);
     sw_autofree char *what = sw_format("pulling %s", pull->image);
-    struct docker_lines lines = { .take = take_line, .context = pulling };
-    struct docker_call call = { .method = "POST", .sink = docker_lines_sink, .stall_ms = -1,
+    struct sw_rest_lines lines = { .take = take_line, .context = pulling };
+    struct docker_call call = { .method = "POST", .sink = sw_rest_lines_sink, .stall_ms = -1,
                                 .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
-    docker_login_find(docker_api_where(api), image->registry, &login);
+    header = find_login(api, image, &login);
     sw_buf_add(&path, "/images/create");
-    docker_query(&path, "fromImage", name);
-    docker_query(&path, "tag", image->digest ? image->digest : image->tag);
+    sw_rest_query(&path, "fromImage", name);
+    sw_rest_query(&path, "tag", image->digest ? image->digest : image->tag);
     if (pull->platform)
-        docker_query(&path, "platform", pull->platform);
+        sw_rest_query(&path, "platform", pull->platform);
     call.path = sw_buf_text(&path);
-    call.registry_auth = login.header;
+    call.registry_auth = header;
     pulling->pull = pull;
     pulling->what = what;
     pulling->began_ms = sw_monotonic_ms();
     result = ask_and_tell(api, &call, pulling, &why);
-    docker_lines_done(&lines);
+    sw_rest_lines_done(&lines);
     if (pulling->canceled)
         return sw_fail(err, SW_E_INTERRUPTED, "pulling %s was stopped", pull->image);
     if (pulling->words[0])
@@ -306,14 +318,14 @@ static int not_there(const char *image, struct sw_error *err)
 int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
                         struct sw_error *err)
 {
-    sw_auto(docker_image) struct docker_image image = { 0 };
+    sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
     sw_autofree char *name = NULL;
     enum docker_pull_policy policy = pull->policy;
     bool there = false;
 
-    if (docker_image_parse(pull->image, &image, err) < 0)
+    if (sw_image_ref_parse(pull->image, &image, err) < 0)
         return -1;
-    name = docker_image_text(&image);
+    name = sw_image_ref_text(&image);
     if (!image.registry)
         policy = DOCKER_PULL_NEVER;              /* an id is known to one engine only */
     if (policy != DOCKER_PULL_ALWAYS && docker_image_there(api, name, &there, err) < 0)
@@ -328,20 +340,21 @@ int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, 
 
 int docker_image_reachable(struct docker_api *api, const char *text, struct sw_error *err)
 {
-    sw_auto(docker_image) struct docker_image image = { 0 };
-    sw_auto(docker_login) struct docker_login login = { 0 };
+    sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
+    sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
+    sw_auto(sw_text_wipe) char *header = NULL;
     sw_autofree char *name = NULL, *path = NULL;
     struct docker_call call = { .stall_ms = 120000, .changes_nothing = true };
     struct sw_error why = { 0 };
 
-    if (docker_image_parse(text, &image, err) < 0)
+    if (sw_image_ref_parse(text, &image, err) < 0)
         return -1;
-    name = docker_image_text(&image);
+    name = sw_image_ref_text(&image);
     if (!image.registry)
         return not_there(text, err);
-    docker_login_find(docker_api_where(api), image.registry, &login);
+    header = find_login(api, &image, &login);
     path = docker_path("/distribution/", name, "/json");
     call.path = path;
-    call.registry_auth = login.header;
+    call.registry_auth = header;
     return docker_ask(api, &call, NULL, &why) < 0 ? explain(&image, &login, &why, err) : 0;
 }

@@ -3,7 +3,7 @@
  * docker_reach.c - why the engine did not answer, and what the user can do about it.
  *
  * libcurl only says "could not connect"; the difference between "you may not" and "it does not
- * run" is what people need, so the socket is tried once more by hand.
+ * run" is what people need, so docker_no_answer() connects to the socket once more itself.
  */
 #include "platform/docker/docker_internal.h"
 
@@ -72,7 +72,7 @@ static int no_tls(const struct docker_where *where, const struct sw_http_reply *
 static int no_ssh(const struct docker_where *where, struct docker_dialer *dialer,
                   const struct sw_http_reply *reply, struct sw_error *err)
 {
-    /* Whom we left after a while, nobody over there can say anything about. */
+    /* We closed the connection ourselves, so neither ssh nor docker there has a reason to give. */
     if (reply->failure == SW_E_TIMEOUT)
         return sw_fail(err, SW_E_TIMEOUT, "the Docker engine at %s does not answer: %s",
                        where->text, reply->why);

@@ -65,12 +65,8 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
 
     if (delete_at(api, path, &why) == 0)
         return 0;
-    /* "removal of container ... is already in progress": somebody else does it. */
-    if (why.code == SW_E_CONFLICT && strstr(why.message, "in progress"))
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
+    /* Another client removes it at this moment. */
+    return docker_api_refusal(api) == DOCKER_REMOVAL_IN_PROGRESS ? 0 : sw_pass(err, &why);
 }
 
 int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
@@ -78,11 +74,7 @@ int docker_forget(struct docker_api *api, const char *kind, const char *name, st
     sw_autofree char *path = docker_path(kind, name, "");
     struct sw_error why = { 0 };
 
-    if (delete_at(api, path, &why) == 0)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return delete_at(api, path, &why) == 0 ? 0 : sw_pass(err, &why);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -112,11 +104,11 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     char *content = NULL;
 
     sw_buf_add(&url, before);
-    docker_query(&url, "path", path);
+    sw_rest_query(&url, "path", path);
     if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&url), .sink = take_tar,
                                                .sink_context = &tar, .stall_ms = DOCKER_LONG_MS },
                    NULL, err) == 0) {
-        content = docker_tar_first(sw_buf_text(&tar.bytes), tar.bytes.length, size);
+        content = sw_tar_first_file(sw_buf_text(&tar.bytes), tar.bytes.length, size);
         if (!content)
             sw_fail(err, SW_E_NOT_FOUND, "'%s' in the container is no file", path);
     }
@@ -131,7 +123,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
     sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
 
     sw_buf_add(&url, before);
-    docker_query(&url, "path", folder);
+    sw_rest_query(&url, "path", folder);
     return docker_ask(api, &(struct docker_call){ .method = "PUT", .path = sw_buf_text(&url),
                                                   .bytes = tar, .length = (int64_t)length },
                       NULL, err);

@@ -196,6 +196,8 @@ static int no_answer(const struct sw_rest *rest, const struct sw_http_reply *rep
         sw_hint(err, "%s", reply->hint);
     if (rest->options.explain)
         rest->options.explain(rest->options.explain_context, reply, reply->why, err);
+    if (err->code == SW_E_TIMEOUT)
+        err->code = SW_E_UNREACHABLE;
     return -1;
 }
 
@@ -217,10 +219,4 @@ int rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, bo
         return sw_fail(err, SW_E_UNREACHABLE, "%s answers with something that is no JSON",
                        rest->options.name);
     return 0;
-}
-
-int sw_rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, json_t **json,
-                  struct sw_error *err)
-{
-    return rest_judge(rest, reply, false, json, err);
 }

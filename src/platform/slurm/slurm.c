@@ -286,7 +286,7 @@ const struct sw_platform sw_platform_slurm = {
     .preflight_report = slurm_preflight_report,
     .submit = slurm_submit,
     .observe = slurm_observe,
-    .read_log = slurm_read_log,
+    .log_read = slurm_log_read,
     .log_size = slurm_log_size,
     .log_since = slurm_log_since,
     .log_time = slurm_log_time,
@@ -303,6 +303,6 @@ const struct sw_platform sw_platform_slurm = {
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
-    .exec = slurm_exec,
+    .exec_open = slurm_exec_open,
     .inventory = slurm_inventory,
 };

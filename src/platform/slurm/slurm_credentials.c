@@ -8,12 +8,11 @@
 
 #include <string.h>
 
-#include "base/text.h"
 
-/* enroot asks the registry, and is sent on to another host for a token: both want the line. */
+/* The registry sends enroot on to another host for a token: enroot looks for a line of both. */
 static const struct slurm_registry known[] = {
-    { "nvcr.io", { "nvcr.io", "authn.nvidia.com" }, "$oauthtoken", "NGC_KEY" },
-    { NULL, { "registry-1.docker.io", "auth.docker.io" }, NULL, NULL },
+    { "nvcr.io", { "nvcr.io", "authn.nvidia.com" } },
+    { SW_REGISTRY_HUB, { "registry-1.docker.io", "auth.docker.io" } },
 };
 
 const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
@@ -22,10 +21,10 @@ const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return NULL;
     for (size_t i = 0; i < SW_COUNT(known); i++)
-        if (sw_text_same(known[i].host, image->registry))
+        if (strcmp(known[i].host, image->ref.registry) == 0)
             return &known[i];
-    *unknown = (struct slurm_registry){ .host = image->registry,
-                                        .machines = { image->registry } };
+    *unknown = (struct slurm_registry){ .host = image->ref.registry,
+                                        .machines = { image->ref.registry } };
     return unknown;
 }
 
@@ -54,7 +53,7 @@ void slurm_credentials_install(struct sw_buf *out, const struct slurm_registry *
 {
     slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
     sw_buf_add(out, "sw_credential_install ");
-    sw_buf_add_quoted(out, login ? login : registry->login ? registry->login : "");
+    sw_buf_add_quoted(out, login);
     add_machines(out, registry, " ");
     sw_buf_add_char(out, '\n');
 }

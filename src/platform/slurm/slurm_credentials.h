@@ -13,14 +13,12 @@
 #include "platform/slurm/slurm_image.h"
 
 struct slurm_registry {
-    const char *host;              /* as in the image; NULL: Docker Hub */
+    const char *host;              /* as struct sw_image_ref has it */
     const char *machines[3];       /* that .credentials must name; NULL-ended */
-    const char *login;             /* the login everybody has there; NULL: one's own */
-    const char *variable;          /* the client's variable with the password; NULL: none is known */
 };
 
-/* What is known about the image's registry; NULL: the image comes from none. `unknown` is filled in
- * and returned for a registry that no table knows. */
+/* The registry of an image; NULL: the image comes from none. `unknown` is filled in
+ * and returned for a registry that has one host only. */
 const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
                                                struct slurm_registry *unknown);
 

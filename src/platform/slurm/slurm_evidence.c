@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/reason.h"
 #include "core/report.h"
 
 enum { TAIL_BYTES = 16384, SCRIPT_JOBS = 256 };
@@ -19,9 +20,9 @@ static json_t *facts_of(const struct sw_observation *seen)
 {
     json_t *facts = json_object();
 
-    if (!strcmp(seen->reason, "node-lost"))
+    if (!strcmp(seen->reason, SW_REASON_NODE_LOST))
         json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
-    if (!strcmp(seen->reason, "preempted"))
+    if (!strcmp(seen->reason, SW_REASON_PREEMPTED))
         json_object_set_new(facts, "preempt_notice", json_true());
     if (slurm_is_array(&seen->job))
         json_object_set_new(facts, "array", json_true());

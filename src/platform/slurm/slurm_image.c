@@ -16,17 +16,15 @@
 #include "base/text.h"
 #include "plan/paths.h"
 
-#define HUB "registry-1.docker.io"
+#define HUB          "registry-1.docker.io"      /* as enroot knows it */
+#define HOW_TO_WRITE "write REGISTRY/NAME:TAG, a path that ends in .sqsh, or none"
 
 enum { PART_MAX = 255, FILE_NAME_MAX = 160 };      /* room for .lock, .part.XXXXXX and a digest */
 
 void slurm_image_done(struct slurm_image *image)
 {
     free(image->user);
-    free(image->registry);
-    free(image->repository);
-    free(image->tag);
-    free(image->digest);
+    sw_image_ref_done(&image->ref);
     free(image->path);
     *image = (struct slurm_image){ 0 };
 }
@@ -36,7 +34,7 @@ static int refuse(const char *text, const char *why, struct sw_error *err)
     sw_autofree char *shown = sw_text_printable(text, strlen(text));
 
     sw_fail(err, SW_E_SPEC, "image '%.200s': %s", shown, why);
-    return sw_hint(err, "write REGISTRY/NAME:TAG, a path that ends in .sqsh, or none");
+    return sw_hint(err, HOW_TO_WRITE);
 }
 
 static bool only(const char *text, const char *more)
@@ -50,23 +48,7 @@ static bool only(const char *text, const char *more)
 
 /* ---- taking it apart ---------------------------------------------------------------------- */
 
-static bool names_a_host(const char *text, size_t length)
-{
-    return memchr(text, '.', length) || memchr(text, ':', length) ||
-           (length == 9 && memcmp(text, "localhost", 9) == 0);
-}
-
-static bool is_hub(const char *host, size_t length)
-{
-    static const char *const names[] = { "docker.io", "index.docker.io", HUB };
-
-    for (size_t i = 0; i < SW_COUNT(names); i++)
-        if (strlen(names[i]) == length && memcmp(host, names[i], length) == 0)
-            return true;
-    return false;
-}
-
-/* "USER@" before a registry with '#'; what stands before a digest is no user. */
+/* "USER@" before a registry with '#'; what comes before a digest is not a user. */
 static const char *take_user(const char *text, struct slurm_image *out)
 {
     const char *hash = strchr(text, '#'), *at = hash ? memchr(text, '@', (size_t)(hash - text)) : NULL;
@@ -77,91 +59,56 @@ static const char *take_user(const char *text, struct slurm_image *out)
     return at + 1;
 }
 
-static const char *take_registry(const char *text, struct slurm_image *out)
+static int parse_reference(const char *text, struct slurm_image *out, struct sw_error *err)
 {
-    const char *end = strchr(text, '#');
-    size_t length;
-
-    if (!end) {
-        end = strchr(text, '/');
-        if (!end || !names_a_host(text, (size_t)(end - text)))
-            return text;
-    }
-    length = (size_t)(end - text);
-    if (!is_hub(text, length))
-        out->registry = sw_strndup(text, length);
-    return end + 1;
-}
-
-static const char *take_name(const char *text, struct slurm_image *out)
-{
-    const char *digest = strchr(text, '@');
-    size_t length = digest ? (size_t)(digest - text) : strlen(text);
-    const char *slash = memrchr(text, '/', length);
-    const char *last = slash ? slash + 1 : text;
-    const char *colon = memchr(last, ':', length - (size_t)(last - text));
-
-    out->repository = sw_strndup(text, colon ? (size_t)(colon - text) : length);
-    out->digest = digest ? sw_strdup(digest + 1) : NULL;
-    if (!digest)
-        out->tag = colon ? sw_strndup(colon + 1, length - (size_t)(colon + 1 - text))
-                         : sw_strdup("latest");
-    if (!*out->repository || *out->repository == '/' || strstr(out->repository, "//") ||
-        sw_text_ends(out->repository, "/"))
-        return "it has no name";
-    for (const char *c = out->repository; *c; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            return "registries know no capital letters in names";
-    if (!only(out->repository, "/._-"))
-        return "a name has letters, digits and / . _ - only";
-    if (strlen(out->repository) > PART_MAX)
-        return "a name has at most 255 characters";
-    if (out->tag && (!*out->tag || strlen(out->tag) > 128 || !only(out->tag, "._-")))
-        return "what stands after ':' is no tag";
-    if (out->digest && (strlen(out->digest) != 71 || !sw_text_starts(out->digest, "sha256:") ||
-                        out->digest[7 + strspn(out->digest + 7, "0123456789abcdef")]))
-        return "what stands after '@' is no sha256 digest";
-    return NULL;
-}
-
-static const char *parse_reference(const char *text, struct slurm_image *out)
-{
-    const char *rest = take_registry(take_user(text, out), out);
+    const char *bare = sw_text_starts(text, "docker://") ? text + strlen("docker://") : text;
+    const char *rest = take_user(bare, out);
 
     out->kind = SLURM_IMAGE_REGISTRY;
     if (out->user && (!*out->user || strlen(out->user) > PART_MAX || !only(out->user, "_.$~+=-")))
-        return "what stands before '@' is no user";
-    if (out->registry && (!*out->registry || *out->registry == '-' ||
-                          strlen(out->registry) > PART_MAX || !only(out->registry, ".:-")))
-        return "the registry is no host";
-    return take_name(rest, out);
+        return refuse(text, "what comes before '@' is not a user", err);
+    if (sw_image_ref_parse(rest, &out->ref, err) < 0)
+        return sw_hint(err, HOW_TO_WRITE);
+    if (!out->ref.registry)
+        return refuse(text, "an image id is known to one Docker engine only", err);
+    if (*out->ref.registry == '[')
+        return refuse(text, "enroot cannot reach a registry by its IPv6 address", err);
+    return 0;
+}
+
+static int parse_path(const char *text, enum slurm_image_kind kind, const char *wrong,
+                      struct slurm_image *out, struct sw_error *err)
+{
+    out->kind = kind;
+    out->path = sw_strdup(text);
+    return wrong ? refuse(text, wrong, err) : 0;
+}
+
+static int parse(const char *text, struct slurm_image *out, struct sw_error *err)
+{
+    if (*text == '/' || sw_text_starts(text, "./"))
+        return parse_path(text, SLURM_IMAGE_FILE,
+                          *text == '.' ? "a file on the cluster needs its absolute path"
+                          : !only(text, "/._-+@=:") ? "a path has letters, digits and / . _ - + @ = : only"
+                                                    : NULL, out, err);
+    if (sw_text_starts(text, "dockerd://") || sw_text_starts(text, "podman://"))
+        return parse_path(text, SLURM_IMAGE_DAEMON,
+                          only(text, "/._:-") ? NULL : "a name has letters, digits and / . _ - : only",
+                          out, err);
+    return parse_reference(text, out, err);
 }
 
 int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error *err)
 {
     sw_auto(slurm_image) struct slurm_image image = { 0 };
-    const char *wrong = NULL;
 
     *out = image;
     if (sw_text_empty(text) || strcmp(text, "none") == 0)
         return 0;
     if (strlen(text) > 2048)
         return sw_fail(err, SW_E_SPEC, "an image has more than 2048 characters");
-    if (*text == '/' || sw_text_starts(text, "./")) {
-        image.kind = SLURM_IMAGE_FILE;
-        image.path = sw_strdup(text);
-        wrong = *text == '.' ? "a file on the cluster needs its absolute path"
-              : !only(text, "/._-+@=:") ? "a path has letters, digits and / . _ - + @ = : only"
-                                        : NULL;
-    } else if (sw_text_starts(text, "dockerd://") || sw_text_starts(text, "podman://")) {
-        image.kind = SLURM_IMAGE_DAEMON;
-        image.path = sw_strdup(text);
-        wrong = only(text, "/._:-") ? NULL : "a name has letters, digits and / . _ - : only";
-    } else {
-        wrong = parse_reference(sw_text_starts(text, "docker://") ? text + 9 : text, &image);
-    }
-    if (wrong)
-        return refuse(text, wrong, err);
+    if (parse(text, &image, err) < 0)
+        return -1;
     *out = image;
     image = (struct slurm_image){ 0 };
     return 0;
@@ -169,26 +116,34 @@ int slurm_image_parse(const char *text, struct slurm_image *out, struct sw_error
 
 /* ---- putting it together ------------------------------------------------------------------ */
 
-static bool looks_like_a_host(const char *repository)
+static bool is_hub(const struct slurm_image *image)
 {
-    const char *slash = strchr(repository, '/');
+    return strcmp(image->ref.registry, SW_REGISTRY_HUB) == 0;
+}
 
-    return slash && names_a_host(repository, (size_t)(slash - repository));
+/* As enroot names it where it must be named; NULL: it need not be. */
+static const char *registry_of(const struct slurm_image *image)
+{
+    if (!is_hub(image))
+        return image->ref.registry;
+    return sw_image_ref_names_host(image->ref.repository) ? HUB : NULL;
 }
 
 char *slurm_image_pyxis(const struct slurm_image *image)
 {
+    const struct sw_image_ref *ref = &image->ref;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    bool official = image->digest && !image->registry && !strchr(image->repository, '/');
+    const char *registry;
 
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return sw_strdup(image->path);
+    registry = registry_of(image);
     if (image->user)
         sw_buf_addf(&out, "%s@", image->user);
-    if (image->registry || image->digest || image->user || looks_like_a_host(image->repository))
-        sw_buf_addf(&out, "%s#", image->registry ? image->registry : HUB);
-    sw_buf_addf(&out, "%s%s%c%s", official ? "library/" : "", image->repository,
-                image->digest ? '@' : ':', image->digest ? image->digest : image->tag);
+    if (registry || ref->digest || image->user)
+        sw_buf_addf(&out, "%s#", registry ? registry : HUB);
+    sw_buf_addf(&out, "%s%c%s", ref->digest ? ref->repository : sw_image_ref_short(ref),
+                ref->digest ? '@' : ':', ref->digest ? ref->digest : ref->tag);
     return sw_buf_steal(&out);
 }
 
@@ -206,19 +161,18 @@ char *slurm_image_file_name(const struct slurm_image *image)
     sw_auto(sw_buf) struct sw_buf whole = SW_BUF_INIT;
     sw_auto(sw_buf) struct sw_buf name = SW_BUF_INIT;
     char hash[SW_DIGEST_HEX];
-    const char *text, *registry = image->registry;
+    const char *text, *registry;
 
     if (image->kind != SLURM_IMAGE_REGISTRY)
         return NULL;
-    if (!registry && looks_like_a_host(image->repository))
-        registry = HUB;
-    sw_buf_addf(&whole, "%s%s%s:%s", registry ? registry : "", registry ? "/" : "", image->repository,
-                image->digest ? image->digest : image->tag);
+    registry = registry_of(image);
+    sw_buf_addf(&whole, "%s%s%s:%s", registry ? registry : "", registry ? "/" : "",
+                sw_image_ref_short(&image->ref), image->ref.digest ? image->ref.digest : image->ref.tag);
     text = sw_buf_text(&whole);
     sw_sha256_hex(text, strlen(text), hash);
     for (const char *c = text; *c; c++)
         sw_buf_add_char(&name, *c == '/' || *c == ':' ? '_' : *c);
-    if (strchr(text, '_') || (image->registry && strchr(image->registry, ':')) ||
+    if (strchr(text, '_') || strchr(image->ref.registry, ':') ||
         name.length > FILE_NAME_MAX) {
         if (name.length > FILE_NAME_MAX)
             name.data[name.length = FILE_NAME_MAX] = '\0';
@@ -230,7 +184,7 @@ char *slurm_image_file_name(const struct slurm_image *image)
 
 bool slurm_image_moves(const struct slurm_image *image)
 {
-    return image->kind == SLURM_IMAGE_REGISTRY && sw_text_same(image->tag, "latest");
+    return image->kind == SLURM_IMAGE_REGISTRY && sw_text_same(image->ref.tag, "latest");
 }
 
 /* ---- the conversion ----------------------------------------------------------------------- */

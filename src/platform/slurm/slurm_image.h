@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "core/image_ref.h"
 #include "platform/slurm/slurm_text.h"
 
 enum slurm_image_kind {
@@ -33,11 +34,8 @@ enum slurm_image_kind {
 
 struct slurm_image {          /* all owned */
     enum slurm_image_kind kind;
-    char *user;               /* login at the registry; NULL: whoever .credentials says */
-    char *registry;           /* host[:port]; NULL: Docker Hub */
-    char *repository;         /* "team/app" */
-    char *tag;                /* NULL with a digest */
-    char *digest;             /* "sha256:..."; NULL: none */
+    char *user;               /* login at the registry; NULL: the one of .credentials */
+    struct sw_image_ref ref;  /* of SLURM_IMAGE_REGISTRY */
     char *path;               /* of a file, or the daemon's whole URI */
 };
 

@@ -367,7 +367,7 @@ int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
                  struct sw_error *err);
 int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                   struct sw_error *err);
-ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
@@ -399,8 +399,8 @@ void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *con
 char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 /* slurm_caches.c */
 json_t *slurm_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
-int slurm_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err);
+int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err);
 /* slurm_preflight_report.c, slurm_inventory.c */
 json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err);

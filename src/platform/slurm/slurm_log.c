@@ -65,7 +65,7 @@ int slurm_log_script(struct sw_buf *out, struct sw_connection *conn, const struc
     return 0;
 }
 
-ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "core/registry_login.h"
 #include "platform/slurm/slurm_credentials.h"
 #include "platform/slurm/slurm_site.h"
 
@@ -124,7 +125,7 @@ static void add_registry(struct sw_buf *script, const struct sw_plan *plan, stru
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return;
-    wish->secret_named = names_secret(plan, registry->variable);
+    wish->secret_named = names_secret(plan, sw_registry_variable(registry->host));
     wish->login_brought = sw_json_bool(plan->options, "registry_login", false);
     sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);

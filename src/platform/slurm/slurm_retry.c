@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "core/observation.h"
+#include "core/reason.h"
 #include "platform/slurm/slurm_text.h"
 
 enum { ATTEMPTS_MAX = 1001, LINE_MAX_BYTES = 4096 };
@@ -224,7 +225,7 @@ static json_t *story(const struct slurm_attempt *one, const struct slurm_attempt
 
     return sw_json_object(
         SW_INT("number", one->number), SW_STR("state", "Error"),
-        SW_STR("reason", told ? "exit" : "restarted"), SW_STR("message", how),
+        SW_STR("reason", told ? SW_REASON_EXIT : SW_REASON_RESTARTED), SW_STR("message", how),
         SW_SUB("exit_code", told ? json_integer(one->exit_code) : json_null()),
         SW_INT("signal", 0), SW_STR("node", node), SW_STR("remote_id", one->slurm_job_id),
         SW_INT("started_ms", one->began_s * 1000),

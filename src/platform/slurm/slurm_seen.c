@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/state.h"
 
 enum { PATIENCE_MS = 15000 };
@@ -264,7 +265,7 @@ static void say_waiting(struct sw_observation *out, const struct tally *tally, c
     sw_autofree char *others = NULL;
 
     slurm_waiting(said, &reason, &sentence);
-    others = strcmp(reason, "dependency") == 0 ? slurm_waits_for(dependency) : NULL;
+    others = strcmp(reason, SW_REASON_DEPENDENCY) == 0 ? slurm_waits_for(dependency) : NULL;
     if (tally->note)
         sentence = tally->note;
     if (others)
@@ -284,9 +285,9 @@ static void say_end(struct sw_observation *out, const struct tally *tally)
 
     out->signal = tally->signal;
     out->exit_code = tally->signal ? 128 + tally->signal
-                     : tally->code || strcmp(reason, "exit") ? tally->code : SW_NO_EXIT_CODE;
-    if (!strcmp(reason, "exit") && tally->signal)
-        reason = "signal";
+                     : tally->code || strcmp(reason, SW_REASON_EXIT) ? tally->code : SW_NO_EXIT_CODE;
+    if (!strcmp(reason, SW_REASON_EXIT) && tally->signal)
+        reason = SW_REASON_SIGNAL;
     copy(out->reason, sizeof out->reason, reason);
     if (tally->failed_task >= 0)
         out->failed_replica = tally->failed_task;
@@ -318,7 +319,7 @@ static void say_dependency_failed(struct sw_observation *out, const char *depend
     out->state = SW_ERROR;
     out->started_ms = 0;
     out->exit_code = SW_NO_EXIT_CODE;
-    copy(out->reason, sizeof out->reason, "dependency-failed");
+    copy(out->reason, sizeof out->reason, SW_REASON_DEPENDENCY_FAILED);
     snprintf(out->message, sizeof out->message, "%.120s did not end as asked (%.80s): it never started",
              others ? others : "the job it depends on", dependency);
 }
@@ -347,7 +348,7 @@ static void from_tally(struct sw_observation *out, const struct tally *tally,
         out->exit_code = 0;
         break;
     case SW_CANCELED:
-        copy(out->reason, sizeof out->reason, "canceled");
+        copy(out->reason, sizeof out->reason, SW_REASON_CANCELED);
         break;
     default:
         copy(out->message, sizeof out->message, tally->note ? tally->note : "");
@@ -368,8 +369,8 @@ static void from_record(struct sw_observation *out, const json_t *record)
     out->exit_code = code;
     out->signal = (int)sw_json_int(record, "signal", 0);
     out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
-    copy(out->reason, sizeof out->reason, code == 0 ? "" : out->signal && !reason ? "signal"
-                                                   : reason ? reason : "exit");
+    copy(out->reason, sizeof out->reason, code == 0 ? "" : out->signal && !reason ? SW_REASON_SIGNAL
+                                                   : reason ? reason : SW_REASON_EXIT);
     copy(out->message, sizeof out->message, sw_json_str(record, "message"));
     if (sw_json_int(record, "started", 0) && !out->started_ms)
         out->started_ms = sw_json_int(record, "started", 0) * 1000;
@@ -383,7 +384,7 @@ static void set_canceled(struct sw_observation *out)
     out->exit_code = SW_NO_EXIT_CODE;
     out->signal = 0;
     out->failed_replica = -1;
-    copy(out->reason, sizeof out->reason, "canceled");
+    copy(out->reason, sizeof out->reason, SW_REASON_CANCELED);
     out->message[0] = '\0';
 }
 

@@ -55,49 +55,14 @@ static void replace(json_t **place, json_t *value)
     *place = value;
 }
 
-static json_t *mapped_words(const struct sw_paths *paths, const json_t *words)
-{
-    json_t *out = json_array(), *word;
-    size_t i;
-
-    json_array_foreach(words, i, word) {
-        sw_autofree char *mapped = sw_paths_word(paths, json_string_value(word));
-
-        json_array_append_new(out, sw_json_text(mapped));
-    }
-    return out;
-}
-
 /* Without a container `/data` and `/results` are not ours to make on a node: they become folders
  * of the job, as on the local platform. */
 static void use_own_folders(struct sw_payload *letter, const struct slurm_job *job)
 {
     sw_auto(sw_paths) struct sw_paths *paths =
         sw_paths_of_plan(job->plan, letter->work_dir, letter->results_dir);
-    const char *dir = sw_json_str(letter->checkpoint, "dir");
 
-    replace(&letter->inputs, sw_paths_entries(paths, letter->inputs, "path"));
-    replace(&letter->outputs, sw_paths_entries(paths, letter->outputs, "path"));
-    replace(&letter->config_inputs, sw_paths_entries(paths, letter->config_inputs, "container_path"));
-    replace(&letter->env, sw_paths_document(paths, letter->env));
-    if (letter->config)
-        replace(&letter->config, sw_paths_document(paths, letter->config));
-    if (letter->args)
-        replace(&letter->args, sw_paths_document(paths, letter->args));
-    if (letter->argv)
-        replace(&letter->argv, mapped_words(paths, letter->argv));
-    if (letter->command) {
-        char *command = sw_paths_command(paths, letter->command);
-
-        free(letter->command);
-        letter->command = command;
-    }
-    if (dir) {
-        sw_autofree char *own = sw_paths_value(paths, dir);
-
-        replace(&letter->checkpoint, json_deep_copy(letter->checkpoint));
-        json_object_set_new(letter->checkpoint, "dir", sw_json_text(own));
-    }
+    sw_paths_payload(paths, letter);
 }
 
 /* In a container of its own each rank has what is neither the job's results nor mounted. */

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "platform/slurm/slurm_retry.h"
 
@@ -361,7 +362,7 @@ static void judge(struct memory *memory, size_t i, struct sw_observation *seen, 
     if (memory->canceled[i] && !known.slurm_id) {
         seen->presence = SW_PRESENT;
         seen->state = SW_CANCELED;
-        snprintf(seen->reason, sizeof seen->reason, "canceled");
+        snprintf(seen->reason, sizeof seen->reason, SW_REASON_CANCELED);
         snprintf(seen->message, sizeof seen->message, "canceled before it was submitted");
         return;
     }

@@ -245,6 +245,17 @@ static size_t walk(struct fixture *here, const char *platform, const struct sw_o
     return dead;
 }
 
+static void an_option_fits_the_member_it_fills(void **state)
+{
+    const struct sw_platform *platform;
+
+    (void)state;
+    for (size_t i = 0; (platform = sw_platform_at(i)); i++)
+        for (const struct sw_option *row = platform->options; row->name; row++)
+            if (row->member != SW_MEMBER_NONE && !sw_option_fits(row))
+                fail_msg("%s.%s is of another type than its member", platform->name, row->name);
+}
+
 static void every_option_acts(void **state)
 {
     const struct sw_platform *platform;
@@ -277,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_acts_elsewhere_is_read_there),
+        cmocka_unit_test(an_option_fits_the_member_it_fills),
         cmocka_unit_test_setup_teardown(every_option_acts, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(every_key_acts, open_fixture, close_fixture),
     };

@@ -97,7 +97,7 @@ static void the_page_names_every_variable(void **state)
         sw_autofree char *line = sw_format("| `%s` | %s |", row->name, row->meaning);
 
         if (!strstr(text, line))
-            fail_msg("docs/job-file.md has no '%s'", line);
+            fail_msg("docs/use/job-file.md has no '%s'", line);
     }
 }
 

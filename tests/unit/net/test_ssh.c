@@ -37,7 +37,7 @@ static struct sw_ssh_options usual(void)
     struct sw_ssh_options options = { .state_dir = server.folder, .hosts = "127.0.0.1",
                                       .user = server.user, .port = server.port,
                                       .identity = server.key, .known_hosts = server.known_hosts,
-                                      .config_file = "none", .connect_ms = 10000, .persist_s = 60 };
+                                      .config_file = "none", .connect_ms = 10000, .persist_ms = 60000 };
 
     return options;
 }

@@ -123,7 +123,7 @@ static void expect_documented(const char *manual, const struct sw_option *rows)
         sw_autofree char *quoted = sw_format("`%s`", row->name);
 
         if (!strstr(manual, quoted))
-            fail_msg("docs/job-file.md lacks %s", quoted);
+            fail_msg("docs/use/job-file.md lacks %s", quoted);
         if (row->fields)
             expect_documented(manual, row->fields);
     }

@@ -102,7 +102,7 @@ static void the_check_tells_missing_open_and_fine_apart(void **state)
 static void one_line_is_replaced_and_the_others_stay(void **state)
 {
     struct stage *stage = *state;
-    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", NULL);
+    sw_autofree char *text = install_text("nvcr.io/nvidia/app:1", "$oauthtoken");
     sw_autofree char *enroot = stage_path(stage, "enroot");
     sw_autofree char *file = stage_path(stage, "enroot/.credentials"), *other = NULL;
     struct stat info;
@@ -147,8 +147,8 @@ static void a_password_that_enroot_would_run_is_refused(void **state)
 static void no_process_has_the_password_among_its_arguments(void **state)
 {
     struct stage *stage = *state;
-    sw_autofree char *text = install_text("nvcr.io/a/b:1", NULL), *enroot = stage_path(stage, "enroot");
-    sw_autofree char *seen = NULL;
+    sw_autofree char *text = install_text("nvcr.io/a/b:1", "$oauthtoken");
+    sw_autofree char *enroot = stage_path(stage, "enroot"), *seen = NULL;
 
     setenv("ENROOT_CONFIG_PATH", enroot, 1);
     for (const char *const *name = (const char *const[]){ "awk", "cat", "chmod", "mv", "mktemp", "mkdir",

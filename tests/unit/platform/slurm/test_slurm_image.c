@@ -29,8 +29,8 @@ static void each_way_to_write_an_image_becomes_what_pyxis_and_enroot_take(void *
         { "ubuntu:22.04", "ubuntu:22.04", "docker://ubuntu:22.04", "ubuntu_22.04.sqsh" },
         { "ubuntu", "ubuntu:latest", "docker://ubuntu:latest", "ubuntu_latest.sqsh" },
         { "team/app", "team/app:latest", "docker://team/app:latest", "team_app_latest.sqsh" },
-        { "docker.io/library/ubuntu:22.04", "library/ubuntu:22.04",
-          "docker://library/ubuntu:22.04", "library_ubuntu_22.04.sqsh" },
+        { "docker.io/library/ubuntu:22.04", "ubuntu:22.04", "docker://ubuntu:22.04",
+          "ubuntu_22.04.sqsh" },
         { "localhost/app:1", "localhost#app:1", "docker://localhost#app:1", "localhost_app_1.sqsh" },
         { "host.example:5000/app:1", "host.example:5000#app:1",
           "docker://host.example:5000#app:1", "host.example_5000_app_1.7b57bd26.sqsh" },
@@ -93,7 +93,8 @@ static void what_is_no_image_is_refused_with_the_reason(void **state)
         { "app@md5:12", "digest" }, { "nvcr.io/", "no name" }, { "nvcr.io#:1", "no name" },
         { "a b", "letters" }, { "app;reboot", "letters" }, { "./app.sqsh", "absolute" },
         { "/a$(x).sqsh", "path" }, { "nvcr.io//a:1", "no name" }, { "-h.x#a:1", "host" },
-        { "app:1 --x", "tag" }, { "dockerd://a b", "letters" },
+        { "app:1 --x", "tag" }, { "dockerd://a b", "letters" }, { "sha256:" HEX, "one Docker engine" },
+        { "[::1]:5000/a:1", "IPv6" }, { "a b@nvcr.io#a:1", "user" },
     };
 
     (void)state;

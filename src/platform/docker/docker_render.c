@@ -397,7 +397,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     json_decref(payload->inputs);
     payload->inputs = docker_inputs_inside(plan);
     docker_outputs_inside(payload->outputs, plan);
-    payload->work_dir = sw_strdup(DOCKER_HOME "/work");
+    payload->scratch_dir = sw_strdup(DOCKER_HOME "/work");
     payload->results_dir = docker_results_inside(plan);
     payload->time_ms = plan->time_ms;
     payload->redact = true;

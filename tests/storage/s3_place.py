@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""place.py - a real S3 server, a proxy that breaks things, and `slipway` pointed at them.
+"""s3_place.py - a real S3 server, a proxy that breaks things, and `slipway` pointed at them.
 
 Everything lives in one temporary folder and ends with the program that made it.
 """
@@ -78,7 +78,18 @@ class Place:
         self.processes.append(process)
         wait_for_port(port, process)
 
+    def without_faults(self):
+        """What a claim begins with."""
+        self.faults()
+        return self
+
     def close(self):
+        """A claim is over; the servers stay for the next."""
+
+    def explain(self):
+        return ""
+
+    def end(self):
         for process in self.processes:
             process.terminate()
         for process in self.processes:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_full.c - the whole screen: taken, drawn, and above all given back.
+ * cli_fullscreen.c - the whole screen: taken, drawn, and above all given back.
  *
  * Whatever ends us - exit, a signal, a crash of our own - the user's shell must find its echo,
  * cursor and screen again. So giving back is a handful of calls that a signal handler may make,
@@ -73,7 +73,7 @@ static void stop(int number)
     raise(number);
     sigemptyset(&only);
     sigaddset(&only, number);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);      /* here we stand still until SIGCONT */
+    sigprocmask(SIG_UNBLOCK, &only, NULL);      /* the process stops here until SIGCONT */
     signal(number, stop);
     take();
     errno = saved;
@@ -92,7 +92,7 @@ static void catch(int number, void (*handler)(int))
         sigaction(number, &action, NULL);
 }
 
-int cli_full_enter(struct sw_error *err)
+int cli_fullscreen_enter(struct sw_error *err)
 {
     terminal = isatty(STDIN_FILENO) ? STDIN_FILENO : open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0 || tcgetattr(terminal, &before) < 0)
@@ -112,7 +112,7 @@ int cli_full_enter(struct sw_error *err)
     return 0;
 }
 
-void cli_full_leave(void)
+void cli_fullscreen_leave(void)
 {
     give_back();
     for (size_t i = 0; i < SW_COUNT(deadly); i++)
@@ -120,7 +120,7 @@ void cli_full_leave(void)
     catch(SIGTSTP, SIG_DFL);
 }
 
-void cli_full_draw(const struct sw_buf *frame)
+void cli_fullscreen_draw(const struct sw_buf *frame)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const char *line = sw_buf_text(frame);
@@ -178,7 +178,7 @@ static int escape_sequence(void)
     return CLI_KEY_OTHER;
 }
 
-int cli_full_key(int wake, int timeout_ms)
+int cli_fullscreen_key(int wake, int timeout_ms)
 {
     struct pollfd ready[] = { { .fd = terminal, .events = POLLIN },
                               { .fd = wake, .events = POLLIN } };

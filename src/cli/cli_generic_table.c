@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_things.c - see cli_things.h. The shape of a document decides how it is shown: a value is a few
- * words, a list of things is a table with a column for each of their properties.
+ * cli_generic_table.c - see cli_generic_table.h. The shape of a document decides how it is shown: a
+ * value is a few words, a list of things is a table with a column for each of their properties.
  */
-#include "cli/cli_things.h"
+#include "cli/cli_generic_table.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { COLUMNS_MOST = 24 };
 
-char *cli_things_words(const char *key)
+char *cli_generic_title(const char *key)
 {
     size_t unit = sw_text_ends(key, "_bytes") ? strlen("_bytes")
                   : sw_text_ends(key, "_ms")  ? strlen("_ms") : 0;
@@ -76,7 +76,7 @@ static void add_value(struct sw_buf *out, const char *key, const json_t *value)
     }
 }
 
-char *cli_things_value(const char *key, const json_t *value)
+char *cli_generic_value(const char *key, const json_t *value)
 {
     sw_auto(sw_buf) struct sw_buf text = SW_BUF_INIT;
 
@@ -86,7 +86,7 @@ char *cli_things_value(const char *key, const json_t *value)
 
 /* ---- lists of things ------------------------------------------------------------------------- */
 
-bool cli_things_is_list(const json_t *value)
+bool cli_is_list_of_objects(const json_t *value)
 {
     return json_is_object(json_array_get(value, 0));
 }
@@ -128,7 +128,7 @@ static size_t properties(const json_t *things, const char *keys[COLUMNS_MOST])
     return count;
 }
 
-void cli_things_table(struct sw_buf *out, const struct cli *cli, const json_t *things)
+void cli_generic_table(struct sw_buf *out, const struct cli *cli, const json_t *things)
 {
     const char *keys[COLUMNS_MOST];
     char *titles[COLUMNS_MOST];
@@ -138,7 +138,7 @@ void cli_things_table(struct sw_buf *out, const struct cli *cli, const json_t *t
     const json_t *thing;
 
     for (size_t c = 0; c < count; c++) {
-        titles[c] = cli_things_words(keys[c]);
+        titles[c] = cli_generic_title(keys[c]);
         for (char *at = titles[c]; *at; at++)
             *at = (char)toupper((unsigned char)*at);
         columns[c] = (struct sw_column){ titles[c], .least = is_wanted(keys[c]) ? strlen(titles[c]) : 8,
@@ -147,7 +147,7 @@ void cli_things_table(struct sw_buf *out, const struct cli *cli, const json_t *t
     table = sw_table_new(columns, count);
     json_array_foreach(things, i, thing)
         for (size_t c = 0; c < count; c++) {
-            sw_autofree char *text = cli_things_value(keys[c], json_object_get(thing, keys[c]));
+            sw_autofree char *text = cli_generic_value(keys[c], json_object_get(thing, keys[c]));
 
             sw_table_cell(table, text, NULL);
         }

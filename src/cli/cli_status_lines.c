@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_live.c - a few lines at the bottom of the terminal, drawn again in place.
+ * cli_status_lines.c - a few lines at the bottom of the terminal, drawn again in place.
  *
  * A terminal that was made narrower has broken our lines into more rows than we drew. How many
  * is computed from the text and the width as it is now, so that a resize leaves nothing behind.
@@ -44,7 +44,7 @@ static size_t rows_above(const char *text, size_t width)
     }
 }
 
-static void add_erase(struct sw_buf *out, const struct cli_live *live)
+static void add_erase(struct sw_buf *out, const struct cli_status_lines *live)
 {
     size_t width, rows, up;
 
@@ -58,13 +58,13 @@ static void add_erase(struct sw_buf *out, const struct cli_live *live)
     sw_buf_add(out, "\033[J");
 }
 
-static void put(const struct cli_live *live, const struct sw_buf *out)
+static void put(const struct cli_status_lines *live, const struct sw_buf *out)
 {
     if (out->length)
         (void)!sw_write_all(live->fd, out->data, out->length);
 }
 
-void cli_live_draw(struct cli_live *live, const char *lines)
+void cli_status_lines_draw(struct cli_status_lines *live, const char *lines)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
@@ -77,7 +77,7 @@ void cli_live_draw(struct cli_live *live, const char *lines)
     live->shown = sw_strdup(lines);
 }
 
-void cli_live_erase(struct cli_live *live)
+void cli_status_lines_erase(struct cli_status_lines *live)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
@@ -88,7 +88,7 @@ void cli_live_erase(struct cli_live *live)
     free(sw_take(live->shown));
 }
 
-void cli_live_keep(struct cli_live *live)
+void cli_status_lines_keep(struct cli_status_lines *live)
 {
     if (!live->shown)
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telling.c - an event in the words of those who hear it.
+ * event_text.c - an event in the words of those who hear it.
  *
  * What the event says comes first and the row only fills in: by the time a hook runs the job may
  * be further, and "Running" must not be told as "Complete". One table gives both forms, the

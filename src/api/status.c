@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * look.c - reading what is known: status, lists, events, replicas, results.
+ * status.c - what is known of jobs: status, lists, events, replicas.
  */
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "core/state.h"
 
-/* A list shows what is known in time; a question about one job is worth waiting for. */
+/* A list shows what is known in time; a question about one job waits for its platform. */
 static const struct sw_refresh_options in_time = { .deadline_ms = API_LIST_DEADLINE_MS };
-/* The cards of named jobs tell how far each is; a list does not read logs. */
+/* The cards of named jobs show their progress; a list does not read logs. */
 static const struct sw_refresh_options cards = { .deadline_ms = API_LIST_DEADLINE_MS,
                                                  .progress = true };
 static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRESH_PATIENT,
@@ -45,7 +45,7 @@ char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
     return add_job(&out, session, id, unreachable, err) < 0 ? NULL : sw_buf_steal(&out);
 }
 
-/* Lists are written job by job: as a tree they cost more than the look itself. */
+/* Lists are written job by job: as a tree they would cost more than the refresh itself. */
 static void list_begin(struct sw_buf *out)
 {
     sw_buf_add(out, "{\"version\":1,\"jobs\":[");
@@ -236,18 +236,4 @@ char *sw_replicas(struct sw_session *session, const char *id, struct sw_error *e
         return NULL;
     }
     return api_text(job.platform->replicas(job.conn, &job.ref, err));
-}
-
-char *sw_results_dir(struct sw_session *session, const char *id, struct sw_error *err)
-{
-    sw_auto(api_job) struct api_job job = { 0 };
-
-    if (api_job_open(session, id, &job, err) < 0)
-        return NULL;
-    if (!sw_text_empty(job.row.results_dir))
-        return sw_strdup(job.row.results_dir);
-    if (job.platform->results_dir)
-        return job.platform->results_dir(job.conn, &job.ref, err);
-    sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no results folder", id);
-    return NULL;
 }

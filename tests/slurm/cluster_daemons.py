@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bed_daemons.py - start, break and mend the daemons of the test cluster.
+# cluster_daemons.py - start, break and mend the daemons of the test cluster.
 #
 # Everything here runs inside the cluster's own pid namespace: a pid file names a process of ours.
 import json
@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-import bed_images
-from bed_config import ACCOUNT, BIN, HOST, LOG, LOGINS, MYSQL, OTHER, OTHER_CONF, ROOT, STATE, USER, folder, run, write
+import cluster_images
+from cluster_config import ACCOUNT, BIN, HOST, LOG, LOGINS, MYSQL, OTHER, OTHER_CONF, ROOT, STATE, USER, folder, run, write
 
 
 class Trouble(Exception):
@@ -69,7 +69,7 @@ def start_database():
                          stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     client = ["mariadb", "--no-defaults", "-S", MYSQL + "/socket", "-e"]
     wait_for("MariaDB", lambda: asks(*client, "select 1").returncode == 0)
-    run(*client, "create database slurm_acct_db; create user 'slurm'@'127.0.0.1' identified by 'bed'; "
+    run(*client, "create database slurm_acct_db; create user 'slurm'@'127.0.0.1' identified by 'test'; "
                  "grant all on slurm_acct_db.* to 'slurm'@'127.0.0.1';")
 
 
@@ -115,19 +115,19 @@ def start_second():
     wait_for("the second cluster", lambda: asks(*there, "sinfo", "-h", "-o", "%T").stdout.strip() == "idle")
 
 
-def start_all(bed):
-    for name in bed.logins:
+def start_all(cluster):
+    for name in cluster.logins:
         start_login(name)
     start_munge()
-    if bed.accounting:
+    if cluster.accounting:
         start_database()
         start_accounting()
         fill_accounting()
     start_controller()
-    for name in bed.nodes:
+    for name in cluster.nodes:
         start_node(name)
-    wait_for("the nodes", lambda: nodes_ready(bed.nodes))
-    if bed.options.second:
+    wait_for("the nodes", lambda: nodes_ready(cluster.nodes))
+    if cluster.options.second:
         start_second()
 
 
@@ -260,11 +260,11 @@ CONTROLS = {
     "freeze": (lambda name: send(family(pid_of(name)), signal.SIGSTOP), "LOGIN: answers nothing any more"),
     "thaw": (lambda name: send(family(pid_of(name)), signal.SIGCONT), "LOGIN: answers again"),
     "mend": (start_login, "LOGIN: its sshd listens again"),
-    "add-image": (bed_images.add_to_registry, "REGISTRY IMAGE:TAG: now enroot can import it"),
-    "make-sqsh": (bed_images.make_squashfs, "PATH: a squashfs image"),
-    "make-bundle": (bed_images.make_bundle, "PATH [FOLDER...]: an OCI bundle that mounts these folders"),
-    "want-login": (bed_images.want_login, "REGISTRY LOGIN PASSWORD: no import without them"),
-    "slow-imports": (bed_images.slow_imports, "SECONDS: how long an import takes"),
+    "add-image": (cluster_images.add_to_registry, "REGISTRY IMAGE:TAG: now enroot can import it"),
+    "make-sqsh": (cluster_images.make_squashfs, "PATH: a squashfs image"),
+    "make-bundle": (cluster_images.make_bundle, "PATH [FOLDER...]: an OCI bundle that mounts these folders"),
+    "want-login": (cluster_images.want_login, "REGISTRY LOGIN PASSWORD: no import without them"),
+    "slow-imports": (cluster_images.slow_imports, "SECONDS: how long an import takes"),
     "fault": (set_fault, "lose-before|lose-after|refuse|slow: what the next sbatch of a login does"),
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bed_config.py - what the files of the test cluster say, and where they are.
+# cluster_config.py - what the files of the test cluster say, and where they are.
 #
 # Learnt from Slurm itself: AuthInfo=cred_expire is what makes a requeued job wait; NodeHostname with `slurmd -N`
 # puts several nodes on one machine; SlurmdTimeout decides when a killed slurmd is a lost node.
@@ -18,7 +18,7 @@ USER, UID = "ann", 20001
 ACCOUNT = "research"
 LOGINS = {"login1": "127.0.0.11", "login2": "127.0.0.12"}
 OTHER, OTHER_LOGIN, OTHER_CONF = "other", "other1", "/etc/slurm-other/slurm.conf"     # the second cluster
-STATE = ROOT + "/bed.json"
+STATE = ROOT + "/cluster.json"
 MYSQL = ROOT + "/mysql"
 LOG = ROOT + "/log"
 BIN = ROOT + "/bin"
@@ -50,7 +50,8 @@ def folder(path, mode=0o755, owner=None):
 def make_room():
     """Mounts that only we see: a disk in memory, an /etc that may be written, a fresh /run."""
     run("mount", "-t", "tmpfs", "-o", "mode=755", "bed", ROOT)
-    run("cp", "-a", "/etc", ROOT + "/etc")
+    folder(ROOT + "/etc")
+    run("cp", "-a", *(f"/etc/{name}" for name in os.listdir("/etc") if name != "slurm"), ROOT + "/etc")
     run("mount", "--bind", ROOT + "/etc", "/etc")
     run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     raise_loopback()
@@ -66,7 +67,7 @@ def raise_loopback():
                                                          socket.inet_aton("10.77.0.1")))
 
 
-class Bed:
+class Cluster:
     """One cluster: what was asked for, and the files that follow from it."""
 
     def __init__(self, options):
@@ -181,7 +182,7 @@ SlurmUser=slurm
 StorageType=accounting_storage/mysql
 StorageHost=127.0.0.1
 StorageUser=slurm
-StoragePass=bed
+StoragePass=test
 StorageLoc=slurm_acct_db
 LogFile={LOG}/slurmdbd
 PidFile={ROOT}/pid/slurmdbd
@@ -307,7 +308,7 @@ Subsystem sftp internal-sftp
                        if not key.startswith(("SLURM_", "SSH_", "SBATCH_"))}
         environment.update(HOME=ROOT + "/home/root", SLURM_HOSTNAME=",".join(LOGINS), SLURM_USER=USER,
                            SSH_KEY_PATH=KEY, SLURM_BASE_RESULTS_DIR=f"{LUSTRE}/{USER}",
-                           SLURM_CONTAINER_MOUNTS=LUSTRE, SLURM_PARTITION="batch", SLIPWAY_BED=ROOT,
+                           SLURM_CONTAINER_MOUNTS=LUSTRE, SLURM_PARTITION="batch", SLIPWAY_TEST_CLUSTER=ROOT,
                            PATH=f"{BIN}:{os.environ['PATH']}")
         return environment
 

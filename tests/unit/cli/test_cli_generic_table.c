@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cli_things.c - lists of things fit the terminal and keep what people look for first. */
+/* test_cli_generic_table.c - lists of things fit the terminal and keep what people look for first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "cli/cli_things.h"
+#include "cli/cli_generic_table.h"
 
 /* As a Slurm cluster tells of its partitions. */
 static const char partitions[] =
@@ -30,7 +30,7 @@ static void a_wide_list_fits_the_terminal(void **state)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     (void)state;
-    cli_things_table(&out, &cli, things);
+    cli_generic_table(&out, &cli, things);
     for (size_t i = 0; i < SW_COUNT(kept); i++)
         if (!strstr(sw_buf_text(&out), kept[i]))
             fail_msg("'%s' is not shown:\n%s", kept[i], sw_buf_text(&out));
@@ -45,7 +45,7 @@ static void a_property_that_nothing_has_is_no_column(void **state)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
 
     (void)state;
-    cli_things_table(&out, &cli, things);
+    cli_generic_table(&out, &cli, things);
     assert_null(strstr(sw_buf_text(&out), "MAX NODES"));
     assert_non_null(strstr(sw_buf_text(&out), "NODES IDLE"));
 }

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bed_images.py - container images for the test cluster, made from this machine's own programs.
+# cluster_images.py - container images for the test cluster, made from this machine's own programs.
 import json
 import os
 import re
 import shutil
 import subprocess
 
-from bed_config import REGISTRY, UID, folder, run, write
+from cluster_config import REGISTRY, UID, folder, run, write
 
 PROGRAMS = ["awk", "bash", "sh", "cat", "chmod", "cp", "cut", "date", "dd", "env", "false", "grep", "head",
             "hostname", "id", "kill", "ln", "ls", "mkdir", "mkfifo", "mv", "nproc", "printenv", "printf", "pwd", "readlink",

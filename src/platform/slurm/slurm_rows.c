@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_squeue.c - one line of squeue, and the names that Slurm gives to parts of jobs.
+ * slurm_rows.c - one line of squeue or sacct, and the names that Slurm gives to parts of jobs.
  *
  * Fields are cut at '|'. The one that may hold any text, the comment, stands last. Never trusts a
  * count or a length: a line that is not as it should be is no row.
@@ -77,21 +77,58 @@ int64_t slurm_when(const char *text)
     return end && *end == '\0' && seconds < INT64_C(1) << 40 ? seconds * 1000 : 0;
 }
 
-bool slurm_squeue_line(char *line, struct slurm_live *out)
+static bool split(char *line, char *fields[FIELDS])
 {
-    char *fields[FIELDS], *rest = line;
-
     for (size_t i = 0; i < FIELDS; i++) {
-        fields[i] = i + 1 < FIELDS ? strsep(&rest, "|") : rest;
+        fields[i] = i + 1 < FIELDS ? strsep(&line, "|") : line;
         if (!fields[i])
             return false;
     }
+    return true;
+}
+
+bool slurm_squeue_line(char *line, struct slurm_live *out)
+{
+    char *fields[FIELDS];
+
+    if (!split(line, fields))
+        return false;
     *out = (struct slurm_live){
-        .state = fields[0], .submit_ms = slurm_when(fields[2]), .why = fields[3],
+        .state = fields[0], .why = fields[3],
         .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]), .nodes = fields[6],
         .name = fields[7], .comment = fields[8],
     };
     return slurm_id_parse(fields[1], &out->id) && !out->id.step[0];
+}
+
+/* "3:0": exit code and signal. */
+static bool code_and_signal(const char *text, int *code, int *signal)
+{
+    int used = 0;
+
+    *code = *signal = 0;
+    return sscanf(text, "%9d:%9d%n", code, signal, &used) == 2 && text[used] == '\0' &&
+           *code >= 0 && *signal >= 0;
+}
+
+bool slurm_sacct_line(char *line, struct slurm_past *out)
+{
+    char *fields[FIELDS];
+    int derived_signal;
+
+    if (!split(line, fields))
+        return false;
+    *out = (struct slurm_past){
+        .state = fields[1], .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]),
+        .nodes = fields[6], .name = fields[7], .comment = fields[8],
+    };
+    if (!slurm_id_parse(fields[0], &out->id))
+        return false;
+    if (!code_and_signal(fields[2], &out->code, &out->signal))
+        out->code = -1;
+    if (!code_and_signal(fields[3], &out->derived_code, &derived_signal))
+        out->derived_code = 0;
+    return true;
 }
 
 /* "n[1-3,7],x" -> "n1", "gpu-[001-004]" -> "gpu-001". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_fetch_results.c - the results of a job, from the cluster to a folder here.
+ * slurm_fetch.c - the results of a job, from the cluster to a folder here.
  *
  * One stream down the connection that is there already: the login node's own tar packs, and core/archive.h
  * unpacks here, because what a job left (or a login host says it left) may not lead out of the folder: links
@@ -18,7 +18,7 @@
 
 enum { LONGEST_MS = 24 * 3600 * 1000 };
 
-struct unpacking {
+struct slurm_unpacking {
     struct sw_archive_stream stream;     /* first: it is passed as this */
     struct sw_archive_place *place;
     int from, to;                        /* the two ends */
@@ -29,7 +29,7 @@ struct unpacking {
 
 static ssize_t read_socket(struct sw_archive_stream *stream, void *bytes, size_t length, struct sw_error *err)
 {
-    const struct unpacking *unpacking = (const struct unpacking *)stream;
+    const struct slurm_unpacking *unpacking = (const struct slurm_unpacking *)stream;
     ssize_t n;
 
     do
@@ -41,7 +41,7 @@ static ssize_t read_socket(struct sw_archive_stream *stream, void *bytes, size_t
 /* What comes behind the archive's end is swallowed; after a failure the sender must not wait for us. */
 static void *unpack(void *context)
 {
-    struct unpacking *unpacking = context;
+    struct slurm_unpacking *unpacking = context;
     const struct sw_archive_visitor visitor = sw_archive_place_visitor(unpacking->place);
     char rest[4096];
 
@@ -54,13 +54,13 @@ static void *unpack(void *context)
     return NULL;
 }
 
-static int start(struct unpacking *unpacking, const struct sw_connection *conn, const char *folder,
+static int start(struct slurm_unpacking *unpacking, struct sw_connection *conn, const char *folder,
                  struct sw_error *err)
 {
     int ends[2];
 
     unpacking->stream.read = read_socket;
-    unpacking->place = sw_archive_place_open(folder, conn->warn, conn->warn_context, err);
+    unpacking->place = sw_archive_place_open(folder, slurm_of(conn)->warn, slurm_of(conn)->warn_context, err);
     if (!unpacking->place)
         return -1;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -78,7 +78,7 @@ static int start(struct unpacking *unpacking, const struct sw_connection *conn, 
 
 static int pass_on(void *context, const char *bytes, size_t length)
 {
-    const struct unpacking *unpacking = context;
+    const struct slurm_unpacking *unpacking = context;
 
     while (length > 0) {
         ssize_t n = send(unpacking->to, bytes, length, MSG_NOSIGNAL);
@@ -93,7 +93,7 @@ static int pass_on(void *context, const char *bytes, size_t length)
     return 0;
 }
 
-static void finish(struct unpacking *unpacking)
+static void finish(struct slurm_unpacking *unpacking)
 {
     close(unpacking->to);
     pthread_join(unpacking->thread, NULL);
@@ -102,7 +102,7 @@ static void finish(struct unpacking *unpacking)
 }
 
 /* Whose failure it was: a connection that broke leaves half an archive, too. */
-static int judge(const struct unpacking *unpacking, int asked, const struct sw_error *why,
+static int judge(const struct slurm_unpacking *unpacking, int asked, const struct sw_error *why,
                  const struct sw_ssh_reply *reply, const char *results, struct sw_error *err)
 {
     bool ours = unpacking->result < 0 && (asked < 0 ? why->code == SW_E_INTERRUPTED : reply->exit_code == 0);
@@ -118,13 +118,13 @@ static int judge(const struct unpacking *unpacking, int asked, const struct sw_e
     return 0;
 }
 
-struct tally {
+struct slurm_count {
     int64_t files, bytes;
 };
 
 static int count(void *context, const char *relative, const struct stat *info)
 {
-    struct tally *tally = context;
+    struct slurm_count *tally = context;
 
     (void)relative;
     if (S_ISREG(info->st_mode)) {
@@ -135,11 +135,11 @@ static int count(void *context, const char *relative, const struct stat *info)
 }
 
 /* The archive, whole, down the connection and into the folder. */
-static int bring(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
+static int fetch(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct unpacking unpacking = { .from = -1, .to = -1 };
+    struct slurm_unpacking unpacking = { .from = -1, .to = -1 };
     struct sw_ssh_call call = { .sink = pass_on, .sink_context = &unpacking, .timeout_ms = LONGEST_MS };
     struct sw_error why = { 0 };
     int asked;
@@ -149,8 +149,8 @@ static int bring(struct sw_connection *conn, const char *results, const char *to
         return -1;
     }
     slurm_set(&script, "results", results);
-    sw_buf_add(&script, "cd \"$results\" || exit 1\n"
-                        "exec tar -c -f - --exclude=./.slipway .\n");
+    slurm_text_add(&script, SLURM_TEXT_INSPECT);
+    sw_buf_add(&script, "send_results\n");
     call.script = script.data;
     asked = slurm_call(conn, &call, &reply, &why);
     finish(&unpacking);
@@ -161,9 +161,9 @@ json_t *slurm_fetch_results(struct sw_connection *conn, const struct sw_jobref *
                     struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    struct tally tally = { 0 };
+    struct slurm_count tally = { 0 };
 
-    if (slurm_names_of(conn, job, &names, err) < 0 || bring(conn, names.results, to, err) < 0)
+    if (slurm_names_of(conn, job, &names, err) < 0 || fetch(conn, names.results, to, err) < 0)
         return NULL;
     sw_walk(to, count, &tally, NULL);
     return sw_json_object(SW_INT("files", tally.files), SW_INT("bytes", tally.bytes),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_seen.c - all that was answered about one job, as one observation.
+ * slurm_observation.c - all that was answered about one job, as one observation.
  *
  * Three witnesses, in this order: squeue says what is going on, sacct how parts ended (its step rows
  * too: a batch script that ends with 0 hides a step that failed), and the record that the job's own
@@ -11,6 +11,7 @@
  */
 #include "platform/slurm/slurm_internal.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 
 enum { PATIENCE_MS = 15000 };
 
-struct tally {
+struct slurm_tally {
     size_t count[SW_CANCELED + 1];   /* parts by state */
     const char *said;                /* the word of the part that decides */
     const char *note, *why;
@@ -72,7 +73,7 @@ void slurm_live_sort(struct slurm_live *rows, size_t count)
         qsort(rows, count, sizeof *rows, by_number);
 }
 
-const struct slurm_live *slurm_live_find(const struct slurm_live *rows, size_t count, int64_t job)
+static const struct slurm_live *find_live(const struct slurm_live *rows, size_t count, int64_t job)
 {
     size_t low = 0, high = count;
 
@@ -114,7 +115,7 @@ static bool decides(enum sw_state a, enum sw_state b)
     return weight[a] > weight[b];
 }
 
-static enum sw_state overall(const struct tally *tally)
+static enum sw_state overall(const struct slurm_tally *tally)
 {
     enum sw_state state = SW_UNKNOWN;
 
@@ -124,7 +125,7 @@ static enum sw_state overall(const struct tally *tally)
     return state;
 }
 
-static void note_time(struct tally *tally, int64_t start_ms, int64_t end_ms)
+static void note_time(struct slurm_tally *tally, int64_t start_ms, int64_t end_ms)
 {
     if (start_ms && (!tally->start_ms || start_ms < tally->start_ms))
         tally->start_ms = start_ms;
@@ -132,7 +133,7 @@ static void note_time(struct tally *tally, int64_t start_ms, int64_t end_ms)
         tally->end_ms = end_ms;
 }
 
-static void add_live(struct tally *tally, const struct slurm_live *row)
+static void add_live(struct slurm_tally *tally, const struct slurm_live *row)
 {
     const char *note;
     enum sw_state state = slurm_state(row->state, &note);
@@ -154,7 +155,7 @@ static void add_live(struct tally *tally, const struct slurm_live *row)
 static bool squeue_has(const struct slurm_answers *answers, const struct slurm_mark *mark,
                        const struct slurm_id *id)
 {
-    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, id->job); row;
+    for (const struct slurm_live *row = find_live(answers->live, answers->live_count, id->job); row;
          row = next_row(answers, row))
         if (slurm_is_ours(mark, row->name, row->comment) &&
             (row->id.many || (row->id.task == id->task && row->id.part == id->part)))
@@ -166,7 +167,7 @@ static bool squeue_has(const struct slurm_answers *answers, const struct slurm_m
  * the job's name yet ("allocation"): then squeue's word for the number counts, which it has for one job. */
 static bool past_is_ours(const struct slurm_answers *answers, const struct slurm_mark *mark, int64_t job)
 {
-    const struct slurm_live *live = slurm_live_find(answers->live, answers->live_count, job);
+    const struct slurm_live *live = find_live(answers->live, answers->live_count, job);
 
     if (live)
         return slurm_is_ours(mark, live->name, live->comment);
@@ -179,7 +180,7 @@ static bool past_is_ours(const struct slurm_answers *answers, const struct slurm
     return false;
 }
 
-static void add_failure(struct tally *tally, const struct slurm_past *row)
+static void add_failure(struct slurm_tally *tally, const struct slurm_past *row)
 {
     int code = row->code ? row->code : row->derived_code;
 
@@ -190,7 +191,7 @@ static void add_failure(struct tally *tally, const struct slurm_past *row)
     tally->failed_task = row->id.task;
 }
 
-static void add_past(struct tally *tally, const struct slurm_answers *answers,
+static void add_past(struct slurm_tally *tally, const struct slurm_answers *answers,
                      const struct slurm_mark *mark, const struct slurm_past *row)
 {
     const char *note;
@@ -211,7 +212,7 @@ static void add_past(struct tally *tally, const struct slurm_answers *answers,
 }
 
 /* A step that failed although the job says that it completed. */
-static void add_step(struct tally *tally, const struct slurm_past *row)
+static void add_step(struct slurm_tally *tally, const struct slurm_past *row)
 {
     if (slurm_state(row->state, NULL) != SW_ERROR || !strcmp(row->id.step, "extern"))
         return;
@@ -224,14 +225,14 @@ static void add_step(struct tally *tally, const struct slurm_past *row)
 }
 
 static bool gather(const struct slurm_answers *answers, const struct slurm_known *known,
-                   struct tally *tally)
+                   struct slurm_tally *tally)
 {
     bool any = false, accounted;
 
     tally->failed_task = -1;
     tally->job = number_of(answers, known);
     accounted = tally->job && past_is_ours(answers, &known->mark, tally->job);
-    for (const struct slurm_live *row = slurm_live_find(answers->live, answers->live_count, tally->job); row;
+    for (const struct slurm_live *row = find_live(answers->live, answers->live_count, tally->job); row;
          row = next_row(answers, row)) {
         if (!slurm_is_ours(&known->mark, row->name, row->comment))
             continue;
@@ -255,8 +256,25 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
 
 /* ---- what is said about it --------------------------------------------------------------------- */
 
+char *slurm_waits_for(const char *dependency)
+{
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    const char *at = dependency ? dependency : "";
+
+    while (*at) {
+        size_t length = strcspn(at, ":,?+");
+        bool named = at > dependency && at[-1] == ':' && length > 0;
+
+        if (named)
+            sw_buf_addf(&out, "%s%s%.*s", out.length ? ", " : "",
+                        isdigit((unsigned char)*at) ? "Slurm job " : "", (int)length, at);
+        at += length + (at[length] != '\0');
+    }
+    return out.length ? sw_buf_steal(&out) : NULL;
+}
+
 /* "the nodes it needs are busy (Resources)" */
-static void say_waiting(struct sw_observation *out, const struct tally *tally, const char *dependency,
+static void say_waiting(struct sw_observation *out, const struct slurm_tally *tally, const char *dependency,
                         int64_t now_ms)
 {
     const char *said = tally->why ? tally->why : "None";
@@ -279,7 +297,7 @@ static void say_waiting(struct sw_observation *out, const struct tally *tally, c
     copy(out->message, sizeof out->message, sw_buf_text(&text));
 }
 
-static void say_end(struct sw_observation *out, const struct tally *tally)
+static void say_end(struct sw_observation *out, const struct slurm_tally *tally)
 {
     const char *reason = slurm_end_reason(tally->said);
 
@@ -298,12 +316,12 @@ static void say_end(struct sw_observation *out, const struct tally *tally)
     else if (tally->code)
         snprintf(out->message, sizeof out->message, "exit code %d", tally->code);
     else
-        copy(out->message, sizeof out->message, "it failed, and nobody knows its exit code");
+        copy(out->message, sizeof out->message, "it failed, and its exit code is not known");
 }
 
 /* Slurm ends a job whose dependency can never come true and calls that a cancel; one by a person has a "by"
  * in accounting and another reason in the queue. */
-static bool dependency_failed(const struct tally *tally, const struct slurm_known *known)
+static bool dependency_failed(const struct slurm_tally *tally, const struct slurm_known *known)
 {
     if (!known->dependency || known->canceled || overall(tally) != SW_CANCELED)
         return false;
@@ -324,7 +342,7 @@ static void say_dependency_failed(struct sw_observation *out, const char *depend
              others ? others : "the job it depends on", dependency);
 }
 
-static void from_tally(struct sw_observation *out, const struct tally *tally,
+static void from_tally(struct sw_observation *out, const struct slurm_tally *tally,
                        const struct slurm_known *known)
 {
     int64_t now_ms = known->now_ms;
@@ -389,7 +407,7 @@ static void set_canceled(struct sw_observation *out)
 }
 
 /* Accounting comes some seconds later, and would know how it failed. */
-static bool is_too_early(const struct tally *tally, const struct slurm_known *known,
+static bool is_too_early(const struct slurm_tally *tally, const struct slurm_known *known,
                          const struct sw_observation *out)
 {
     return out->state == SW_ERROR && known->accounting && !tally->accounted && !known->exit &&
@@ -407,10 +425,10 @@ static void from_task(struct sw_observation *out, const struct slurm_known *know
     out->failed_replica = known->task;
 }
 
-bool slurm_seen(const struct slurm_answers *answers, const struct slurm_known *known,
-                struct sw_observation *out)
+bool slurm_observation(const struct slurm_answers *answers, const struct slurm_known *known,
+                       struct sw_observation *out)
 {
-    struct tally tally = { 0 };
+    struct slurm_tally tally = { 0 };
     bool any = gather(answers, known, &tally);
 
     if (!any && !known->exit)

@@ -3,7 +3,7 @@
  * submit.c - plan without sending, and sending at most once.
  *
  * The order is the promise: (1) everything that can fail without leaving a trace fails first;
- * (2) the row is written, with who is submitting; (3) the platform is called; (4) the row learns
+ * (2) the row is written, with the process that submits; (3) the platform is called; (4) the row learns
  * what the platform said. Dying between any two of these leaves a row from which the next
  * refresh finds out the truth (monitor/refresh.c). See docs/internals/write-ahead-submit.md.
  */
@@ -14,7 +14,7 @@
 #include "api/api_internal.h"
 #include "base/text.h"
 
-/* One row for each final value, however deep it stands; without a source of its own it has its
+/* One row for each final value, however deep it is; without a source of its own it has its
  * parent's. Lists are one value. */
 static void add_rows(json_t *rows, const json_t *sources, const char *path, json_t *value,
                      json_t *above)
@@ -78,7 +78,7 @@ static int look_ahead(struct sw_session *session, struct api_plan *made, struct 
 {
     struct sw_error why = { 0 };
 
-    if (api_look(made, &why) == 0)
+    if (api_check(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         warn_of(session, made, &why);
@@ -89,7 +89,7 @@ static int look_ahead(struct sw_session *session, struct api_plan *made, struct 
     return -1;
 }
 
-/* Nor can it be sent without its secrets; to be looked at it needs none. */
+/* Nor can it be sent without its secrets; a refresh needs none. */
 static void warn_of_secrets(struct sw_session *session, const struct api_plan *made)
 {
     struct sw_error why = { 0 };
@@ -171,7 +171,7 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
 static int make_ready(struct sw_session *session, struct api_plan *made,
                       struct sw_secrets **secrets, int64_t *place, struct sw_error *err)
 {
-    if (api_look(made, err) < 0)
+    if (api_check(made, err) < 0)
         return -1;
     sw_secrets_free(*secrets);
     *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);

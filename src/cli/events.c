@@ -134,7 +134,7 @@ static int follow(struct cli *cli, const char *id, int64_t *after, struct sw_err
         over = is_over(cli, id);
         if (print_new(cli, id, after, err) < 0)
             return -1;
-        if (cli_flush() < 0)               /* the reader went away: told at the end */
+        if (cli_flush() < 0)               /* the reader went away: reported at the end */
             return 0;
         if (!over)
             cli_interrupt_wait(0, EVERY_MS);

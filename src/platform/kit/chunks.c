@@ -13,7 +13,8 @@
 
 #include "base/digest.h"
 #include "base/units.h"
-#include "plan/bundle.h"
+#include "core/runner_image.h"
+#include "plan/entrypoint.h"
 
 static const char *const chunks_text[] = {
 #include "platform/kit/chunks.sh.inc"
@@ -56,6 +57,21 @@ int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t len
     snprintf(name, sizeof name, "%s_COUNT", prefix);
     json_object_set_new(env, name, json_sprintf("%zu", count));
     return 0;
+}
+
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, struct sw_payload *payload,
+                      const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err)
+{
+    sw_auto(sw_bundle) struct sw_bundle code = { 0 };
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
+    struct sw_runner_bytes runner = { .arch = arch };
+
+    if (sw_payload_take_ca(payload, sw_plan_ca(plan), &ca, err) < 0 ||
+        (plan->code && sw_bundle_code(plan->code, plan->base_dir, &code, NULL, err) < 0) ||
+        !(runner.bytes = sw_embedded_runner(arch, &runner.size, err)))
+        return -1;
+    sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
+    return sw_chunks_put(env, prefix, script.data, script.length, limits, err);
 }
 
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)

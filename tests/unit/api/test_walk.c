@@ -29,8 +29,8 @@ static const struct {
     const char *name;              /* NULL: the key's own */
 } elsewhere[] = {
     { "local.inherit_env", "src/platform/local/local_env.c" },
-    { "docker.tls", "src/platform/docker/docker_find.c" },
-    { "docker.certificates", "src/platform/docker/docker_find.c" },
+    { "docker.tls", "src/platform/docker/docker_endpoint_find.c" },
+    { "docker.certificates", "src/platform/docker/docker_endpoint_find.c" },
     { "docker.identity", "src/net/ssh.c" },
     { "docker.ssh_config", "src/net/ssh.c", "config_file" },
     { "docker.known_hosts", "src/net/ssh.c" },
@@ -43,7 +43,7 @@ static const struct {
     { "docker.entrypoint", "src/platform/docker/docker_render.c" },
     { "docker.gpu_ids", "src/platform/docker/docker_gpu.c" },
     { "docker.gpu_devices", "src/platform/docker/docker_gpu.c" },
-    { "docker.auto_remove", "src/platform/docker/docker_finalize.c" },
+    { "docker.auto_remove", "src/platform/docker/docker_cleanup.c" },
     { "slurm.ssh_config", "src/net/ssh.c", "config_file" },
     { "slurm.known_hosts", "src/net/ssh.c" },
     { "slurm.accept_new", "src/net/ssh.c" },

@@ -2,13 +2,13 @@
 /*
  * attempt.c - one attempt of a job is handed to its platform.
  *
- * api/submit.c sends first attempts, look.c later ones; both come through here. The caller owns the
+ * api/submit.c sends first attempts, reconcile.c later ones; both come through here. The caller owns the
  * row (its lock and its owner field), so no other process sends it. Secrets are named in the plan and
  * looked up by the caller's function; where one is missing the attempt is not sent, since it would fail
  * in a less honest way.
  *
  * While the platform is asked, which may take minutes (an image is pulled), a heartbeat keeps the row
- * from those who cannot see the lock. And afterwards the row is looked at once more: it may have been
+ * from those who cannot see the lock. And afterwards the row is read once more: it may have been
  * canceled, ended or removed meanwhile, and a job that no row tells of would run for ever.
  */
 #include "monitor/attempt.h"

@@ -22,7 +22,7 @@
 
 enum {
     PIECE = 32 * 1024,
-    ROUND = 256 * 1024,            /* bytes per job and look */
+    ROUND = 256 * 1024,            /* bytes per job and refresh */
     LINE_SHOWN = 200,
     MILESTONES_MOST = 100,         /* events for one reading */
     INTERVAL = 10,                 /* epochs, when the job file does not say */

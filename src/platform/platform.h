@@ -14,6 +14,7 @@
 #include "core/evidence.h"
 #include "core/option.h"
 #include "core/place.h"
+#include "core/stream.h"
 #include "core/observation.h"
 #include "plan/plan.h"
 
@@ -237,10 +238,10 @@ struct sw_platform {
      * "created_ms"}. Optional. */
     json_t *(*jobs)(struct sw_connection *conn, struct sw_error *err);
 
-    /* Run a command beside a running replica, with its environment and GPUs, on our terminal.
-     * Optional. */
-    int (*exec)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                char *const argv[], int *exit_status, struct sw_error *err);
+    /* Start a command beside a running replica, with its environment and GPUs; *out is owned by the
+     * caller. The terminal is the caller's, too. Optional. */
+    int (*exec_open)(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                     struct sw_stream **out, struct sw_error *err);
 
     /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",
      * "job","owner","kept","removed"}; "owner": whose it is, when it is not this store's; "kept": why it

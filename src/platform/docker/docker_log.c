@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "core/report.h"
 #include "platform/docker/docker_events.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 #include "platform/kit/log.h"
 
 enum {
@@ -84,7 +84,7 @@ static char *log_path(const struct docker_log_answer *answer, const struct sw_lo
 static int find_life(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                      const char *name, enum sw_log_life *life, struct sw_error *err)
 {
-    enum docker_told told = docker_events_say(conn->events, name);
+    enum docker_told told = docker_events_say(docker_of(conn)->events, name);
     sw_auto(json) json_t *found = NULL;
     const char *status;
 
@@ -233,24 +233,20 @@ struct docker_tail {
     const char *id;
     struct sw_buf lines;
     json_t *report;
-    struct docker_frames frames;
+    int64_t at_ms;                   /* of the newest message */
 };
 
-static void read_report(struct docker_tail *tail, const struct docker_message *message)
-{
-    size_t start = strlen(SW_REPORT_START);
-
-    json_decref(tail->report);
-    tail->report = sw_report_parse(message->bytes + start, message->length - start);
-}
-
-static int keep(void *context, const struct docker_message *message)
+static int keep_message(void *context, const struct docker_message *message)
 {
     struct docker_tail *tail = context;
     struct sw_buf *lines = &tail->lines;
+    size_t start = strlen(SW_REPORT_START);
 
-    if (docker_is_report(message, tail->id)) {
-        read_report(tail, message);
+    if (message->at_ns / 1000000 > tail->at_ms)
+        tail->at_ms = message->at_ns / 1000000;
+    if (tail->id && docker_is_report(message, tail->id)) {
+        json_decref(tail->report);
+        tail->report = sw_report_parse(message->bytes + start, message->length - start);
         return 0;
     }
     sw_buf_add_bytes(lines, message->bytes, message->length);
@@ -263,10 +259,34 @@ static int keep(void *context, const struct docker_message *message)
 
 static int feed(void *context, const struct sw_http_reply *so_far, const char *bytes, size_t length)
 {
-    struct docker_tail *tail = context;
-
     (void)so_far;
-    return docker_frames_feed(&tail->frames, bytes, length);
+    return docker_frames_feed(context, bytes, length);
+}
+
+/* A log driver that keeps nothing to read (SW_E_UNSUPPORTED) has an empty log. */
+static int ask_end(struct docker_api *api, const char *container, const char *query,
+                   struct docker_tail *tail, struct sw_error *err)
+{
+    sw_autofree char *path = docker_path("/containers/", container, query);
+    struct docker_frames frames = { .take = keep_message, .context = tail,
+                                    .stamped = strstr(query, "timestamps=1") };
+    struct sw_error why = { 0 };
+    int result = docker_ask(api, &(struct docker_call){ .path = path, .sink = feed, .sink_context = &frames,
+                                                        .stall_ms = tail->id ? DOCKER_LONG_MS : 0 }, NULL,
+                            &why);
+
+    docker_frames_done(&frames);
+    if (result == 0 || why.code == SW_E_UNSUPPORTED)
+        return 0;
+    if (err)
+        *err = why;
+    return -1;
+}
+
+static void docker_tail_auto(struct docker_tail *tail)
+{
+    json_decref(tail->report);
+    sw_buf_done(&tail->lines);
 }
 
 /* Without half a line at the beginning. */
@@ -283,52 +303,25 @@ static char *as_text(const struct sw_buf *lines)
     return sw_text_utf8(from, length);
 }
 
-/* A log driver that keeps nothing to read (SW_E_UNSUPPORTED) has an empty log. */
-static int ask_end(struct docker_api *api, const char *container, const char *what,
-                   struct docker_tail *kept, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/containers/", container, what);
-    struct sw_error why = { 0 };
-
-    kept->frames.context = kept;
-    if (docker_ask(api, &(struct docker_call){ .path = path, .sink = feed, .sink_context = kept,
-                                               .stall_ms = DOCKER_LONG_MS }, NULL, &why) == 0 ||
-        why.code == SW_E_UNSUPPORTED)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
-}
-
-static void tail_auto(struct docker_tail *kept)
-{
-    json_decref(kept->report);
-    sw_buf_done(&kept->lines);
-    docker_frames_done(&kept->frames);
-}
-
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
                     char **tail, json_t **report, struct sw_error *err)
 {
-    sw_autofree char *what = sw_format("/logs?stdout=1&stderr=1&tail=%d", most);
-    __attribute__((cleanup(tail_auto))) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT,
-                                                             .frames = { .take = keep } };
+    sw_autofree char *query = sw_format("/logs?stdout=1&stderr=1&tail=%d", most);
+    sw_auto(docker_tail) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT };
 
-    if (ask_end(api, container, what, &kept, err) < 0)
+    if (ask_end(api, container, query, &kept, err) < 0)
         return -1;
     *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
     *report = sw_take(kept.report);
     return 0;
 }
 
-/* The engine copies the two streams into the log independently, so a pipe full of output may come
- * behind the report: up to a megabyte, in lines of one byte. The engine counts those lines and does
- * not send them. */
+/* The engine copies the two streams into the log independently, so a pipe full of output may come behind the
+ * report: up to a megabyte, in lines of one byte. The engine counts those lines and does not send them. */
 int docker_ask_report(struct docker_api *api, const char *container, const char *id,
                       json_t **report, struct sw_error *err)
 {
-    __attribute__((cleanup(tail_auto))) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT,
-                                                             .frames = { .take = keep } };
+    sw_auto(docker_tail) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT };
 
     if (ask_end(api, container, "/logs?stdout=0&stderr=1&tail=1048576", &kept, err) < 0)
         return -1;
@@ -348,33 +341,11 @@ json_t *docker_ask_beat(struct docker_api *api, const char *container, const cha
     return sw_take(report);
 }
 
-static int keep_time(void *context, const struct docker_message *message)
-{
-    int64_t *at_ms = context;
-
-    if (message->at_ns / 1000000 > *at_ms)
-        *at_ms = message->at_ns / 1000000;
-    return 0;
-}
-
-static int feed_time(void *context, const struct sw_http_reply *so_far, const char *bytes,
-                     size_t length)
-{
-    (void)so_far;
-    return docker_frames_feed(context, bytes, length);
-}
-
 int64_t docker_last_output_ms(struct docker_api *api, const char *container)
 {
-    sw_autofree char *path = container ? docker_path("/containers/", container,
-                                                     "/logs?stdout=1&stderr=1&tail=1&timestamps=1")
-                                       : NULL;
-    int64_t at_ms = 0;
-    struct docker_frames frames = { .take = keep_time, .context = &at_ms, .stamped = true };
+    sw_auto(docker_tail) struct docker_tail kept = { .lines = SW_BUF_INIT };
 
-    if (path)
-        docker_ask(api, &(struct docker_call){ .path = path, .sink = feed_time,
-                                               .sink_context = &frames }, NULL, NULL);
-    docker_frames_done(&frames);
-    return at_ms;
+    if (container)
+        ask_end(api, container, "/logs?stdout=1&stderr=1&tail=1&timestamps=1", &kept, NULL);
+    return kept.at_ms;
 }

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 /* `exited` and `dead` are over; how, docker_judge_end() says. */
 static const struct sw_state_word words[] = {
@@ -48,10 +48,10 @@ int docker_exit_code(const char *status)
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
 /* "its container ...", or which of several. */
-static const char *words_of(const struct docker_story *story, const char *what, char out[256])
+static const char *words_of(const struct docker_ended *ended, const char *what, char out[256])
 {
-    if (story->end.rank >= 0)
-        snprintf(out, 256, "the container of rank %d %s", story->end.rank, what);
+    if (ended->end.rank >= 0)
+        snprintf(out, 256, "the container of rank %d %s", ended->end.rank, what);
     else
         snprintf(out, 256, "its container %s", what);
     return out;
@@ -59,47 +59,47 @@ static const char *words_of(const struct docker_story *story, const char *what, 
 
 /* One that was never started was taken away by a client whose turn it was, or whose start was refused: it is
  * as if it had not been made. */
-static void judge_gone(const struct docker_story *story, struct sw_observation *seen)
+static void judge_gone(const struct docker_ended *ended, struct sw_observation *seen)
 {
-    bool by_hand = story->end.by_hand;
+    bool by_hand = ended->end.by_hand;
 
-    seen->exit_code = story->end.exit_code;
+    seen->exit_code = ended->end.exit_code;
     seen->signal = 0;
-    if (story->never_began) {
+    if (ended->never_began) {
         seen->presence = SW_ABSENT;
         return;
     }
     seen->state = by_hand ? SW_CANCELED : SW_ERROR;
     snprintf(seen->reason, sizeof seen->reason, "%s", by_hand ? SW_REASON_CANCELED : SW_REASON_REMOVED);
-    words_of(story, by_hand ? "was removed by hand on the engine"
+    words_of(ended, by_hand ? "was removed by hand on the engine"
                             : "is gone, and the engine no longer knows who removed it; how far it came is "
                               "not known", seen->message);
 }
 
 /* The engine's words for a stop; NULL: there was none. */
-static const char *stop_words(const struct docker_story *story, bool engine_ended, char out[256])
+static const char *stop_words(const struct docker_ended *ended, bool engine_ended, char out[256])
 {
-    if (story->end.by_hand)
+    if (ended->end.by_hand)
         return "it was stopped by hand on the engine";
     if (engine_ended)
-        return story->end.stopped ? "its container was stopped from outside: the engine went down"
+        return ended->end.stopped ? "its container was stopped from outside: the engine went down"
                                   : "the engine died under it and lost its container";
-    return story->end.stopped ? words_of(story, "was stopped from outside; whether by hand or by an engine "
+    return ended->end.stopped ? words_of(ended, "was stopped from outside; whether by hand or by an engine "
                                                 "that went down is not known any more", out)
                               : NULL;
 }
 
-void docker_judge_end(const struct docker_story *story, struct sw_observation *seen)
+void docker_judge_end(const struct docker_ended *ended, struct sw_observation *seen)
 {
-    struct sw_run_end end = story->end;
+    struct sw_run_end end = ended->end;
     char text[256];
 
-    if (story->gone && !end.canceled) {
-        judge_gone(story, seen);
+    if (ended->gone && !end.canceled) {
+        judge_gone(ended, seen);
         return;
     }
-    end.host_ended = story->engine == DOCKER_ENGINE_CAME_LATER &&
+    end.host_ended = ended->engine == DOCKER_ENGINE_CAME_LATER &&
                      (end.stopped || (end.exit_code == DOCKER_LOST_TRACK && !end.reported));
-    end.stopped_message = stop_words(story, end.host_ended, text);
+    end.stopped_message = stop_words(ended, end.host_ended, text);
     sw_run_end_judge(&end, seen);
 }

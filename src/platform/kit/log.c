@@ -73,110 +73,90 @@ static struct sw_log_copy *copy_for(struct sw_log_spools *spools, const struct s
     return *slot;
 }
 
-/* ---- the four questions, of a spool -------------------------------------------------------------
- * */
-
-struct question {
-    int64_t offset, at_ms;           /* given, or found */
-    int64_t until, size;
-    char *bytes;
-    size_t room;
-    ssize_t got;
+/* The copy with the lock of its connection held, to the end of the scope. */
+struct log_held {
+    struct sw_log_spools *spools;
+    struct sw_log_copy *copy;        /* NULL: it could not be opened */
 };
 
-typedef int question_fn(struct sw_log_copy *copy, const struct sw_log *log, struct question *q,
-                        struct sw_error *err);
-
-static int ask(const struct sw_log *log, question_fn *answer, struct question *q, struct sw_error *err)
+static struct log_held hold(const struct sw_log *log, struct sw_error *err)
 {
-    struct sw_log_spools *spools = log->platform->log_spools(log->conn);
-    struct sw_log_copy *copy;
-    int result;
+    struct log_held held = { .spools = log->platform->log_spools(log->conn) };
 
-    pthread_mutex_lock(&spools->lock);
-    copy = copy_for(spools, log, err);
-    result = copy ? answer(copy, log, q, err) : -1;
-    pthread_mutex_unlock(&spools->lock);
-    return result;
+    pthread_mutex_lock(&held.spools->lock);
+    held.copy = copy_for(held.spools, log, err);
+    return held;
 }
 
-static int read_bytes(struct sw_log_copy *copy, const struct sw_log *log, struct question *q,
-                      struct sw_error *err)
+static void log_held_auto(struct log_held *held)
 {
-    if (sw_log_copy_extend(copy, log, q->offset, err) < 0)
+    pthread_mutex_unlock(&held->spools->lock);
+}
+
+static ssize_t spool_read(const struct sw_log *log, int64_t offset, char *bytes, size_t size,
+                          struct sw_error *err)
+{
+    sw_auto(log_held) struct log_held held = hold(log, err);
+    ssize_t n;
+
+    if (!held.copy || sw_log_copy_extend(held.copy, log, offset, err) < 0)
         return -1;
     do
-        q->got = pread(copy->spool.log, q->bytes, q->room, q->offset);
-    while (q->got < 0 && errno == EINTR);
-    return q->got >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", log->job->id);
+        n = pread(held.copy->spool.log, bytes, size, offset);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", log->job->id);
 }
 
-/* All there is: what a tail is counted from. That more was there, only a reader of its end is told.
- * */
-static int find_size(struct sw_log_copy *copy, const struct sw_log *log, struct question *q,
-                     struct sw_error *err)
+/* All there is: what a tail is counted from. Only a reader of the end learns that there was more. */
+static int spool_size(const struct sw_log *log, int64_t *size, struct sw_error *err)
 {
+    sw_auto(log_held) struct log_held held = hold(log, err);
     struct sw_error why = { 0 };
 
-    if (sw_log_copy_extend(copy, log, INT64_MAX, &why) < 0 && why.code != SW_E_NOT_FOUND) {
+    if (!held.copy)
+        return -1;
+    if (sw_log_copy_extend(held.copy, log, INT64_MAX, &why) < 0 && why.code != SW_E_NOT_FOUND) {
         if (err)
             *err = why;
         return -1;
     }
-    q->size = sw_spool_read_note(&copy->spool, err) < 0 ? -1 : copy->spool.note.bytes;
-    return q->size < 0 ? -1 : 0;
-}
-
-static int find_time(struct sw_log_copy *copy, const struct sw_log *log, struct question *q,
-                     struct sw_error *err)
-{
-    (void)log;
-    if (sw_spool_read_note(&copy->spool, err) < 0)
+    if (sw_spool_read_note(&held.copy->spool, err) < 0)
         return -1;
-    sw_log_index_time(copy->spool.index, q->offset, copy->spool.note.bytes, &q->at_ms, &q->until);
+    *size = held.copy->spool.note.bytes;
     return 0;
 }
 
-static int find_since(struct sw_log_copy *copy, const struct sw_log *log, struct question *q,
+static int spool_time(const struct sw_log *log, int64_t offset, int64_t *at_ms, int64_t *until,
                       struct sw_error *err)
 {
-    struct sw_log_moment found, before;
+    sw_auto(log_held) struct log_held held = hold(log, err);
+    const struct sw_spool *spool = held.copy ? &held.copy->spool : NULL;
 
-    if (sw_log_copy_extend(copy, log, INT64_MAX, err) < 0 || sw_spool_read_note(&copy->spool, err) < 0)
+    if (!spool || sw_spool_read_note(&held.copy->spool, err) < 0)
         return -1;
-    q->offset = sw_log_index_since(copy->spool.index, q->at_ms, &found, &before) ? found.offset
-                                                                                : copy->spool.note.bytes;
+    sw_log_index_time(spool->index, offset, spool->note.bytes, at_ms, until);
     return 0;
 }
 
-/* ---- for all platforms
- * --------------------------------------------------------------------------- */
+static int spool_since(const struct sw_log *log, int64_t at_ms, int64_t *offset, struct sw_error *err)
+{
+    sw_auto(log_held) struct log_held held = hold(log, err);
+    struct sw_log_moment found, before;
+
+    if (!held.copy || sw_log_copy_extend(held.copy, log, INT64_MAX, err) < 0 ||
+        sw_spool_read_note(&held.copy->spool, err) < 0)
+        return -1;
+    *offset = sw_log_index_since(held.copy->spool.index, at_ms, &found, &before)
+                  ? found.offset : held.copy->spool.note.bytes;
+    return 0;
+}
+
+/* ---- for all platforms ------------------------------------------------------------------------ */
 
 static bool has_files(const struct sw_log *log)
 {
     assert(!log->platform->log_read != !log->platform->log_fetch);
     return log->platform->log_read != NULL;
-}
-
-ssize_t sw_log_read(const struct sw_log *log, int64_t offset, char *bytes, size_t size, struct sw_error *err)
-{
-    struct question q = { .offset = offset, .bytes = bytes, .room = size };
-
-    if (has_files(log))
-        return log->platform->log_read(log->conn, log->job, log->replica, offset, bytes, size, err);
-    return ask(log, read_bytes, &q, err) < 0 ? -1 : q.got;
-}
-
-int sw_log_size(const struct sw_log *log, int64_t *size, struct sw_error *err)
-{
-    struct question q = { 0 };
-
-    if (has_files(log))
-        return log->platform->log_size(log->conn, log->job, log->replica, size, err);
-    if (ask(log, find_size, &q, err) < 0)
-        return -1;
-    *size = q.size;
-    return 0;
 }
 
 static int no_times(const struct sw_log *log, struct sw_error *err)
@@ -185,34 +165,31 @@ static int no_times(const struct sw_log *log, struct sw_error *err)
                    log->platform->name);
 }
 
+ssize_t sw_log_read(const struct sw_log *log, int64_t offset, char *bytes, size_t size, struct sw_error *err)
+{
+    return !has_files(log) ? spool_read(log, offset, bytes, size, err)
+           : log->platform->log_read(log->conn, log->job, log->replica, offset, bytes, size, err);
+}
+
+int sw_log_size(const struct sw_log *log, int64_t *size, struct sw_error *err)
+{
+    return !has_files(log) ? spool_size(log, size, err)
+           : log->platform->log_size(log->conn, log->job, log->replica, size, err);
+}
+
 int sw_log_time(const struct sw_log *log, int64_t offset, int64_t *at_ms, int64_t *until,
                 struct sw_error *err)
 {
-    struct question q = { .offset = offset };
-
-    if (has_files(log))
-        return !log->platform->log_time
-                   ? no_times(log, err)
-                   : log->platform->log_time(log->conn, log->job, log->replica, offset, at_ms, until, err);
-    if (ask(log, find_time, &q, err) < 0)
-        return -1;
-    *at_ms = q.at_ms;
-    *until = q.until;
-    return 0;
+    return !has_files(log) ? spool_time(log, offset, at_ms, until, err)
+           : !log->platform->log_time ? no_times(log, err)
+           : log->platform->log_time(log->conn, log->job, log->replica, offset, at_ms, until, err);
 }
 
 int sw_log_since(const struct sw_log *log, int64_t at_ms, int64_t *offset, struct sw_error *err)
 {
-    struct question q = { .at_ms = at_ms };
-
-    if (has_files(log))
-        return !log->platform->log_since
-                   ? no_times(log, err)
-                   : log->platform->log_since(log->conn, log->job, log->replica, at_ms, offset, err);
-    if (ask(log, find_since, &q, err) < 0)
-        return -1;
-    *offset = q.offset;
-    return 0;
+    return !has_files(log) ? spool_since(log, at_ms, offset, err)
+           : !log->platform->log_since ? no_times(log, err)
+           : log->platform->log_since(log->conn, log->job, log->replica, at_ms, offset, err);
 }
 
 char *sw_log_tail(const struct sw_log *log, bool *gone)

@@ -3,7 +3,7 @@
  * local.c - this machine as a place where jobs run: the descriptor and its options.
  *
  * No daemon: every job has a supervisor process of its own, and everything known about a job is
- * in its folder. Follow submit in local_submit.c, then supervisor_life.c.
+ * in its folder. Follow submit in local_submit.c, then supervisor_phases.c.
  */
 #include "platform/local/local_internal.h"
 
@@ -92,7 +92,7 @@ const struct sw_platform sw_platform_local = {
     .list_path = local_list_path,
     .adopt = local_adopt,
     .jobs = local_jobs,
-    .exec = local_exec,
+    .exec_open = local_exec_open,
     .orphans = local_orphans,
     .inventory = local_inventory,
 };

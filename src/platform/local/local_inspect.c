@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_inspect.c - what the folders tell besides the state: ranks, evidence, results, a job by its id
+ * local_inspect.c - what the folders hold besides the state: ranks, evidence, results, a job by its id
  * alone, all jobs; and what this machine has. local_log.c reads logs.
  */
 #include "platform/local/local_internal.h"
@@ -62,12 +62,12 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
 {
     sw_autofree char *folder = local_attempt_folder(conn, job->id, job->attempt);
     sw_auto(json) json_t *launch = local_record_read(folder, LOCAL_LAUNCH);
-    const char *told = sw_json_str(launch, "results_dir");
+    const char *results = sw_json_str(launch, "results_dir");
 
-    if (!told)
-        told = sw_json_str(job->details, "results_dir");
-    if (told)
-        return sw_strdup(told);
+    if (!results)
+        results = sw_json_str(job->details, "results_dir");
+    if (results)
+        return sw_strdup(results);
     sw_fail(err, SW_E_NOT_FOUND, "nothing is left of '%s' on this machine", job->id);
     return NULL;
 }
@@ -83,7 +83,7 @@ int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
 
     if (!stored || (!local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT)))
         return sw_fail(err, SW_E_NOT_FOUND, "there is no job '%s' on this machine", id);
-    local_receipt(receipt, folder, results ? results : "");
+    local_submission(receipt, folder, results ? results : "");
     json_object_set_new(receipt->details, "attempt", json_integer(attempt));
     receipt->trusted = true;             /* it lies in our own closed folder, and the job is our user */
     *plan = sw_take(stored);

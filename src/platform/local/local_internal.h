@@ -21,15 +21,15 @@
 
 /* The records of an attempt's folder. */
 #define LOCAL_PLAN       "plan.json"
-#define LOCAL_PAYLOAD    "payload.json"      /* the letter to the runner */
+#define LOCAL_PAYLOAD    "payload.json"      /* what the runner shall do */
 #define LOCAL_LAUNCH     "launch.json"       /* what the supervisor needs */
-#define LOCAL_SUPERVISOR "supervisor.json"   /* who watches; its existence means "was started" */
+#define LOCAL_SUPERVISOR "supervisor.json"   /* its process; when it exists, the job was started */
 #define LOCAL_STATUS     "status.json"
-#define LOCAL_EXIT       "exit.json"         /* the last word; nothing runs once it is there */
+#define LOCAL_EXIT       "exit.json"         /* how it ended; nothing runs once it is there */
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
 #define LOCAL_CODE       "code.tar.gz"       /* the job's code, packed */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
-#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
+#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used and may have left processes */
 
 #define LOCAL_SUPERVISOR_NAME "slipway-sup"  /* what the kernel calls its process */
 #define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
@@ -70,9 +70,12 @@ int local_record_keep(const char *folder, const char *name, const json_t *record
                       struct sw_error *err);
 bool local_has(const char *folder, const char *name);
 
-int local_lock_take(const char *folder);         /* descriptor, or -1: somebody holds it */
-bool local_lock_held(const char *folder);        /* asks without disturbing anybody */
+int local_lock_take(const char *folder);         /* descriptor, or -1: another process holds it */
+bool local_lock_held(const char *folder);        /* asks without taking it */
 void local_host_name(char out[128]);
+/* A file without a name that holds the secrets, for a child: other processes of this user can read the
+ * environment of a process. Descriptor, or -1 with errno. */
+int local_secrets_file(const struct sw_secrets *secrets);
 
 /* ---- local_cgroup.c: where processes are in cgroup v2 ---------------------------------------- */
 
@@ -176,20 +179,20 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
 int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err);
 json_t *local_jobs(struct sw_connection *conn, struct sw_error *err);
-int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err);
+int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err);
 json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 json_t *local_inventory(struct sw_connection *conn, struct sw_error *err);
 
-/* The attempt has no last word, and its supervisor was started on another machine that shares this folder:
- * whether it lives is not known here. `host` gets that machine's name. */
+/* The attempt has no exit record, and its supervisor was started on another machine that shares this
+ * folder: this machine cannot know whether it lives. `host` gets that machine's name. */
 bool local_is_elsewhere(const char *folder, char host[128]);
 
-/* The supervisor is gone and left no last word: end what it left behind, and write that word.
- * Returns the exit record (owned), or NULL when the supervisor is there after all, or elsewhere. */
+/* The supervisor is gone and left no exit record: ends the processes it left, and writes that record.
+ * Returns it (owned), or NULL when the supervisor lives after all, or elsewhere. */
 json_t *local_declare_lost(const char *folder);
 
-/* What submit tells the caller about the job in this folder. */
-void local_receipt(struct sw_submission *receipt, const char *folder, const char *results_dir);
+/* What submit returns about the job in this folder. */
+void local_submission(struct sw_submission *receipt, const char *folder, const char *results_dir);
 
 #endif

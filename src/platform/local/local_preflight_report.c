@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_preflight_report.c - what `slipway preflight` looks at besides local_preflight.c: things
+ * local_preflight_report.c - what `slipway preflight` checks besides local_preflight.c: things
  * that do not keep a
  * job from being started, and make it fail at once.
  */
@@ -62,7 +62,7 @@ static char *find_program(const char *name, const char *folder, const char *path
     return NULL;
 }
 
-/* A shell's text is not looked into, nor is a program that travels with the code or is an input. */
+/* A shell's text is not parsed, nor is a program that travels with the code or is an input. */
 static void add_program(json_t *rows, const struct sw_plan *plan, const struct sw_payload *payload)
 {
     const char *name = json_string_value(json_array_get(plan->argv, 0));

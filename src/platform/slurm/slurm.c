@@ -322,6 +322,6 @@ const struct sw_platform sw_platform_slurm = {
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
-    .exec = slurm_exec,
+    .exec_open = slurm_exec_open,
     .inventory = slurm_inventory,
 };

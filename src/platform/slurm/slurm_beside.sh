@@ -4,7 +4,7 @@
 #
 # It finds a process of the rank by our mark and enters the namespaces that it is in: those of its container, which belong to
 # the user. There the runner takes over its environment and folder, so that the command sees what the job sees.
-# shellcheck disable=SC2013,SC2034,SC2046,SC2086
+# shellcheck disable=SC2013,SC2034,SC2046,SC2086,SC2093
 
 mark=SLIPWAY_TASK=$1
 shift

@@ -286,8 +286,8 @@ void slurm_evidence(struct sw_connection *conn, const struct sw_observation *con
 void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *const *seen, char **texts,
                     size_t count);
 char *slurm_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
-int slurm_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err);
+int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err);
 json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err);
 int slurm_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
 json_t *slurm_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);

@@ -12,7 +12,7 @@
 
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 static void every_word_for_a_state_has_one_of_ours(void **state)
 {
@@ -32,7 +32,7 @@ static void every_word_for_a_state_has_one_of_ours(void **state)
 static void ends_are_told_apart(void **state)
 {
     static const struct {
-        struct docker_story story;
+        struct docker_ended story;
         enum sw_state state;
         const char *reason, *message;
     } rows[] = {
@@ -77,7 +77,7 @@ static void ends_are_told_apart(void **state)
 
 static void one_that_never_began_is_absent(void **state)
 {
-    const struct docker_story story = { .end = SW_RUN_END_INIT, .gone = true, .never_began = true };
+    const struct docker_ended story = { .end = SW_RUN_END_INIT, .gone = true, .never_began = true };
     struct sw_observation seen = { 0 };
 
     (void)state;
@@ -256,14 +256,14 @@ static void a_number_and_a_uuid_mean_the_same_device(void **state)
 {
     sw_auto(json) json_t *found = json_pack("[s, s]", "GPU-x", "GPU-y");
     sw_auto(json) json_t *none = json_array();
-    sw_auto(json) json_t *by_number = json_pack("{s:[s, s]}", "gpu_ids", "1", "GPU-x");
-    sw_auto(json) json_t *told = json_pack("{s:[s]}", "gpu_devices", "7");
+    sw_auto(json) json_t *by_number = json_pack("[s, s]", "1", "GPU-x");
+    sw_auto(json) json_t *told = json_pack("[s]", "7");
 
     (void)state;
-    expect_ids(docker_gpu_candidates(NULL, found), "GPU-x,GPU-y");
-    expect_ids(docker_gpu_candidates(by_number, found), "GPU-y,GPU-x");
-    expect_ids(docker_gpu_candidates(told, found), "7");
-    expect_ids(docker_gpu_candidates(NULL, none), "any");
+    expect_ids(docker_gpu_candidates(NULL, NULL, found), "GPU-x,GPU-y");
+    expect_ids(docker_gpu_candidates(by_number, NULL, found), "GPU-y,GPU-x");
+    expect_ids(docker_gpu_candidates(NULL, told, found), "7");
+    expect_ids(docker_gpu_candidates(NULL, NULL, none), "any");
 }
 
 /* One event as the engine sends it; true: worth a look. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * together.c - cancels that were never confirmed, asked for once more, all of a place at once.
+ * cancel_again.c - cancels that were never confirmed are asked for once more, all of a place in one call.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_hand.c - was a container stopped by somebody, or did the engine go down?
+ * docker_stopped_by_user.c - was a container stopped by somebody, or did the engine go down?
  *
  * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
  * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
@@ -18,7 +18,7 @@
  * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
  * `kill` makes it a hand's; without that it stays a signal.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <signal.h>
 #include <string.h>
@@ -54,9 +54,7 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
     }
     if (docker_ask(api, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
         why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     *since_ms = docker_time_ms(sw_json_str(bridge, "Created"));
     return 0;
@@ -106,22 +104,22 @@ static int find_out(struct docker_api *fresh, const char *container, int64_t end
     return 0;
 }
 
-int docker_find_hand(struct docker_api *api, const char *container, struct docker_story *story,
+int docker_find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
                      struct sw_error *err)
 {
     sw_auto(docker_api) struct docker_api *fresh = NULL;
-    struct sw_run_end *end = &story->end;
-    bool silent = !end->reported && !end->oom && story->ended_ms;
+    struct sw_run_end *end = &ended->end;
+    bool silent = !end->reported && !end->oom && ended->ended_ms;
     bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == DOCKER_LOST_TRACK;
     bool by_kill;
 
-    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || story->gone ||
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
         !(end->stopped || killed || lost))
         return 0;
     fresh = docker_api_open(docker_api_where(api), err);
-    if (!fresh || find_out(fresh, container ? container : "", story->ended_ms, &story->engine, &by_kill,
+    if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
                            err) < 0)
         return -1;
-    end->by_hand = story->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
+    end->by_hand = ended->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
     return 0;
 }

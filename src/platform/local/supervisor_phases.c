@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_life.c - the life of one job, in order: wait for GPUs, prepare, run, end, collect,
- * last word.
+ * supervisor_phases.c - the phases of one job, in order: wait for GPUs, prepare, run, end, collect,
+ * exit record.
  *
- * Whatever stops a job (a failing rank, cancel, time, memory, disk) only makes a decision
+ * What stops a job (a failing rank, cancel, time, memory, disk) only makes a decision
  * (sup_decide); ending is done in one place, the same way each time: TERM to the whole tree, the
  * job's grace, KILL until nothing is left. The exit record is written after that, so its
  * existence proves that nothing of the job runs.
@@ -28,14 +28,14 @@
 #include "platform/local/local_tree.h"
 
 enum {
-    QUEUE_LOOK_MS = 1000,          /* besides being woken: how often a waiting job looks */
-    ENDING_LOOK_MS = 50,
-    UNKILLABLE_MS = 60000,         /* a process stuck in the kernel: said, then left behind */
+    QUEUE_CHECK_MS = 1000,          /* besides being woken: how often a waiting job checks */
+    ENDING_CHECK_MS = 50,
+    UNKILLABLE_MS = 60000,         /* a process stuck in the kernel: reported, then left behind */
     EXIT_RETRY_MS = 1000,
     RESERVE_BYTES = 32768,
 };
 
-#define RESERVE "reserve"          /* room on the disk for the last word */
+#define RESERVE "reserve"          /* room on the disk for the exit record */
 
 /* ---- records ------------------------------------------------------------------------------ */
 
@@ -73,9 +73,9 @@ void sup_repeat_status(const struct sup *sup)
         SW_STR("message", sup->said.message), SW_INT("pid", getpid()),
         SW_INT("started_ms", sup->started_ms), SW_SUB("replicas", replicas_json(sup)),
         SW_SUB_COPY("facts", sup->facts),
-        SW_SUB("live", sup->live.shown ? json_incref(sup->live.shown) : NULL));
+        SW_SUB("live", sup->usage.shown ? json_incref(sup->usage.shown) : NULL));
 
-    /* A full disk may refuse it: then the older one stands, and the exit record will tell. */
+    /* A full disk may refuse it: then the older one stays, and the exit record says more. */
     local_record_write(sup->folder, LOCAL_STATUS, record, NULL);
 }
 
@@ -101,8 +101,7 @@ static void write_exit(struct sup *sup)
         SW_SUB_COPY("facts", sup->facts));
 
     unlink(reserve);
-    /* While we wait the lock tells that we are still here; a folder that was removed by hand has
-     * nobody left to tell. */
+    /* While we wait, the lock shows that we live; a folder that was removed by hand needs no record. */
     while (local_record_keep(sup->folder, LOCAL_EXIT, record, NULL) < 0 &&
            sw_file_exists(sup->folder))
         sw_sleep_ms(EXIT_RETRY_MS);
@@ -117,7 +116,7 @@ static void make_reserve(const struct sup *sup)
         unlink(path);
 }
 
-/* ---- stations ------------------------------------------------------------------------------ */
+/* ---- phases -------------------------------------------------------------------------------- */
 
 static void share_out(struct sup *sup)
 {
@@ -134,9 +133,9 @@ static void share_out(struct sup *sup)
 static void wait_for_gpus(struct sup *sup)
 {
     struct sw_error err = { 0 };
-    char message[256] = "", told[256] = "";
+    char message[256] = "", written[256] = "";
     sw_autofree char *state_dir = sw_path_absolute("../../..", sup->folder);
-    const struct gpu_wish wish = {
+    const struct gpu_request request = {
         .count = sup->gpus * sup->nodes, .type = sw_json_str(sup->launch, "gpu_type"),
         .ids = json_object_get(sup->launch, "gpu_ids"),
         .share = sw_json_bool(sup->launch, "share_gpus", false),
@@ -144,18 +143,18 @@ static void wait_for_gpus(struct sup *sup)
         .state_dir = state_dir,
     };
 
-    if (wish.count == 0)
+    if (request.count == 0)
         return;
-    sup->queue = gpu_queue_join(&wish, &err);
+    sup->queue = gpu_queue_join(&request, &err);
     if (!sup->queue) {
         sup_decide(sup, SW_ERROR, SW_REASON_GPU, 69, "%s", err.message);
         return;
     }
     while (!sup->end.decided && !(sup->lease = gpu_queue_try(sup->queue, message))) {
-        if (strcmp(message, told) != 0)
+        if (strcmp(message, written) != 0)
             sup_write_status(sup, SW_PENDING, SW_REASON_GPU_WAIT, message);
-        memcpy(told, message, sizeof told);
-        sup_turn(sup, sw_monotonic_ms() + QUEUE_LOOK_MS);
+        memcpy(written, message, sizeof written);
+        sup_turn(sup, sw_monotonic_ms() + QUEUE_CHECK_MS);
     }
     gpu_queue_leave(sup->queue);
     sup->queue = NULL;
@@ -176,7 +175,7 @@ static void find_all(const struct sup *sup, struct local_processes *below,
 }
 
 /* The runners are spared at first: they end by themselves when their command does, and then
- * tell how it ended. */
+ * report how it ended. */
 static void signal_tree(struct sup *sup, int signal, bool spare_runners)
 {
     sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
@@ -221,8 +220,8 @@ static void end_everything(struct sup *sup)
             json_object_set_new(sup->facts, "unkillable", json_true());
             break;
         }
-        sup_turn(sup, now < kill_at && kill_at < now + ENDING_LOOK_MS ? kill_at
-                                                                      : now + ENDING_LOOK_MS);
+        sup_turn(sup, now < kill_at && kill_at < now + ENDING_CHECK_MS ? kill_at
+                                                                      : now + ENDING_CHECK_MS);
     }
 }
 
@@ -310,7 +309,7 @@ static void run_commands(struct sup *sup)
         if (sup_start_replica(sup, rank) < 0)
             break;
     sup_write_status(sup, SW_RUNNING, "", "");
-    sup_live_begin(sup);
+    sup_usage_begin(sup);
     sup_guard_begin(sup);
     while (!sup->end.decided && !sup_all_ended(sup))
         sup_turn(sup, 0);
@@ -347,7 +346,7 @@ static void finish_logs(struct sup *sup)
                (long long)lost);
 }
 
-void sup_live(struct sup *sup)
+void sup_run_job(struct sup *sup)
 {
     make_reserve(sup);
     if (local_has(sup->folder, LOCAL_CANCEL))

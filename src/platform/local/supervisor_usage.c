@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_live.c - what a running job uses right now, left in its status for whoever looks.
+ * supervisor_usage.c - what a running job uses right now, written into its status record.
  *
- * Looking must cost next to nothing, for a thousand jobs at once: memory is read from the cgroup
+ * Measuring must cost next to nothing, for a thousand jobs at once: memory is read from the cgroup
  * or along the job's own tree, NVML stays open, nothing is written unless something changed by
- * more than a hundredth, and a job that stands still is looked at less and less often.
+ * more than a hundredth, and a job that does not change is measured less and less often.
  */
 #include "platform/local/supervisor.h"
 
@@ -15,35 +15,35 @@
 #include "platform/local/local_tree.h"
 
 enum {
-    FIRST_LOOK_MS = 1000,
-    LOOK_EVERY_MS = 2000,
-    LOOK_RARELY_MS = 16000,
+    FIRST_MEASURE_MS = 1000,
+    MEASURE_EVERY_MS = 2000,
+    MEASURE_RARELY_MS = 16000,
     SMALL_BYTES = 1024 * 1024,
 };
 
-void sup_live_begin(struct sup *sup)
+void sup_usage_begin(struct sup *sup)
 {
-    sup->live.every_ms = LOOK_EVERY_MS;
-    sup->live.next_at = sw_monotonic_ms() + FIRST_LOOK_MS;
+    sup->usage.every_ms = MEASURE_EVERY_MS;
+    sup->usage.next_at = sw_monotonic_ms() + FIRST_MEASURE_MS;
     if (sup->lease)
-        sup->live.meter = sw_gpu_meter_open(sup->lease->gpus, sup->lease->count);
+        sup->usage.meter = sw_gpu_meter_open(sup->lease->gpus, sup->lease->count);
 }
 
-void sup_live_end(struct sup *sup)
+void sup_usage_end(struct sup *sup)
 {
-    if (sup->live.meter)
-        sw_gpu_meter_facts(sup->live.meter, sup->facts);
-    if (sup->live.gpu_peak_bytes > 0) {
+    if (sup->usage.meter)
+        sw_gpu_meter_facts(sup->usage.meter, sup->facts);
+    if (sup->usage.gpu_peak_bytes > 0) {
         sw_auto(json) json_t *report = sw_json_object(SW_SUB("gpu", sw_json_object(
             SW_INT("count", sup->lease ? sup->lease->count : 0),
-            SW_INT("memory_peak_bytes", sup->live.gpu_peak_bytes))));
+            SW_INT("memory_peak_bytes", sup->usage.gpu_peak_bytes))));
 
         json_object_set_new(sup->facts, "peak_gpu_memory_bytes",
-                            json_integer(sup->live.gpu_peak_bytes));
+                            json_integer(sup->usage.gpu_peak_bytes));
         sup_facts_report(sup, report);
     }
-    sw_gpu_meter_close(sw_take(sup->live.meter));
-    json_decref(sw_take(sup->live.shown));
+    sw_gpu_meter_close(sw_take(sup->usage.meter));
+    json_decref(sw_take(sup->usage.shown));
 }
 
 static bool differs(int64_t a, int64_t b)
@@ -66,7 +66,7 @@ static json_t *live_json(const struct sup *sup, int64_t memory)
 {
     json_t *gpus = json_array();
 
-    for (int i = 0; sup->live.meter && i < sup->lease->count; i++)
+    for (int i = 0; sup->usage.meter && i < sup->lease->count; i++)
         json_array_append_new(gpus, gpu_json(&sup->lease->gpus[i]));
     return sw_json_object(SW_INT("memory_bytes", memory), SW_SUB("gpus", gpus));
 }
@@ -95,36 +95,36 @@ static bool changed(const json_t *before, const json_t *now)
 static void note_gpu_peak(struct sup *sup)
 {
     for (int i = 0; i < sup->lease->count; i++)
-        if (sup->lease->gpus[i].memory_used_bytes > sup->live.gpu_peak_bytes)
-            sup->live.gpu_peak_bytes = sup->lease->gpus[i].memory_used_bytes;
+        if (sup->lease->gpus[i].memory_used_bytes > sup->usage.gpu_peak_bytes)
+            sup->usage.gpu_peak_bytes = sup->lease->gpus[i].memory_used_bytes;
 }
 
-void sup_live_look(struct sup *sup, int64_t now)
+void sup_usage_measure(struct sup *sup, int64_t now)
 {
-    struct sup_live *live = &sup->live;
+    struct sup_usage *usage = &sup->usage;
     sw_auto(json) json_t *seen = NULL;
     int64_t memory;
 
-    if (!sup->commands_run || sup->end.decided || now < live->next_at)
+    if (!sup->commands_run || sup->end.decided || now < usage->next_at)
         return;
     memory = sup_limits_memory(&sup->limits);
     if (memory < 0)
         memory = local_tree_resident(getpid());
     if (memory > sup->limits.peak_bytes)
         sup->limits.peak_bytes = memory;
-    if (live->meter) {
-        sw_gpu_meter_read(live->meter, sup->lease->gpus);
+    if (usage->meter) {
+        sw_gpu_meter_read(usage->meter, sup->lease->gpus);
         note_gpu_peak(sup);
         sup_guard_gpus(sup, now);
     }
     seen = live_json(sup, memory);
-    if (changed(live->shown, seen)) {
-        json_decref(live->shown);
-        live->shown = sw_take(seen);
-        live->every_ms = LOOK_EVERY_MS;
+    if (changed(usage->shown, seen)) {
+        json_decref(usage->shown);
+        usage->shown = sw_take(seen);
+        usage->every_ms = MEASURE_EVERY_MS;
         sup_repeat_status(sup);
-    } else if (live->every_ms < LOOK_RARELY_MS) {
-        live->every_ms *= 2;
+    } else if (usage->every_ms < MEASURE_RARELY_MS) {
+        usage->every_ms *= 2;
     }
-    live->next_at = now + sup_guard_patience(sup, live->every_ms);
+    usage->next_at = now + sup_guard_patience(sup, usage->every_ms);
 }

@@ -51,5 +51,6 @@ void slurm_credentials_install(struct sw_buf *out, const struct slurm_registry *
     sw_autofree char *second = registry->machines[1] ? machine_of(registry->machines[1]) : NULL;
 
     slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
-    slurm_call_add(out, "sw_credential_install", (const char *const[]){ login, first, second }, second ? 3 : 2);
+    slurm_call_add(out, "sw_credential_install", (const char *const[]){ login, first, second },
+                   second ? 3 : 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_log.c - the log of one rank, by offset, from the shared file system (slurm_log.sh), and when its lines
- * were written.
+ * slurm_log.c - the log of one rank, by offset, from the shared file system (slurm_log.sh), and when its
+ * lines were written.
  *
  * Rank 0 writes into the file that Slurm opened for the batch script, so that what happens before the command
  * (an image being converted, a requeue) is in the same stream, in order. The others have files of their own.

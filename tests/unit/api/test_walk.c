@@ -39,18 +39,18 @@ static const struct {
     { "docker.user", "src/platform/docker/docker_submit.c" },
     { "docker.run_as", "src/platform/docker/docker_submit.c" },
     { "docker.entrypoint", "src/platform/docker/docker_render.c" },
-    { "docker.gpu_ids", "src/platform/docker/docker_gpu.c" },
-    { "docker.gpu_devices", "src/platform/docker/docker_gpu.c" },
+    { "docker.gpu_ids", "src/platform/docker/docker_queue.c" },
+    { "docker.gpu_devices", "src/platform/docker/docker_queue.c" },
     { "docker.auto_remove", "src/platform/docker/docker_finalize.c" },
     { "slurm.ssh_config", "src/net/ssh_options.c" },
     { "slurm.known_hosts", "src/net/ssh_options.c" },
     { "slurm.accept_new", "src/net/ssh_options.c" },
     { "slurm.connect_timeout", "src/net/ssh_options.c" },
     { "slurm.keep_connection", "src/net/ssh_options.c" },
-    { "slurm.mail_type", "src/platform/slurm/slurm_render.c" },
+    { "slurm.mail_type", "src/platform/slurm/slurm_batch.c" },
     { "slurm.max_cpus_per_task", "src/platform/slurm/slurm_shape.c" },
-    { "slurm.arch", "src/platform/slurm/slurm_runner.c" },
-    { "slurm.mpi", "src/platform/slurm/slurm_render.c" },
+    { "slurm.arch", "src/platform/slurm/slurm_upload.c" },
+    { "slurm.mpi", "src/platform/slurm/slurm_batch.c" },
     { "slurm.registry_login", "src/platform/slurm/slurm_login.c" },
     { "slurm.force_reconvert_latest", "src/platform/slurm/slurm_convert.c" },
     { "slurm.sqsh_latest", "src/platform/slurm/slurm_convert.c" },
@@ -186,15 +186,17 @@ static const char *sample_of(const struct sw_option *row, const char *key, size_
     }
 }
 
-/* Its name stands in that file, for what reads it. */
+/* Its name is in that file, as a key or as the member of a typed struct. */
 static bool is_read(const char *file, const char *key)
 {
     sw_autofree char *path = sw_format("%s/%s", getenv("SOURCE_ROOT"), file);
     sw_autofree char *text = sw_file_read(path, 1 << 20, NULL, NULL);
     const char *dot = strrchr(key, '.');
     sw_autofree char *name = sw_format("\"%s\"", dot ? dot + 1 : key);
+    sw_autofree char *member = sw_format(".%s", dot ? dot + 1 : key);
+    sw_autofree char *pointed = sw_format("->%s", dot ? dot + 1 : key);
 
-    return text && strstr(text, name);
+    return text && (strstr(text, name) || strstr(text, member) || strstr(text, pointed));
 }
 
 static void what_acts_elsewhere_is_read_there(void **state)

@@ -113,8 +113,8 @@ static int send_now(struct sw_store *store, const struct sw_job *row, struct sw_
     return due ? 0 : still_active(row, err);
 }
 
-static int begin(struct sw_session *session, const struct sw_job *row, const struct api_retry_options *options,
-                 struct sw_error *err)
+static int begin(struct sw_session *session, const struct sw_job *row,
+                 const struct api_retry_options *options, struct sw_error *err)
 {
     int attempt;
 

@@ -130,9 +130,7 @@ static int step_status(struct sw_stream *stream, int *exit_status, struct sw_err
     *exit_status = step->reply.exit_code;
     if (step->err.code == SW_OK)
         return 0;
-    if (err)
-        *err = step->err;
-    return -1;
+    return sw_pass(err, &step->err);
 }
 
 static void step_close(struct sw_stream *stream)

@@ -127,7 +127,7 @@ static void replace(json_t **place, json_t *value)
 static void use_own_folders(struct sw_payload *payload, const struct slurm_job *job)
 {
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(job->plan, payload->work_dir, payload->results_dir);
+        sw_paths_of_plan(job->plan, payload->scratch_dir, payload->results_dir);
 
     sw_paths_payload(paths, payload);
 }
@@ -157,7 +157,7 @@ struct sw_payload *slurm_payload(const struct slurm_job *job, struct sw_error *e
         /* A task's own copy of the payload lies elsewhere. */
         payload->ca = sw_strdup(slurm_has_tasks(job) ? job->ca : strrchr(job->ca, '/') + 1);
     }
-    payload->work_dir = of_task(job, job->names.work);
+    payload->scratch_dir = of_task(job, job->names.work);
     payload->results_dir = slurm_mounts_results(job) ? sw_strdup(SW_RESULTS)
                                                      : of_task(job, job->names.results);
     json_decref(payload->inputs);

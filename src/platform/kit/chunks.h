@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "core/payload.h"
 #include "plan/plan.h"
 
 struct sw_chunk_limits {
@@ -25,9 +24,10 @@ struct sw_chunk_limits {
 int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
                   const struct sw_chunk_limits *limits, struct sw_error *err);
 
-/* The same with all that a job needs there: runner of this architecture, payload, certificates and code of the
- * plan, as the script of plan/entrypoint.h. */
-int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, struct sw_payload *payload,
+/* The same with all that a job needs there, as the script of plan/entrypoint.h: the runner of this architecture,
+ * certificates and code of the plan, and a payload whose results are in the folder `results` and whose
+ * environment the platform sets itself. */
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
                       const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err);
 
 /* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */

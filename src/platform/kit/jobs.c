@@ -5,14 +5,59 @@
 #include "platform/kit/jobs.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/reason.h"
+#include "core/report.h"
+#include "core/run_end.h"
 #include "core/state.h"
 #include "core/stop.h"
+#include "platform/kit/log.h"
 
 enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000 };
+
+/* ---- replicas ----------------------------------------------------------------------------------- */
+
+/* A command that ends without a newline has the report behind its last word. */
+static json_t *report_in(const char *tail, const char *id, int number)
+{
+    const char *last = NULL;
+
+    for (const char *at = tail; at && (at = strstr(at, SW_REPORT_START)); at++)
+        last = at;
+    return last ? sw_report_in_log(last, strlen(last), id, number) : NULL;
+}
+
+static void judge_end(const struct sw_jobs_rank *rank, int number, bool canceled, struct sw_observation *seen)
+{
+    struct sw_run_end end = SW_RUN_END_INIT;
+
+    seen->runner = report_in(rank->log_tail, seen->job.id, number);
+    end.exit_code = rank->exit_code;
+    sw_run_end_report(&end, seen->runner);
+    end.canceled |= canceled;
+    end.host_ended = !canceled && rank->rank.state == SW_ERROR && rank->exit_code == SW_NO_EXIT_CODE;
+    sw_run_end_judge(&end, seen);
+}
+
+void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled, struct sw_observation *seen)
+{
+    struct sw_rank *plain = sw_alloc((size_t)(count + 1) * sizeof *plain);
+    struct sw_ranks sum;
+
+    for (int i = 0; i < count; i++)
+        plain[i] = ranks[i].rank;
+    sw_ranks_count(&sum, plain, count);
+    sw_ranks_observe(&sum, seen);
+    if (sum.phase == SW_RANKS_OVER)
+        judge_end(&ranks[sum.first_failed > 0 ? sum.first_failed : 0],
+                  sum.first_failed > 0 ? sum.first_failed : 0, canceled, seen);
+    free(plain);
+}
+
+/* ---- many jobs ---------------------------------------------------------------------------------- */
 
 static struct sw_jobs_name name_of(const struct sw_jobs_api *api, const struct sw_jobref *job)
 {
@@ -128,6 +173,21 @@ void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, s
     for (size_t i = 0; i < count; i++)
         if (jobs[i].result == 0 || jobs[i].err.code == SW_E_NOT_FOUND)
             jobs[i].result = wait_for_end(api, conn, jobs[i].job, deadline_ms, &jobs[i].err);
+}
+
+void sw_jobs_evidence(const struct sw_platform *platform, struct sw_connection *conn,
+                      const struct sw_observation *const *seen, struct sw_evidence *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sw_log log = { platform, conn, &seen[i]->job, seen[i]->failed_replica };
+        bool gone = false;
+
+        out[i].facts = out[i].facts ? out[i].facts : json_object();
+        sw_report_facts(seen[i]->runner, out[i].facts);
+        out[i].log_tail = sw_log_tail(&log, &gone);
+        if (gone)
+            json_object_set_new(out[i].facts, SW_FACT_LOG_GONE, json_true());
+    }
 }
 
 const json_t *sw_jobs_newest(const struct sw_jobs_api *api, const json_t *list, const char *id)

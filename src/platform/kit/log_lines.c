@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "core/report.h"
 
 enum { YEAR_MOST = 2200 };           /* a later one has no nanoseconds in 64 bits */
@@ -85,7 +84,15 @@ size_t sw_log_stamp(const char *text, size_t length, int64_t *at_ns)
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-/* The report of the runner is not the user's: it counts, and is not shown. */
+/* Where the runner's report begins, which is not the user's; `length`: it is not in this line. A command that
+ * ends without a newline has it behind its last word. */
+static size_t before_report(const char *line, size_t length)
+{
+    const char *report = memmem(line, length, SW_REPORT_START "{\"", strlen(SW_REPORT_START "{\""));
+
+    return report ? (size_t)(report - line) : length;
+}
+
 static int give_line(struct sw_log_lines *lines, const char *line, size_t length)
 {
     struct sw_log_message message = { .bytes = line, .length = length };
@@ -97,8 +104,7 @@ static int give_line(struct sw_log_lines *lines, const char *line, size_t length
     } else {
         message.at_ns = 0;
     }
-    if (message.length > strlen(SW_REPORT_START) && sw_text_starts(message.bytes, SW_REPORT_START))
-        message.length = 0;
+    message.length = before_report(message.bytes, message.length);
     return lines->sink->take(lines->sink->context, &message);
 }
 

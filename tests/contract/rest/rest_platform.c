@@ -1,24 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rest_platform.c - jobs of a service behind a REST API: descriptor, connection, and what is done with jobs.
+ * rest_platform.c - jobs of a service behind a REST API (./server): a whole platform in one file.
  *
- * The shortest complete platform: copy it to begin another one (docs/add-a-platform.md). An attempt is one job
- * there, named ID.ATTEMPT. A create that finds the name taken finds its own job, so it may be repeated.
+ * The shortest complete platform: copy it to begin another one (docs/add-a-platform.md), and cut it where the
+ * sections are: NAME_render.c, NAME_states.c, NAME.c. An attempt is one job there, named ID.ATTEMPT. A create
+ * that finds the name taken finds its own job, so it may be repeated.
  */
-#include "rest_platform.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "core/report.h"
+#include "core/job_env.h"
+#include "core/reason.h"
+#include "core/state.h"
+#include "core/stop.h"
+#include "platform/kit/chunks.h"
+#include "platform/kit/jobs.h"
 #include "platform/kit/log.h"
 #include "platform/kit/log_lines.h"
 #include "platform/kit/rest.h"
 
-extern const struct sw_platform sw_platform_rest;
+#define HOME    "/slipway"               /* the runner's folder in a job */
+#define RESULTS "/results"
 enum { PATIENCE_MS = 20000 };
+
+extern const struct sw_platform sw_platform_rest;
+
+/* ---- plan to body ------------------------------------------------------------------------------- */
+
+static struct sw_jobs_name name_of(const char *id, int attempt)
+{
+    struct sw_jobs_name name;
+
+    snprintf(name.text, sizeof name.text, "%s.%d", id, attempt);
+    return name;
+}
+
+static json_t *environment(const struct sw_plan *plan, int attempt)
+{
+    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
+    json_t *env = sw_job_env_own(plan->env);
+
+    for (int i = 1; i < plan->nodes; i++)
+        sw_buf_addf(&workers, "%s127.0.0.1", i > 1 ? "," : "");
+    sw_job_env_defaults(true, NULL, env);
+    sw_job_env_add(&(struct sw_job_env){
+        .job_id = plan->job_id, .attempt = attempt, .nodes = plan->nodes, .gpus_per_node = plan->gpus,
+        .world_size_ranks = plan->world_size_ranks, .node_rank = -1, .master_addr = "127.0.0.1",
+        .worker_addrs = sw_buf_text(&workers), .results_root = RESULTS, .results_above = RESULTS,
+        .results_dir = RESULTS }, env);
+    json_object_set_new(env, "SLIPWAY_TMP", json_string(HOME));
+    return env;
+}
+
+static json_t *render_body(const struct sw_plan *plan, int attempt)
+{
+    sw_auto(sw_buf) struct sw_buf command = SW_BUF_INIT;
+    sw_auto(json) json_t *stored = sw_plan_to_json(plan);
+    sw_autofree char *text = sw_json_dump(stored);
+
+    sw_buf_add(&command, "mkdir " HOME "\n");
+    sw_chunks_shell(&command, "SLIPWAY_JOB", HOME "/job.sh");
+    sw_buf_add(&command, "exec sh " HOME "/job.sh\n");
+    return sw_json_object(
+        SW_STR("name", name_of(plan->job_id, attempt).text), SW_STR("volume", plan->job_id),
+        SW_INT("ranks", plan->nodes), SW_INT("gpus", plan->gpus), SW_STR("rank_variable", "NODE_RANK"),
+        SW_STR("command", sw_buf_text(&command)), SW_SUB("env", environment(plan, attempt)),
+        SW_INT("stop_seconds", (sw_stop_budget_ms(plan->grace_ms) + 999) / 1000),
+        SW_SUB("labels", sw_json_object(SW_STR("plan", text), SW_STR_OPT("signature", plan->signature))));
+}
+
+/* ---- answer to observation ---------------------------------------------------------------------- */
+
+static const struct sw_state_word words[] = {
+    { "queued",   SW_PENDING,  "it waits for a free GPU" },
+    { "starting", SW_PENDING,  NULL },
+    { "running",  SW_RUNNING,  NULL },
+    { "ended",    SW_COMPLETE, NULL },
+    { "lost",     SW_ERROR,    NULL },
+    { "stopped",  SW_CANCELED, NULL },               /* before it began */
+};
+
+static bool is_canceled(const json_t *job)
+{
+    return sw_text_same(sw_json_str(job, "stop"), SW_REASON_CANCELED);
+}
+
+static struct sw_jobs_rank read_rank(const json_t *job, const json_t *rank, const char **note)
+{
+    bool stopped = sw_json_bool(rank, "stopped", false);
+    enum sw_state state = sw_state_lookup(words, SW_COUNT(words), sw_json_str(rank, "state"), note);
+
+    if (state == SW_COMPLETE && (sw_json_int(rank, "exit_code", 0) != 0 || stopped))
+        state = stopped && is_canceled(job) ? SW_CANCELED : SW_ERROR;
+    return (struct sw_jobs_rank){
+        .rank = { .presence = SW_PRESENT, .state = state, .follows = stopped,
+                  .started_ms = sw_json_int(rank, "started", 0) / 1000000,
+                  .ended_ms = sw_json_int(rank, "ended", 0) / 1000000 },
+        .exit_code = (int)sw_json_int(rank, "exit_code", SW_NO_EXIT_CODE),
+        .log_tail = sw_json_str(rank, "tail") };     /* the service keeps it with the rank */
+}
+
+static void read_job(const json_t *job, struct sw_observation *seen)
+{
+    const json_t *all = json_object_get(job, "ranks");
+    int count = (int)json_array_size(all);
+    sw_autofree struct sw_jobs_rank *ranks = sw_alloc((size_t)(count + 1) * sizeof *ranks);
+    const char *note = NULL;
+
+    for (int i = 0; i < count; i++)
+        ranks[i] = read_rank(job, json_array_get(all, (size_t)i), &note);
+    sw_jobs_read_ranks(ranks, count, is_canceled(job), seen);
+    snprintf(seen->remote_id, sizeof seen->remote_id, "%s", sw_json_str(job, "name"));
+    if (seen->state == SW_PENDING && note) {
+        snprintf(seen->reason, sizeof seen->reason, SW_REASON_GPU_WAIT);
+        snprintf(seen->message, sizeof seen->message, "%s", note);
+    }
+}
 
 /* ---- connection --------------------------------------------------------------------------------- */
 
@@ -119,7 +218,7 @@ static int rest_preflight(struct sw_connection *conn, const struct sw_plan *plan
 
 static json_t *rest_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *body = rest_preflight(conn, plan, err) == 0 ? rest_render_body(plan, 1) : NULL;
+    sw_auto(json) json_t *body = rest_preflight(conn, plan, err) == 0 ? render_body(plan, 1) : NULL;
     sw_autofree char *text = body ? sw_json_dump_pretty(body) : NULL;
 
     return text ? json_pack("[{s:s,s:s}]", "what", "POST /v1/jobs", "text", text) : NULL;
@@ -135,15 +234,17 @@ static void fill_submission(const json_t *job, struct sw_submission *out)
 static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                        const struct sw_secrets *secrets, struct sw_submission *out, struct sw_error *err)
 {
-    struct sw_jobs_name name = rest_name(plan->job_id, attempt);
-    sw_auto(json) json_t *body = rest_render_body(plan, attempt), *server = NULL, *made = NULL;
+    static const struct sw_chunk_limits limits = { "rest", 96 * 1024, 1800 * 1024 };
+    struct sw_jobs_name name = name_of(plan->job_id, attempt);
+    sw_auto(json) json_t *body = render_body(plan, attempt), *server = NULL, *made = NULL;
     sw_autofree char *secret = sw_rest_path("/v1/secrets/%s", name.text);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s", name.text);
     const struct sw_rest_call put = { .method = "PUT", .path = secret, .secrets = secrets, .repeatable = true };
     const struct sw_rest_call create = { .method = "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
-        rest_render_files(body, plan, sw_json_str(server, "arch"), err) < 0 ||
+        sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", plan, RESULTS,
+                          sw_json_str(server, "arch"), &limits, err) < 0 ||
         sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
         sw_rest_create(conn->rest, &create, path, &made, err) < 0)
         return -1;
@@ -182,30 +283,22 @@ static int stop(struct sw_connection *conn, const char *name, const char *why, s
     return ask(conn, "POST", "jobs", name, "/stop", body, NULL, err);
 }
 
-static const struct sw_jobs_api api = { rest_name, list, get, rest_read, stop };
+static const struct sw_jobs_api api = { name_of, list, get, read_job, stop };
 
-static int rest_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-                        struct sw_error *err)
-{
-    return sw_jobs_observe(&api, conn, jobs, count, err);
-}
-
-static void rest_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
-{
-    sw_jobs_reconcile(&api, conn, jobs, count);
-}
-
-static void rest_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
-                        int64_t deadline_ms)
-{
-    sw_jobs_cancel(&api, conn, jobs, count, deadline_ms);
-}
+SW_JOBS_SLOTS(rest, &api)
 
 static json_t *rest_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_auto(json) json_t *seen = get(conn, rest_name(job->id, job->attempt).text, err);
+    sw_auto(json) json_t *seen = get(conn, name_of(job->id, job->attempt).text, err);
+    json_t *rows = seen ? json_array() : NULL, *rank;
+    size_t i;
 
-    return seen ? rest_read_replicas(seen) : NULL;
+    json_array_foreach(json_object_get(seen, "ranks"), i, rank)
+        json_array_append_new(rows, sw_json_object(
+            SW_INT("rank", (json_int_t)i), SW_STR("node", "rest"),
+            SW_STR("status", sw_state_name(read_rank(seen, rank, NULL).rank.state)),
+            SW_SUB_COPY("exit_code", json_object_get(rank, "exit_code"))));
+    return rows;
 }
 
 static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, bool keep_results,
@@ -214,7 +307,7 @@ static int cleanup_one(struct sw_connection *conn, const struct sw_jobref *job, 
     sw_autofree char *folder = sw_path_join(conn->root, job->id);
 
     for (int attempt = 1; attempt <= job->attempt; attempt++)
-        if (ask(conn, "DELETE", "jobs", rest_name(job->id, attempt).text, "", NULL, NULL, err) < 0 &&
+        if (ask(conn, "DELETE", "jobs", name_of(job->id, attempt).text, "", NULL, NULL, err) < 0 &&
             err->code != SW_E_NOT_FOUND)
             return -1;
     if (!keep_results && ask(conn, "DELETE", "volumes", job->id, "", NULL, NULL, err) < 0)
@@ -251,7 +344,7 @@ static int rest_adopt(struct sw_connection *conn, const char *id, json_t **plan,
 static int rest_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                           struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
-    struct sw_jobs_name name = rest_name(job->id, job->attempt);
+    struct sw_jobs_name name = name_of(job->id, job->attempt);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s/ranks/%d/log", name.text, replica);
     sw_autofree char *since = sw_format("%lld", (long long)cursor->since_ns);
     sw_autofree char *last = sw_format("%d", cursor->last);
@@ -285,13 +378,8 @@ static void rest_finalize(struct sw_connection *conn, const struct sw_jobref *co
 static void rest_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
                           struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
-    (void)deadline_ms;
-    for (size_t i = 0; i < count; i++) {
-        out[i].facts = json_object();
-        sw_report_facts(seen[i]->runner, out[i].facts);
-        out[i].log_tail = sw_log_tail(&(struct sw_log){ &sw_platform_rest, conn, &seen[i]->job,
-                                                        seen[i]->failed_replica }, NULL);
-    }
+    (void)deadline_ms;                   /* each call has its own */
+    sw_jobs_evidence(&sw_platform_rest, conn, seen, out, count);
 }
 
 /* ---- files there -------------------------------------------------------------------------------- */

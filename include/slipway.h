@@ -481,7 +481,8 @@ SW_API char *sw_list_path(struct sw_session *session, const char *platform, cons
                           struct sw_error *err);
 
 /* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; what stands
- * in the inner object is the platform's own. SW_E_UNSUPPORTED: it cannot tell. */
+ * in the inner object is the platform's own. `platform` NULL: the default one. SW_E_UNSUPPORTED: it cannot
+ * tell. */
 SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
 
 /* JSON Schema of the job file. */

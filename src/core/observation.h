@@ -39,6 +39,7 @@ struct sw_observation {
                                   caller of observe(); NULL */
     enum sw_presence presence;
     bool needs_reconcile;      /* SW_UNSEEN until reconcile() has acted; then observe() can say more */
+    bool leaves_secrets;       /* it is over and its secrets are still there: reconcile() removes them */
     bool by_absence;           /* present, and its end follows from its not being there any more: believed
                                   only at the place that it was sent to, like SW_ABSENT */
     enum sw_state state;

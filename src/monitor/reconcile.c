@@ -532,7 +532,7 @@ static void observe_again(struct poll_batch *batch)
     size_t count = 0;
 
     for (size_t i = 0; i < batch->count; i++)
-        if (batch->seen[i].needs_reconcile) {
+        if (batch->seen[i].needs_reconcile && batch->seen[i].presence == SW_UNSEEN) {
             again[count] = unseen(&batch->entries[i].job);
             which[count++] = i;
         }

@@ -77,8 +77,6 @@ int api_choose(struct sw_session *session, const struct sw_request *request, boo
         }
         if (api_skip(session, made, &why))
             continue;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
 }

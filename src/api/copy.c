@@ -144,9 +144,7 @@ int api_check_uri(struct sw_session *session, const char *uri, bool *exists, str
     *exists = sw_mover_stat(with.mover, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
     if (why.code == SW_OK || why.code == SW_E_NOT_FOUND)        /* not even its bucket */
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int append_name(void *context, struct sw_object *object)

@@ -187,9 +187,7 @@ static ssize_t next_piece(struct log_reading *r, const struct log_stream *s, str
     r->cut = why.code == SW_E_UNREACHABLE;
     if (r->cut && r->options->follow)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Read what there is of one replica. Returns 1 when something was there. */
@@ -285,9 +283,7 @@ static int is_behind(struct log_reading *r, const struct log_stream *s, struct s
         return 0;
     if (!r->cut || r->options->follow)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int any_is_behind(struct log_reading *r, struct sw_error *err)

@@ -178,9 +178,7 @@ static int take_settings(const struct sw_request *request, bool job_untrusted, s
         note_servers(request, made);
     if (result == 0 || json_array_size(made->spec->untrusted) > 0)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,

@@ -84,9 +84,7 @@ static int look_ahead(struct sw_session *session, struct api_plan *made, struct 
         warn_of(session, made, &why);
         return 0;
     }
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Nor can it be sent without its secrets; a refresh needs none. */
@@ -162,9 +160,7 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
         return -1;
     if (why.code == SW_OK)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Everything that can fail without leaving a trace. */
@@ -189,11 +185,8 @@ static int claim(struct sw_session *session, const struct sw_request *request,
     while (remember(session, made->plan, place, owners, &why) < 0) {
         bool again;
 
-        if (why.code != SW_E_CONFLICT || !request->id[0]) {
-            if (err)
-                *err = why;
-            return -1;
-        }
+        if (why.code != SW_E_CONFLICT || !request->id[0])
+            return sw_pass(err, &why);
         if (api_same_id(session, made, &again, err) < 0)
             return -1;
         if (!again)
@@ -226,9 +219,7 @@ static int submit_here(struct sw_session *session, const struct sw_request *requ
     if (make_ready(session, made, &secrets, &place, &why) < 0) {
         if (api_skip(session, made, &why))
             return 1;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     claimed = claim(session, request, made, place, owners, err);
     if (claimed >= 0)
@@ -242,9 +233,7 @@ static int submit_here(struct sw_session *session, const struct sw_request *requ
     if (why.code == SW_E_REFUSED && api_skip(session, made, &why) &&
         sw_store_remove(session->store, made->plan->job_id, NULL) == 0)
         return 1;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],

@@ -150,9 +150,7 @@ int sw_wait_many(struct sw_session *session, const char *const *ids, size_t coun
         return -1;
     if (!waiting.first.code)
         return 0;
-    if (err)
-        *err = waiting.first;
-    return -1;
+    return sw_pass(err, &waiting.first);
 }
 
 /* ---- one alone --------------------------------------------------------------------------------- */

@@ -49,9 +49,7 @@ static int add_named(struct api_watch *watch, const char *id, struct sw_error *e
     if (sw_store_get(watch->session->store, id, SW_COLUMNS_LIST, &row, &why) < 0) {
         if (why.code == SW_E_NOT_FOUND && watch->count == 0)      /* it was removed */
             return 0;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     watch->active += row.phase != SW_PHASE_OVER;
     add_document(watch, &row);

@@ -107,9 +107,7 @@ static int look(struct cli *cli, const char *id, struct sw_error *err)
     if (sw_watch(cli->session, id ? &id : NULL, id ? 1 : 0, &once, hear_nothing, NULL,
                  &trouble) == 0 || trouble.code == SW_E_INTERRUPTED)
         return 0;
-    if (err)
-        *err = trouble;
-    return -1;
+    return sw_pass(err, &trouble);
 }
 
 /* Asked before the last reading, so that the last event is printed too. */

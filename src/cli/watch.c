@@ -205,11 +205,8 @@ static int watch_jobs(struct watch_view *w, const json_t *ids, struct sw_error *
     w->cli->live = NULL;
     if (cli_interrupt_count() > 0)
         return cli_leave(w->cli, NULL, err);
-    if (rc < 0) {
-        if (err)
-            *err = trouble;
-        return -1;
-    }
+    if (rc < 0)
+        return sw_pass(err, &trouble);
     w->cli->exit_status = first_code(w->cli, ids);
     return 0;
 }

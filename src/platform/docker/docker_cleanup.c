@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
@@ -158,37 +159,41 @@ static int remove_one(struct sw_connection *conn, const struct sw_jobref *job, b
     return remove_local(conn, job->id, keep_results, err);
 }
 
-struct removal {
+struct docker_removal {
     struct sw_connection *conn;
     struct sw_batch_job *jobs;
     bool keep_results;
+    int64_t deadline_ms;
 };
 
 static void remove_job(void *context, size_t index)
 {
-    const struct removal *removal = context;
+    const struct docker_removal *removal = context;
     struct sw_batch_job *one = &removal->jobs[index];
 
-    one->result = remove_one(removal->conn, one->job, removal->keep_results, &one->err);
+    if (removal->deadline_ms && sw_monotonic_ms() > removal->deadline_ms)
+        one->result = sw_fail(&one->err, SW_E_TIMEOUT, "there was no time left to remove '%s'", one->job->id);
+    else
+        one->result = remove_one(removal->conn, one->job, removal->keep_results, &one->err);
 }
 
 void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                     bool keep_results, int64_t deadline_ms)
 {
-    (void)deadline_ms;
-    sw_parallel(count, DOCKER_AT_ONCE, remove_job, &(struct removal){ conn, jobs, keep_results });
+    sw_parallel(count, DOCKER_AT_ONCE, remove_job,
+                &(struct docker_removal){ conn, jobs, keep_results, deadline_ms });
 }
 
-/* ---- leftovers ------------------------------------------------------------------------------- */
+/* ---- orphans ------------------------------------------------------------------------------- */
 
-struct search {
+struct docker_orphan_search {
     struct docker_api *api;
     const struct sw_sweep *sweep;
     json_t *found;
 };
 
 /* Whose it is, when it is not this store's; owned; NULL: ours. */
-static char *owner_of(const struct search *search, const json_t *thing)
+static char *owner_of(const struct docker_orphan_search *search, const json_t *thing)
 {
     const char *store = docker_label(thing, LABEL_STORE), *uid = docker_label(thing, LABEL_UID);
     const char *who = docker_label(thing, LABEL_OWNER);
@@ -201,7 +206,7 @@ static char *owner_of(const struct search *search, const json_t *thing)
 }
 
 /* `kept`: why it stays although it is ours; NULL: it may go. */
-static bool add_left(const struct search *search, const char *what, const char *where,
+static bool add_left(const struct docker_orphan_search *search, const char *what, const char *where,
                      const json_t *thing, const char *job, const char *kept)
 {
     sw_autofree char *owner = thing ? owner_of(search, thing) : NULL;
@@ -214,13 +219,13 @@ static bool add_left(const struct search *search, const char *what, const char *
     return goes;
 }
 
-static void was_not_removed(const struct search *search)
+static void was_not_removed(const struct docker_orphan_search *search)
 {
     json_object_set_new(json_array_get(search->found, json_array_size(search->found) - 1), "removed",
                         json_false());
 }
 
-static int left_containers(const struct search *search, struct sw_error *err)
+static int left_containers(const struct docker_orphan_search *search, struct sw_error *err)
 {
     sw_auto(json) json_t *list = docker_list(search->api, NULL, err);
     size_t i;
@@ -255,7 +260,7 @@ static json_t *volumes_with(struct docker_api *api, const char *label, struct sw
     return reply;
 }
 
-static int left_volumes(const struct search *search, struct sw_error *err)
+static int left_volumes(const struct docker_orphan_search *search, struct sw_error *err)
 {
     sw_auto(json) json_t *reply = volumes_with(search->api, LABEL_ID, err);
     size_t i;
@@ -281,7 +286,7 @@ static int left_volumes(const struct search *search, struct sw_error *err)
 }
 
 /* What jobs share belongs to no store: it goes when asked for and no container uses it. */
-static int left_caches(const struct search *search, struct sw_error *err)
+static int left_caches(const struct docker_orphan_search *search, struct sw_error *err)
 {
     sw_auto(json) json_t *reply = search->sweep->caches
                                       ? volumes_with(search->api, LABEL_CACHE, err) : json_object();
@@ -300,7 +305,7 @@ static int left_caches(const struct search *search, struct sw_error *err)
     return 0;
 }
 
-static void left_folders(const struct search *search, const struct sw_connection *conn)
+static void left_folders(const struct docker_orphan_search *search, const struct sw_connection *conn)
 {
     DIR *folders = opendir(docker_of(conn)->root);
 
@@ -323,7 +328,7 @@ json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep,
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *found = json_array();
-    struct search search = { .sweep = sweep, .found = found };
+    struct docker_orphan_search search = { .sweep = sweep, .found = found };
 
     if (docker_borrow(conn, &lent, err) < 0)
         return NULL;

@@ -264,8 +264,8 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
         return -1;
     if (json_array_size(list) == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->endpoint.text,
-                       id);
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'",
+                       docker_of(conn)->endpoint.text, id);
     container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
     if (!inspected)

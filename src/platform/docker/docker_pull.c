@@ -228,7 +228,7 @@ static void note_end(void *context, const struct sw_rest_answer *answer)
     end->why = answer->error;
 }
 
-/* Like docker_ask(), but the user's wish to stop is heard also while the registry is silent. */
+/* Like docker_ask(), but the user can stop it also while the registry is silent. */
 static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
                         struct pulling *pulling, struct sw_error *err)
 {

@@ -386,8 +386,8 @@ static int make_all(struct docker_api *api, struct queued_job *queued, struct sw
     return 0;
 }
 
-/* A start that the engine refuses is the job's end, which its container shows; it waits no more. For an engine
- * that may not raise limits it is made again without them, as by a submit. */
+/* A start that the engine refuses is the job's end, which its container shows; it waits no more. For an
+ * engine that may not raise limits it is made again without them, as by a submit. */
 static void start_queued(struct docker_api *api, struct queued_job *queued)
 {
     if (start_made(api, queued, NULL) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {

@@ -247,7 +247,7 @@ int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ende
     out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
-    /* A command that ended well after it was told to end is not done: its container had said so. */
+    /* A command that ended well after a request to end is not done: its container had said so. */
     if (out->end.stopped && out->end.exit_code == 0)
         out->end.exit_code = 143;
     out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));

@@ -66,9 +66,8 @@ static int settle_image(struct docker_sending *s, struct sw_error *err)
         return -1;
     if (look_at_image(s, &why) == 0)
         return 0;
-    if (why.code != SW_E_NOT_FOUND) {
+    if (why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
-    }
     if (bring_image(s, s->options.pull == DOCKER_PULL_NEVER ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
                     err) < 0)
         return -1;

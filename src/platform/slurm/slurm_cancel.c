@@ -73,7 +73,7 @@ static void read_complaint(struct sw_connection *conn, struct sw_batch_job *jobs
         }
 }
 
-/* The script prints complaints before the states that they are about: they are kept until all states are read. */
+/* Complaints come before the states that they are about: they wait until all states are read. */
 static void read_answers(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
                          const size_t *which, size_t count, struct sw_buf *answer)
 {
@@ -100,8 +100,8 @@ static void read_answers(struct sw_connection *conn, struct sw_batch_job *jobs, 
         read_complaint(conn, jobs, all, which, count, record.rest);
 }
 
-/* One script for these. -1 + err: nothing is known of any of them. A login host that hangs must not hold up the
- * caller: the answer is "not yet", in time. */
+/* One script for these. -1 + err: nothing is known of any of them. A login host that hangs must not hold
+ * up the caller: the answer is "not yet", in time. */
 static int ask_about(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
                      const size_t *which, size_t count, bool last, int64_t deadline_ms, struct sw_error *err)
 {
@@ -170,8 +170,8 @@ static size_t gather(const struct slurm_stop *all, size_t count, size_t *at, siz
 }
 
 /* One round over all that wait. false: none is left. */
-static bool ask_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all, size_t count,
-                    int64_t deadline_ms)
+static bool ask_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
+                    size_t count, int64_t deadline_ms)
 {
     size_t which[SCRIPT_JOBS], found, at = 0;
     bool any = false;

@@ -116,30 +116,24 @@ static void add_space(json_t *rows, const char *free_kib, const char *where)
                   "remove old results (`slipway gc`), or choose another folder with slurm.base_dir");
 }
 
-/* "ok HOST FILE", "missing HOST FILE", "open HOST MODE FILE" of slurm_credentials.sh. */
-static void add_credential(json_t *rows, const struct slurm_checked *job, char *line)
+/* "WORD MACHINE FILE" of slurm_credentials.sh. */
+static void add_credential(json_t *rows, const struct slurm_checked *job, struct slurm_record *record)
 {
-    const char *verdict = strsep(&line, " "), *host = line ? strsep(&line, " ") : NULL;
-    const char *file = line ? line : "";
-    sw_autofree char *check = NULL, *message = NULL, *fix = NULL;
+    const char *word = slurm_field(record), *host = slurm_field(record), *file = record->rest;
+    sw_autofree char *check = sw_format("credentials for %.100s", host);
+    sw_autofree char *message = NULL, *fix = NULL;
 
-    if (!host)
-        return;
-    check = sw_format("credentials for %.100s", host);
-    if (sw_text_same(verdict, "ok")) {
+    if (sw_text_same(word, "ok")) {
         slurm_finding(rows, check, true, file, NULL);
-    } else if (sw_text_same(verdict, "missing")) {
+    } else if (sw_text_same(word, "missing")) {
         message = sw_format("none in %.300s: %s", file, job->login_brought
                             ? "registry_login brings them with the job" : "public images only");
         fix = sw_format("set slurm.registry_login, or add the line 'machine %.100s login LOGIN password "
                         "KEY' to %.300s and chmod 600 it", host, file);
         slurm_finding(rows, check, job->login_brought || !job->secret_named, message, fix);
-    } else if (sw_text_same(verdict, "open")) {
-        const char *path = strchr(file, ' ');
-
-        path = path ? path + 1 : file;
-        message = sw_format("%.300s may be read by others", path);
-        fix = sw_format("run there: chmod 600 %.300s", path);
+    } else if (sw_text_same(word, "open")) {
+        message = sw_format("%.300s may be read by others", file);
+        fix = sw_format("run there: chmod 600 %.300s", file);
         slurm_finding(rows, check, false, message, fix);
     }
 }
@@ -201,7 +195,7 @@ void slurm_check_text(json_t *rows, const struct slurm_checked *job, const char 
         const char *second;
 
         if (sw_text_same(record.kind, "credential")) {
-            add_credential(rows, job, record.rest);
+            add_credential(rows, job, &record);
             continue;
         }
         if (sw_text_same(record.kind, "refused")) {

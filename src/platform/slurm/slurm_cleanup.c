@@ -85,7 +85,8 @@ void slurm_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
 /* Without --caches the cluster is not asked. */
 json_t *slurm_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
-    const char *words[2 + SLURM_MACHINES] = { slurm_of(conn)->options.base_dir, sweep->remove ? "yes" : "no" };
+    const char *words[2 + SLURM_MACHINES] = { slurm_of(conn)->options.base_dir,
+                                              sweep->remove ? "yes" : "no" };
     sw_auto(json) json_t *rows = json_array();
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };

@@ -22,7 +22,7 @@ struct slurm_registry {
 const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
                                                struct slurm_registry *unknown);
 
-/* Prints one line for each machine: "ok HOST FILE", "missing HOST FILE", "open HOST MODE FILE". */
+/* Prints a record "credential WORD MACHINE FILE" for each machine: ok, missing, or open to others. */
 void slurm_credentials_check(struct sw_buf *out, const struct slurm_registry *registry);
 /* Reads the password as one line of standard input and puts it into the file, mode 0600: the line of
  * the same machine and login is replaced, others stay. */

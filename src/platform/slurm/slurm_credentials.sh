@@ -10,16 +10,16 @@ sw_credentials_file() {
     echo "${ENROOT_CONFIG_PATH:-${XDG_CONFIG_HOME:-$HOME/.config}/enroot}/.credentials"
 }
 
-# sw_credential_check MACHINE: prints "ok", "missing" or "open MODE", and the file.
+# sw_credential_check MACHINE: the record "credential WORD MACHINE FILE": ok, missing, or open to others.
 sw_credential_check() {
     sw_file=$(sw_credentials_file)
     if ! awk -v m="$1" '$1 == "machine" && $2 == m && $3 == "login" { found = 1 }
                         END { exit !found }' "$sw_file" 2>/dev/null; then
-        echo "missing $1 $sw_file"
+        printf 'credential\tmissing\t%s\t%s\n' "$1" "$sw_file"
     elif [ -n "$(find -L "$sw_file" -perm /077)" ]; then
-        echo "open $1 $(stat -L -c %a "$sw_file") $sw_file"
+        printf 'credential\topen\t%s\t%s\n' "$1" "$sw_file"
     else
-        echo "ok $1 $sw_file"
+        printf 'credential\tok\t%s\t%s\n' "$1" "$sw_file"
     fi
 }
 

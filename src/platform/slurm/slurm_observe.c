@@ -116,7 +116,7 @@ static void read_job(struct slurm_question *job, struct sw_observation *seen, st
     else if (!strcmp(kind, "submitting"))
         job->submitting = true;
     else if (!strcmp(kind, "secrets"))
-        seen->needs_reconcile = true;
+        seen->leaves_secrets = true;
     else if (!strcmp(kind, "task"))
         note_task(job, record);
     else if (!strcmp(kind, "report") && !job->report)
@@ -307,7 +307,7 @@ void slurm_reconcile(struct sw_connection *conn, const struct sw_observation *jo
         sw_auto(slurm_names) struct slurm_names names = { 0 };
         const char *path;
 
-        if (!jobs[i].needs_reconcile || slurm_names_of(conn, &jobs[i].job, &names, NULL) < 0)
+        if (!jobs[i].leaves_secrets || slurm_names_of(conn, &jobs[i].job, &names, NULL) < 0)
             continue;
         path = names.secrets;
         slurm_call_add(&script, "rm -f", &path, 1);

@@ -6,7 +6,7 @@
 # beside it (runners, certificates, secrets, code) is standard input, in that order. Records:
 #     need WHAT...           this is missing in the shared folder, and must come along next time
 #     job NUMBER             it is in the queue
-#     refused WORD TEXT      with exit code 1; slurm_refused.c knows the words
+#     refused WORD TEXT      with exit code 1; slurm_check_text.c knows the words
 # Any other end says nothing: the job may have been queued. Making the folder of the attempt's records is the lock. The
 # script that makes it (and that of the logs, with the same command) submits; one that finds it looks for the job, in the
 # record inside and in the queue by name and comment.

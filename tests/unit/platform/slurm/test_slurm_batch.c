@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_slurm_render.c - plans become batch scripts; golden files hold them, reviewed like code.
+ * test_slurm_batch.c - plans become batch scripts; golden files hold them, reviewed like code.
  */
 #include "shell.h"
 

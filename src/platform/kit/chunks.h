@@ -24,9 +24,9 @@ struct sw_chunk_limits {
 int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
                   const struct sw_chunk_limits *limits, struct sw_error *err);
 
-/* The same with all that a job needs there, as the script of plan/entrypoint.h: the runner of this architecture,
- * certificates and code of the plan, and a payload whose results are in the folder `results` and whose
- * environment the platform sets itself. */
+/* The same with all that a job needs there, as the script of plan/entrypoint.h: the runner of this
+ * architecture, certificates and code of the plan, and a payload whose results are in the folder `results`
+ * and whose environment the platform sets itself. */
 int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
                       const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err);
 

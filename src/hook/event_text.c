@@ -14,7 +14,7 @@
 #include "core/job_event.h"
 #include "hook/hook.h"
 
-static const struct field {
+static const struct event_field {
     const char *key;               /* in the document */
     const char *variable;
 } fields[] = {

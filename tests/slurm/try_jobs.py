@@ -492,10 +492,10 @@ def preflight_passes_what_runs(here):
 def a_job_is_adopted_by_its_id_alone(here):
     job = here.submit("sleep 2; exit 3", retry={"max": 0})
     other = SlurmClient(here.program)
-    there = {row["id"]: row for row in json.loads(other.slipway("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
+    there = {row["id"]: row for row in json.loads(other.call("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
     assert there[job]["state"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
-    other.slipway("adopt", job, "-p", "slurm")
-    assert job not in other.slipway("adopt", "--list", "-p", "slurm").stdout
+    other.call("adopt", job, "-p", "slurm")
+    assert job not in other.call("adopt", "--list", "-p", "slurm").stdout
     assert seen(other, job, "Error")["exit_code"] == 3
     other.close()
 

@@ -100,7 +100,7 @@ def a_login_lost_before_sbatch_gives_one_job_in_the_end(here):
 
 def two_machines_that_submit_one_id_get_one_job(here):
     others = [SlurmClient(here.program) for _ in range(4)]
-    threads = [threading.Thread(target=other.slipway, args=("run", "-d", "--id", "same-id",
+    threads = [threading.Thread(target=other.call, args=("run", "-d", "--id", "same-id",
                                                             other.job_file("sleep 1")),
                                 kwargs={"check": False}) for other in others]
     for thread in threads:

@@ -248,7 +248,7 @@ static void a_slow_platform_delays_nobody_and_closing_does_not_wait_for_it(void 
     closing = sw_monotonic_ms();
     sw_close(here->session);
     assert_in_range(sw_monotonic_ms() - closing, 0, 2500);
-    sw_sleep_ms(7000);               /* the errand that was still out comes home to nobody */
+    sw_sleep_ms(7000);               /* the task that still ran ends after its session */
     here->session = open_session(here->dir);
     assert_non_null(here->session);
 }

@@ -424,6 +424,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: isolate COMMAND ARG...\n");
         return 64;
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);       /* the test ends with what runs the tests, too */
     keep_caches(getenv("HOME"));
     hide_variables();
     return geteuid() == 0 ? in_namespaces(argv + 1, own_network, with_tripwires) : with_own_home(argv + 1);

@@ -100,7 +100,7 @@ def a_login_lost_before_sbatch_gives_one_job_in_the_end(here):
 
 def two_machines_that_submit_one_id_get_one_job(here):
     others = [SlurmClient(here.program) for _ in range(4)]
-    threads = [threading.Thread(target=other.slipway, args=("run", "-d", "--id", "same-id",
+    threads = [threading.Thread(target=other.call, args=("run", "-d", "--id", "same-id",
                                                             other.job_file("sleep 1")),
                                 kwargs={"check": False}) for other in others]
     for thread in threads:
@@ -492,10 +492,10 @@ def preflight_passes_what_runs(here):
 def a_job_is_adopted_by_its_id_alone(here):
     job = here.submit("sleep 2; exit 3", retry={"max": 0})
     other = SlurmClient(here.program)
-    there = {row["id"]: row for row in json.loads(other.slipway("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
+    there = {row["id"]: row for row in json.loads(other.call("adopt", "--list", "-p", "slurm", "-o", "json").stdout)["jobs"]}
     assert there[job]["state"] in ("Pending", "Running") and there[job]["owner"] == "ann" and there[job]["created_at"], there
-    other.slipway("adopt", job, "-p", "slurm")
-    assert job not in other.slipway("adopt", "--list", "-p", "slurm").stdout
+    other.call("adopt", job, "-p", "slurm")
+    assert job not in other.call("adopt", "--list", "-p", "slurm").stdout
     assert seen(other, job, "Error")["exit_code"] == 3
     other.close()
 

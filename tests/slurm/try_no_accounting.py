@@ -33,7 +33,7 @@ def a_canceled_job_stays_canceled(here):
     here.call("cancel", job)
     forgotten(here, job)
     other = SlurmClient(here.program)
-    other.slipway("adopt", job, "-p", "slurm")
+    other.call("adopt", job, "-p", "slurm")
     assert other.status(job)["status"] == "Canceled", other.status(job)
     other.close()
 

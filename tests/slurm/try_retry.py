@@ -230,7 +230,7 @@ def every_attempt_is_in_the_status_and_has_its_log(here):
     assert len(retries) == 2, retries
 
     other = SlurmClient(here.program)                      # one who comes later sees the same
-    other.slipway("adopt", job, "-p", "slurm")
+    other.call("adopt", job, "-p", "slurm")
     assert [one["number"] for one in other.status(job)["attempts"]] == [1, 2, 3]
     other.close()
 

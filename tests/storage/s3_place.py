@@ -30,7 +30,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_for_port(port, process, seconds=30):
+def wait_for_port(port, process, seconds=90):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if process.poll() is not None:

@@ -158,7 +158,7 @@ static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *con
         sw_sleep_ms(pause_ms);
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
-    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "it was told to end and is not over yet") : result;
+    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "the platform ends it; it is not over yet") : result;
 }
 
 void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,

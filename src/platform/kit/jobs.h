@@ -3,8 +3,8 @@
  * jobs.h - observe, reconcile and cancel for a platform whose API lists jobs and knows each by a name.
  *
  * The platform supplies five small functions. The kit supplies what is easy to get wrong: a list without a
- * job proves nothing until the job was asked for by name, all jobs are told to end before one of them is
- * waited for, and a cancel is done only when nothing of the job runs.
+ * job proves nothing until the job was asked for by name, cancel() stops all jobs before it waits for one of
+ * them, and a cancel is done only when nothing of the job runs.
  */
 #ifndef SW_PLATFORM_KIT_JOBS_H
 #define SW_PLATFORM_KIT_JOBS_H

@@ -42,7 +42,7 @@ static json_t *environment(const struct sw_plan *plan, int attempt)
 
     for (int i = 1; i < plan->nodes; i++)
         sw_buf_addf(&workers, "%s127.0.0.1", i > 1 ? "," : "");
-    sw_job_env_defaults(true, NULL, env);
+    sw_job_env_defaults(false, NULL, env);
     sw_job_env_add(&(struct sw_job_env){
         .job_id = plan->job_id, .attempt = attempt, .nodes = plan->nodes, .gpus_per_node = plan->gpus,
         .world_size_ranks = plan->world_size_ranks, .node_rank = -1, .master_addr = "127.0.0.1",
@@ -241,8 +241,8 @@ static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, i
     const struct sw_rest_call create = { "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
-        sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", plan, RESULTS,
-                          sw_json_str(server, "arch"), &limits, err) < 0 ||
+        sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", &(struct sw_chunks_job){
+            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work" }, &limits, err) < 0 ||
         sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
         sw_rest_create(conn->rest, &create, path, &made, err) < 0)
         return -1;

@@ -20,7 +20,7 @@
 
 struct sw_document {
     json_t *value;
-    struct sw_places *places;
+    struct sw_positions *positions;
     char *name;
 };
 
@@ -73,7 +73,7 @@ int sw_source_check(struct sw_source *source)
 
 static json_t *toml_read(const struct sw_source *source)
 {
-    return sw_toml_read(source->text, source->length, source->name, false, source->places,
+    return sw_toml_read(source->text, source->length, source->name, false, source->positions,
                         source->err);
 }
 
@@ -85,7 +85,7 @@ struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_f
                                       const char *name, struct sw_error *err)
 {
     sw_auto(sw_document) struct sw_document *document = sw_document_from_json(NULL, name);
-    struct sw_source source = { text, length, name, document->places, err };
+    struct sw_source source = { text, length, name, document->positions, err };
 
     if (sw_source_check(&source) < 0)
         return NULL;
@@ -113,7 +113,7 @@ struct sw_document *sw_document_from_json(json_t *value, const char *name)
     struct sw_document *document = sw_new(struct sw_document);
 
     document->value = value;
-    document->places = sw_places_new();
+    document->positions = sw_positions_new();
     document->name = sw_strdup(name);
     return document;
 }
@@ -123,7 +123,7 @@ void sw_document_free(struct sw_document *document)
     if (!document)
         return;
     json_decref(document->value);
-    sw_places_free(document->places);
+    sw_positions_free(document->positions);
     free(document->name);
     free(document);
 }
@@ -140,5 +140,5 @@ const char *sw_document_name(const struct sw_document *document)
 
 struct sw_position sw_document_place(const struct sw_document *document, const char *path)
 {
-    return sw_places_find(document->places, path);
+    return sw_positions_find(document->positions, path);
 }

@@ -4,7 +4,7 @@
  *
  * A reader gets a struct sw_source (clean UTF-8, bounded, without a byte order mark) and gives
  * back the value; on its way it notes where each key and list element stands in
- * source->places.
+ * source->positions.
  */
 #ifndef SW_BASE_DOCUMENT_INTERNAL_H
 #define SW_BASE_DOCUMENT_INTERNAL_H
@@ -13,7 +13,7 @@
 
 #include "base/document.h"
 
-/* ---- places: where things stand ------------------------------------------------------- */
+/* ---- positions: line and column of each path ------------------------------------------------------- */
 
 /* A path as one number, made step by step from SW_WHERE_ROOT. */
 typedef uint64_t sw_where;
@@ -22,12 +22,12 @@ typedef uint64_t sw_where;
 sw_where sw_where_key(sw_where parent, const char *key, size_t length);
 sw_where sw_where_index(sw_where parent, size_t index);
 
-struct sw_places;
-struct sw_places *sw_places_new(void);
-void sw_places_free(struct sw_places *places);
-void sw_places_add(struct sw_places *places, sw_where where, struct sw_position place);
-struct sw_position sw_places_get(const struct sw_places *places, sw_where where);   /* 0:0 unknown */
-struct sw_position sw_places_find(const struct sw_places *places, const char *path);
+struct sw_positions;
+struct sw_positions *sw_positions_new(void);
+void sw_positions_free(struct sw_positions *positions);
+void sw_positions_add(struct sw_positions *positions, sw_where where, struct sw_position place);
+struct sw_position sw_positions_get(const struct sw_positions *positions, sw_where where);   /* 0:0 unknown */
+struct sw_position sw_positions_find(const struct sw_positions *positions, const char *path);
 
 /* ---- reading --------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ struct sw_source {
     const char *text;
     size_t length;
     const char *name;             /* for messages */
-    struct sw_places *places;     /* may be NULL: nobody asks */
+    struct sw_positions *positions;     /* may be NULL: not asked for */
     struct sw_error *err;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_read.c - JSON with places.
+ * json_read.c - JSON with positions.
  *
  * jansson reads the value but forgets where things stood. So a small scanner walks the same
  * text a second time, when it is already known to be valid JSON, and only counts lines: it can
@@ -75,7 +75,7 @@ static int scan_member(struct scanner *s, sw_where parent, int depth)
 
     skip_string(s);
     where = key_where(s, from, parent);
-    sw_places_add(s->source->places, where, place);
+    sw_positions_add(s->source->positions, where, place);
     skip_space(s);
     advance(s);                                    /* ':' */
     return scan_value(s, where, depth);
@@ -91,7 +91,7 @@ static int scan_container(struct scanner *s, sw_where where, int depth)
         sw_where element = sw_where_index(where, i);
 
         if (!is_object)
-            sw_places_add(s->source->places, element, s->place);
+            sw_positions_add(s->source->positions, element, s->place);
         if ((is_object ? scan_member(s, where, depth) : scan_value(s, element, depth)) < 0)
             return -1;
         skip_space(s);
@@ -129,6 +129,6 @@ json_t *sw_json_read(const struct sw_source *source)
     if (!value)
         return NULL;
     skip_space(&scanner);
-    sw_places_add(source->places, SW_WHERE_ROOT, scanner.place);
+    sw_positions_add(source->positions, SW_WHERE_ROOT, scanner.place);
     return scan_value(&scanner, SW_WHERE_ROOT, 0) < 0 ? NULL : sw_take(value);
 }

@@ -12,12 +12,12 @@
 #include "base/buf.h"
 #include "base/document.h"
 
-struct sw_places;     /* where keys and list elements stand (document_internal.h) */
+struct sw_positions;     /* line and column of keys and list elements (document_internal.h) */
 
 /* `tagged`: every value becomes {"type": "datetime", "value": "..."} as toml-test wants them,
- * also infinities and NULs in texts, which a document cannot hold. `places` may be NULL. */
+ * also infinities and NULs in texts, which a document cannot hold. `positions` may be NULL. */
 json_t *sw_toml_read(const char *text, size_t length, const char *name, bool tagged,
-                     struct sw_places *places, struct sw_error *err);
+                     struct sw_positions *positions, struct sw_error *err);
 int sw_toml_write(struct sw_buf *out, const json_t *value, bool tagged, struct sw_error *err);
 
 #endif

@@ -220,7 +220,7 @@ static json_t *member(const struct spot *spot, const struct toml_part *part)
 
 static int fail_again(const struct toml *t, const struct toml_part *part, sw_where where)
 {
-    struct sw_position first = sw_places_get(t->source->places, where);
+    struct sw_position first = sw_positions_get(t->source->positions, where);
 
     if (first.line == 0)
         return toml_fail(t, part->place, "'%s' is given twice", part->text);
@@ -241,7 +241,7 @@ static int make_table(struct toml *t, struct spot *spot, const struct toml_part 
 
     json_object_setn_new(spot->table, part->text, part->length, table);
     toml_mark(t, table, kind);
-    sw_places_add(t->source->places, where, part->place);
+    sw_positions_add(t->source->positions, where, part->place);
     go_down(spot, table, where);
     return toml_count_node(t, spot->depth);
 }
@@ -332,13 +332,13 @@ static int open_list_element(struct toml *t, const struct toml_key *key, struct 
         list = json_array();
         json_object_setn_new(spot->table, last->text, last->length, list);
         toml_mark(t, list, TOML_TABLE_LIST);
-        sw_places_add(t->source->places, where, last->place);
+        sw_positions_add(t->source->positions, where, last->place);
     }
     element = json_object();
     json_array_append_new(list, element);
     toml_mark(t, element, TOML_HEADER);
     enter_last(spot, list, where);
-    sw_places_add(t->source->places, spot->where, last->place);
+    sw_positions_add(t->source->positions, spot->where, last->place);
     return toml_count_node(t, spot->depth);
 }
 
@@ -377,7 +377,7 @@ int toml_read_pair(struct toml *t, json_t *table, sw_where where, int depth)
     where = sw_where_key(spot.where, last->text, last->length);
     if (member(&spot, last))
         return fail_again(t, last, where);
-    sw_places_add(t->source->places, where, last->place);
+    sw_positions_add(t->source->positions, where, last->place);
     value = toml_read_value(t, where, spot.depth + 1);
     if (!value)
         return -1;
@@ -408,16 +408,16 @@ static int read_lines(struct toml *t, json_t *root)
 }
 
 json_t *sw_toml_read(const char *text, size_t length, const char *name, bool tagged,
-                     struct sw_places *places, struct sw_error *err)
+                     struct sw_positions *positions, struct sw_error *err)
 {
-    struct sw_source source = { text, length, name, places, err };
+    struct sw_source source = { text, length, name, positions, err };
     struct toml toml = { .source = &source, .tagged = tagged, .place = { 1, 1 } };
     sw_auto(json) json_t *root = json_object();
     int result;
 
     if (sw_source_check(&source) < 0)
         return NULL;
-    sw_places_add(places, SW_WHERE_ROOT, toml.place);
+    sw_positions_add(positions, SW_WHERE_ROOT, toml.place);
     result = read_lines(&toml, root);
     free(toml.marks);
     return result < 0 ? NULL : sw_take(root);

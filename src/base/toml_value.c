@@ -219,7 +219,7 @@ static json_t *read_array(struct toml *t, sw_where where, int depth)
             return NULL;
         if (toml_peek(t) == ']')
             break;
-        sw_places_add(t->source->places, element, t->place);
+        sw_positions_add(t->source->positions, element, t->place);
         value = toml_read_value(t, element, depth + 1);
         if (!value)
             return NULL;

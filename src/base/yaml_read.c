@@ -184,7 +184,7 @@ static json_t *read_list(struct reader *r, sw_where where, int depth)
             return NULL;
         if (event.type == YAML_SEQUENCE_END_EVENT)
             return sw_take(list);
-        sw_places_add(r->source->places, element, place_of(event.start_mark));
+        sw_positions_add(r->source->positions, element, place_of(event.start_mark));
         value = read_node(r, &event, element, depth + 1);
         if (!value)
             return NULL;
@@ -235,7 +235,7 @@ static int check_key(const struct reader *r, const yaml_event_t *key, const json
         return sw_source_fail(r->source, place_of(key->start_mark),
                               "a key may not hold a NUL character");
     if (json_object_get(map, text)) {
-        struct sw_position first = sw_places_get(r->source->places, where);
+        struct sw_position first = sw_positions_get(r->source->positions, where);
 
         return sw_source_fail(r->source, place_of(key->start_mark),
                               "the key '%s' is given twice, first in line %d", text, first.line);
@@ -256,7 +256,7 @@ static int read_entry(struct reader *r, const yaml_event_t *key, json_t *map, js
         where = sw_where_key(parent, text, key->data.scalar.length);
     if (check_key(r, key, map, where) < 0)
         return -1;
-    sw_places_add(r->source->places, where, place_of(key->start_mark));
+    sw_positions_add(r->source->positions, where, place_of(key->start_mark));
     r->bytes += key->data.scalar.length;
     if (next(r, &event) < 0)
         return -1;
@@ -360,12 +360,12 @@ static json_t *read_document(struct reader *r)
     if (skip(r, YAML_STREAM_START_EVENT, "not a YAML stream") < 0 || next(r, &start) < 0)
         return NULL;
     if (start.type == YAML_STREAM_END_EVENT) {
-        sw_places_add(r->source->places, SW_WHERE_ROOT, (struct sw_position){ 1, 1 });
+        sw_positions_add(r->source->positions, SW_WHERE_ROOT, (struct sw_position){ 1, 1 });
         return json_null();
     }
     if (next(r, &root) < 0)
         return NULL;
-    sw_places_add(r->source->places, SW_WHERE_ROOT, place_of(root.start_mark));
+    sw_positions_add(r->source->positions, SW_WHERE_ROOT, place_of(root.start_mark));
     value = read_node(r, &root, SW_WHERE_ROOT, 0);
     if (!value || skip(r, YAML_DOCUMENT_END_EVENT, "the document should end here") < 0 ||
         skip(r, YAML_STREAM_END_EVENT, "a second document begins here; one per file, please") < 0)

@@ -124,10 +124,10 @@ const struct spec_rule *spec_rule_next(const struct spec_rule *last, const char 
                                        enum spec_rule_on on);
 bool spec_is_variable_name(const char *text);
 
-/* ---- spec_places.c: inputs and outputs that config or args name ----------------------- */
+/* ---- spec_config_paths.c: inputs and outputs that config or args name ----------------------- */
 
 /* What holds between config, args and those that name places of them. */
-void spec_check_places(const struct spec_level *level, struct spec_problems *problems);
+void spec_check_config_paths(const struct spec_level *level, struct spec_problems *problems);
 
 /* ---- spec_merge.c ---------------------------------------------------------------------- */
 

@@ -344,7 +344,7 @@ struct sw_spec *sw_spec_resolve(const struct sw_spec_input *input, struct sw_err
         spec_require(&now.level, &now.check, now.platform);
         check_secrets(&now);
         check_env(&now);
-        spec_check_places(&now.level, &now.problems);
+        spec_check_config_paths(&now.level, &now.problems);
     }
     if (spec_problems_report(&now.problems, err) < 0)
         return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spec_places.c - inputs and outputs that are named by a place of `config` or by the name of one
+ * spec_config_paths.c - inputs and outputs that are named by a place of `config` or by the name of one
  * of the `args`: does that place exist, and do the parts fit together?
  *
  * A place that is not there would be passed over by the runner after all else was fetched, and the
@@ -214,7 +214,7 @@ static void check_toml(const struct places *places, const json_t *values)
     check_nulls(places, places->config, &path, NULL, json_object_get(values, "config_outputs"));
 }
 
-void spec_check_places(const struct spec_level *level, struct spec_problems *problems)
+void spec_check_config_paths(const struct spec_level *level, struct spec_problems *problems)
 {
     const json_t *values = level->values;
     const json_t *config = json_object_get(values, "config"), *args = json_object_get(values, "args");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places.c - which path stands on which line, and how a path is spelled.
+ * document_positions.c - the line and column of each path of a document, and how a path is spelled.
  *
  * The table holds no path texts, only a 64-bit hash made step by step: a document with one
  * very long key above many elements would otherwise need that key once for each of them. Two
@@ -15,7 +15,7 @@ struct slot {
     struct sw_position place;
 };
 
-struct sw_places {
+struct sw_positions {
     struct slot *slots;
     size_t room, count;           /* room is a power of two, at most two thirds in use */
 };
@@ -50,62 +50,62 @@ sw_where sw_where_index(sw_where parent, size_t index)
     return finish(hash_bytes(hash_bytes(parent, "[", 1), &number, sizeof number));
 }
 
-struct sw_places *sw_places_new(void)
+struct sw_positions *sw_positions_new(void)
 {
-    return sw_new(struct sw_places);
+    return sw_new(struct sw_positions);
 }
 
-void sw_places_free(struct sw_places *places)
+void sw_positions_free(struct sw_positions *positions)
 {
-    if (!places)
+    if (!positions)
         return;
-    free(places->slots);
-    free(places);
+    free(positions->slots);
+    free(positions);
 }
 
-static struct slot *slot_of(const struct sw_places *places, sw_where where)
+static struct slot *slot_of(const struct sw_positions *positions, sw_where where)
 {
-    size_t i = where & (places->room - 1);
+    size_t i = where & (positions->room - 1);
 
-    while (places->slots[i].where && places->slots[i].where != where)
-        i = (i + 1) & (places->room - 1);
-    return &places->slots[i];
+    while (positions->slots[i].where && positions->slots[i].where != where)
+        i = (i + 1) & (positions->room - 1);
+    return &positions->slots[i];
 }
 
-static void grow(struct sw_places *places)
+static void grow(struct sw_positions *positions)
 {
-    struct sw_places larger = { .room = places->room ? places->room * 2 : 64 };
+    struct sw_positions larger = { .room = positions->room ? positions->room * 2 : 64 };
 
     larger.slots = sw_alloc(larger.room * sizeof *larger.slots);
-    for (size_t i = 0; i < places->room; i++)
-        if (places->slots[i].where)
-            *slot_of(&larger, places->slots[i].where) = places->slots[i];
-    larger.count = places->count;
-    free(places->slots);
-    *places = larger;
+    for (size_t i = 0; i < positions->room; i++)
+        if (positions->slots[i].where)
+            *slot_of(&larger, positions->slots[i].where) = positions->slots[i];
+    larger.count = positions->count;
+    free(positions->slots);
+    *positions = larger;
 }
 
 /* The first place stays: where a TOML table is reopened, people look for its beginning. */
-void sw_places_add(struct sw_places *places, sw_where where, struct sw_position place)
+void sw_positions_add(struct sw_positions *positions, sw_where where, struct sw_position place)
 {
     struct slot *slot;
 
-    if (!places)
+    if (!positions)
         return;
-    if ((places->count + 1) * 3 > places->room * 2)
-        grow(places);
-    slot = slot_of(places, where);
+    if ((positions->count + 1) * 3 > positions->room * 2)
+        grow(positions);
+    slot = slot_of(positions, where);
     if (slot->where)
         return;
     *slot = (struct slot){ where, place };
-    places->count++;
+    positions->count++;
 }
 
-struct sw_position sw_places_get(const struct sw_places *places, sw_where where)
+struct sw_position sw_positions_get(const struct sw_positions *positions, sw_where where)
 {
-    if (!places || places->room == 0)
+    if (!positions || positions->room == 0)
         return (struct sw_position){ 0, 0 };
-    return slot_of(places, where)->place;         /* a free slot is all zero */
+    return slot_of(positions, where)->place;         /* a free slot is all zero */
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -183,10 +183,10 @@ static const char *next_step(const char *at, sw_where *where)
     return *at == '.' ? at + 1 : at;
 }
 
-struct sw_position sw_places_find(const struct sw_places *places, const char *path)
+struct sw_position sw_positions_find(const struct sw_positions *positions, const char *path)
 {
     sw_where where = SW_WHERE_ROOT;
-    struct sw_position nearest = sw_places_get(places, where);
+    struct sw_position nearest = sw_positions_get(positions, where);
 
     while (*path) {
         struct sw_position here;
@@ -194,7 +194,7 @@ struct sw_position sw_places_find(const struct sw_places *places, const char *pa
 
         if (rest == path)
             break;
-        here = sw_places_get(places, where);
+        here = sw_positions_get(positions, where);
         if (here.line)
             nearest = here;
         path = rest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_spec_places.c - inputs and outputs that name places of the config, and what is wrong there. */
+/* test_spec_config_paths.c - inputs and outputs that name places of the config, and what is wrong there. */
 #include "fixture.h"
 
 static void places_and_their_short_forms_are_taken(void **state)

@@ -487,7 +487,7 @@ SW_API char *sw_list_path(struct sw_session *session, const char *platform, cons
                           struct sw_error *err);
 
 /* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; the
- * inner object is the platform's own. SW_E_UNSUPPORTED: it cannot tell. */
+ * inner object is the platform's own. `platform` NULL: the default. SW_E_UNSUPPORTED: it cannot tell. */
 SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
 
 /* JSON Schema of the job file. */

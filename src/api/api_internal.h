@@ -160,8 +160,7 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* job_json.c: adds the job as JSON; both documents may be NULL. */
-void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
-                 const json_t *unreachable);
+void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
 
 /* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
 struct api_selection {

@@ -54,7 +54,7 @@ struct log_reading {
     bool moved;               /* to an attempt that may never have been sent */
     bool read;                /* this attempt is over and read to its end */
     bool gone;                /* its end is not there any more, and a warning was given */
-    int reported;             /* the last attempt that the caller was told of */
+    int reported;             /* the last attempt that the caller knows of */
     bool silent;              /* the platform did not answer in time, and a warning was given */
 };
 

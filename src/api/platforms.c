@@ -94,7 +94,7 @@ char *sw_platforms(struct sw_session *session, const char *name, struct sw_error
 static struct sw_connection *link_to(struct sw_session *session, const char *name,
                                const struct sw_platform **platform, struct sw_error *err)
 {
-    *platform = sw_platform_need(name ? name : "local", err);
+    *platform = name ? sw_platform_need(name, err) : sw_platform_at(0);
     return *platform ? api_connect(session, *platform, session->profile, err) : NULL;
 }
 
@@ -153,7 +153,7 @@ char *sw_schema(struct sw_error *err)
 
 char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err)
 {
-    const struct sw_platform *found = sw_platform_need(platform, err);
+    const struct sw_platform *found = platform ? sw_platform_need(platform, err) : sw_platform_at(0);
     struct sw_connection *conn;
     json_t *inventory;
 

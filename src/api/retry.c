@@ -13,7 +13,7 @@
 
 enum { CHECKS_AT_ONCE = 8 };
 
-struct retry_options {
+struct api_retry_options {
     bool avoid_node, collect;          /* collect: only the outputs, the command is not run */
 };
 
@@ -84,7 +84,7 @@ static int still_active(const struct sw_job *row, struct sw_error *err)
 
 static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
-    const struct retry_options *options = batch->options;
+    const struct api_retry_options *options = batch->options;
 
     if (row->phase == SW_PHASE_SUBMITTING && !options->collect)
         return 0;                      /* it may wait for its next attempt: begin() finds out */
@@ -113,8 +113,8 @@ static int send_now(struct sw_store *store, const struct sw_job *row, struct sw_
     return due ? 0 : still_active(row, err);
 }
 
-static int begin(struct sw_session *session, const struct sw_job *row, const struct retry_options *options,
-                 struct sw_error *err)
+static int begin(struct sw_session *session, const struct sw_job *row,
+                 const struct api_retry_options *options, struct sw_error *err)
 {
     int attempt;
 
@@ -184,7 +184,7 @@ static void retry_place(struct api_batch *batch)
 int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count, bool avoid_node,
                   sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct retry_options options = { .avoid_node = avoid_node };
+    const struct api_retry_options options = { .avoid_node = avoid_node };
 
     return api_batch_run(session, ids, count, retry_place, &options, tell, context, err);
 }
@@ -204,7 +204,7 @@ int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *a
 int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
                           sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct retry_options options = { .collect = true };
+    const struct api_retry_options options = { .collect = true };
 
     return api_batch_run(session, ids, count, retry_place, &options, tell, context, err);
 }

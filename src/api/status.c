@@ -17,7 +17,7 @@ static const struct sw_refresh_options with_progress = { .deadline_ms = SW_REFRE
                                                          .progress = true };
 
 static int add_job(struct sw_buf *out, struct sw_session *session, const char *id,
-                   const json_t *unreachable, struct sw_error *err)
+                   json_t *unreachable, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
     sw_auto(json) json_t *attempts = NULL;
@@ -45,7 +45,7 @@ char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
     return add_job(&out, session, id, unreachable, err) < 0 ? NULL : sw_buf_steal(&out);
 }
 
-/* Lists are written job by job: as a tree they would cost more than the refresh itself. */
+/* Lists are written job by job: a tree of all of them would take its memory twice. */
 static void list_begin(struct sw_buf *out)
 {
     sw_buf_add(out, "{\"version\":1,\"jobs\":[");

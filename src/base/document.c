@@ -77,20 +77,9 @@ static json_t *toml_read(const struct sw_source *source)
                         source->err);
 }
 
-static const struct {
-    const char *word;
-    const char *endings[2];
-    json_t *(*read)(const struct sw_source *source);
-} formats[] = {
-    [SW_YAML] = { "yaml", { ".yaml", ".yml" }, sw_yaml_read },
-    [SW_JSON] = { "json", { ".json" }, sw_json_read },
-    [SW_TOML] = { "toml", { ".toml" }, toml_read },
+static json_t *(*const readers[])(const struct sw_source *source) = {
+    [SW_YAML] = sw_yaml_read, [SW_JSON] = sw_json_read, [SW_TOML] = toml_read,
 };
-
-const char *sw_format_name(enum sw_format format)
-{
-    return formats[format].word;
-}
 
 struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_format format,
                                       const char *name, struct sw_error *err)
@@ -100,7 +89,7 @@ struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_f
 
     if (sw_source_check(&source) < 0)
         return NULL;
-    document->value = formats[format].read(&source);
+    document->value = readers[format](&source);
     return document->value ? sw_take(document) : NULL;
 }
 
@@ -152,36 +141,4 @@ const char *sw_document_name(const struct sw_document *document)
 struct sw_position sw_document_place(const struct sw_document *document, const char *path)
 {
     return sw_places_find(document->places, path);
-}
-
-int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    const char *ending = strrchr(file, '.');
-
-    if (!ending || ending == file) {
-        *format = SW_YAML;
-        return 0;
-    }
-    for (size_t i = 0; i < SW_COUNT(formats); i++)
-        for (size_t k = 0; k < SW_COUNT(formats[i].endings); k++)
-            if (sw_text_same_nocase(ending, formats[i].endings[k])) {
-                *format = (enum sw_format)i;
-                return 0;
-            }
-    sw_fail(err, SW_E_USAGE, "'%s' ends in '%s', which tells no format", path, ending);
-    return sw_hint(err, "we know .yaml, .yml, .json and .toml");
-}
-
-int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *err)
-{
-    if (sw_text_same_nocase(word, "yml"))
-        word = "yaml";
-    for (size_t i = 0; i < SW_COUNT(formats); i++)
-        if (sw_text_same_nocase(word, formats[i].word)) {
-            *format = (enum sw_format)i;
-            return 0;
-        }
-    return sw_fail(err, SW_E_USAGE, "'%s' is no format we know: yaml, json or toml", word);
 }

@@ -44,8 +44,7 @@ static int inventory_run(struct cli *cli, const void *options, const struct cli_
     (void)options;
     if (!cli_session(cli, err))
         return -1;
-    document = cli_document(sw_inventory(cli->session, args->word_count ? args->words[0] : "local",
-                                         err), err);
+    document = cli_document(sw_inventory(cli->session, args->word_count ? args->words[0] : NULL, err), err);
     if (!document)
         return -1;
     if (cli->format != CLI_TABLE)

@@ -120,20 +120,20 @@ bool sw_checkpoint_is_whole(const char *path)
 
 /* ---- the newest of many -------------------------------------------------------------------- */
 
-struct found {
+struct checkpoint_found {
     char *path;
     int64_t mtime_ns, size;
     bool marked;
 };
 
-struct search {
+struct checkpoint_search {
     const char *folder;
-    struct found *items;
+    struct checkpoint_found *items;
     size_t count;
     bool any_marked;
 };
 
-static void search_auto(struct search *search)
+static void search_auto(struct checkpoint_search *search)
 {
     for (size_t i = 0; i < search->count; i++)
         free(search->items[i].path);
@@ -177,8 +177,8 @@ static int64_t mtime_ns(const struct stat *info)
 
 static int consider(void *context, const char *relative, const struct stat *info)
 {
-    struct search *search = context;
-    struct found one = { .mtime_ns = mtime_ns(info), .size = info->st_size };
+    struct checkpoint_search *search = context;
+    struct checkpoint_found one = { .mtime_ns = mtime_ns(info), .size = info->st_size };
 
     if (!S_ISREG(info->st_mode) || info->st_size == 0 || !is_resumable(relative))
         return 0;
@@ -192,7 +192,7 @@ static int consider(void *context, const char *relative, const struct stat *info
 
 static int newest_first(const void *left, const void *right)
 {
-    const struct found *a = left, *b = right;
+    const struct checkpoint_found *a = left, *b = right;
 
     if (a->mtime_ns != b->mtime_ns)
         return a->mtime_ns > b->mtime_ns ? -1 : 1;
@@ -200,7 +200,7 @@ static int newest_first(const void *left, const void *right)
 }
 
 /* A manifest.json beside the file that lists it must agree on its size. */
-static bool manifest_agrees(const struct found *one)
+static bool manifest_agrees(const struct checkpoint_found *one)
 {
     const char *slash = strrchr(one->path, '/');
     sw_autofree char *path = sw_format("%.*s/manifest.json", (int)(slash - one->path), one->path);
@@ -216,7 +216,7 @@ static bool manifest_agrees(const struct found *one)
     return true;
 }
 
-static bool stays_as_it_is(const struct found *one, int64_t settle_ms)
+static bool stays_as_it_is(const struct checkpoint_found *one, int64_t settle_ms)
 {
     struct stat info;
 
@@ -228,7 +228,7 @@ static bool stays_as_it_is(const struct found *one, int64_t settle_ms)
 
 char *sw_checkpoint_newest_complete(const char *const *folders, size_t count, int64_t settle_ms)
 {
-    __attribute__((cleanup(search_auto))) struct search search = { 0 };
+    __attribute__((cleanup(search_auto))) struct checkpoint_search search = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         search.folder = folders[i];
@@ -238,7 +238,7 @@ char *sw_checkpoint_newest_complete(const char *const *folders, size_t count, in
     if (search.count > 0)
         qsort(search.items, search.count, sizeof *search.items, newest_first);
     for (size_t i = 0; i < search.count; i++) {
-        const struct found *one = &search.items[i];
+        const struct checkpoint_found *one = &search.items[i];
 
         if ((!search.any_marked || one->marked) && sw_checkpoint_is_whole(one->path) &&
             manifest_agrees(one) && stays_as_it_is(one, settle_ms))

@@ -17,19 +17,19 @@ struct step {
     size_t index;
 };
 
-struct steps {
+struct keypath_steps {
     struct step *items;
     size_t count;
 };
 
-static void steps_auto(struct steps *steps)
+static void steps_auto(struct keypath_steps *steps)
 {
     for (size_t i = 0; i < steps->count; i++)
         free(steps->items[i].key);
     free(steps->items);
 }
 
-static void add_step(struct steps *steps, char *key, size_t index)
+static void add_step(struct keypath_steps *steps, char *key, size_t index)
 {
     steps->items = sw_realloc_array(steps->items, steps->count + 1, sizeof *steps->items);
     steps->items[steps->count++] = (struct step){ key, index };
@@ -59,7 +59,7 @@ static size_t indexed_word(const char *segment, size_t length, size_t *index)
     return word;
 }
 
-static void cut(const char *path, struct steps *out)
+static void cut(const char *path, struct keypath_steps *out)
 {
     for (;;) {
         size_t length = strcspn(path, "."), index = 0;
@@ -81,7 +81,7 @@ static json_t *child(const json_t *at, const struct step *step)
 
 json_t *sw_keypath_get(const json_t *document, const char *path)
 {
-    __attribute__((cleanup(steps_auto))) struct steps steps = { 0 };
+    __attribute__((cleanup(steps_auto))) struct keypath_steps steps = { 0 };
     const json_t *at = document;
 
     cut(path, &steps);
@@ -121,7 +121,7 @@ static json_t *container(json_t *at, const struct step *step, const struct step 
 
 int sw_keypath_set(json_t *document, const char *path, json_t *value, struct sw_error *err)
 {
-    __attribute__((cleanup(steps_auto))) struct steps steps = { 0 };
+    __attribute__((cleanup(steps_auto))) struct keypath_steps steps = { 0 };
     sw_auto(json) json_t *owned = value;
     json_t *at = document;
 

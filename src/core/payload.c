@@ -16,7 +16,7 @@
 #include "base/trusted.h"
 
 /* Every field but id, format and grace, once: writing, reading and releasing walk this table. */
-static const struct field {
+static const struct payload_field {
     const char *key;
     enum { TEXT, DOCUMENT, FLAG } kind;
     size_t at;

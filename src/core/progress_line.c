@@ -247,7 +247,7 @@ static bool read_step(struct cursor c, bool total_needed, struct sw_progress_lin
     return true;
 }
 
-static const struct word {
+static const struct progress_word {
     const char *word;
     bool epoch, total_needed;
 } words[] = {

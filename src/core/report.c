@@ -13,7 +13,7 @@ enum { TEXT_MOST = 255 };
 
 enum kind { WHOLE, TEXT, TRUTH };
 
-static const struct field {
+static const struct report_field {
     const char *group;            /* NULL: not in one */
     const char *key;
     enum kind kind;
@@ -62,12 +62,12 @@ static json_t *clean_value(const json_t *value, enum kind kind)
     return NULL;
 }
 
-static const json_t *group_in(const json_t *report, const struct field *field)
+static const json_t *group_in(const json_t *report, const struct report_field *field)
 {
     return field->group ? json_object_get(report, field->group) : report;
 }
 
-static void put(json_t *report, const struct field *field, json_t *value)
+static void put(json_t *report, const struct report_field *field, json_t *value)
 {
     json_t *group = field->group ? json_object_get(report, field->group) : report;
 

@@ -67,14 +67,14 @@ static bool is_exception(const struct diag_line *line)
 }
 
 /* A traceback that is being read, from its header on. */
-struct reading {
+struct traceback_reading {
     size_t from;
     int rank;
     bool inside, linked, ignored;
 };
 
 /* Is this line the exception that ends the traceback? */
-static bool ends_traceback(struct reading *now, const struct diag_line *line)
+static bool ends_traceback(struct traceback_reading *now, const struct diag_line *line)
 {
     if (!now->inside || line->rank != now->rank || isspace((unsigned char)line->text[0]))
         return false;
@@ -88,7 +88,7 @@ static void hush(struct diag_log *log, size_t from, size_t to, int rank)
         log->lines[i].launcher |= log->lines[i].rank == rank;
 }
 
-static void take_line(struct diag_log *log, size_t i, struct reading *now)
+static void take_line(struct diag_log *log, size_t i, struct traceback_reading *now)
 {
     struct diag_line *line = &log->lines[i];
     bool ends, known = is_exception(line);
@@ -122,7 +122,7 @@ static void take_line(struct diag_log *log, size_t i, struct reading *now)
 
 void diag_mark_exceptions(struct diag_log *log)
 {
-    struct reading now = { 0 };
+    struct traceback_reading now = { 0 };
 
     for (size_t i = 0; i < log->count; i++)
         take_line(log, i, &now);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event_text.c - an event in the words of those who hear it.
+ * event_text.c - an event as the document of a webhook and the variables of a command.
  *
- * What the event says comes first and the row only fills in: by the time a hook runs the job may
- * be further, and "Running" must not be told as "Complete". One table gives both forms, the
- * variables of a command and the fields of a webhook.
+ * What the event says comes first and the row only fills in: by the time a hook runs the job may be
+ * further, and an event about "Running" must not say "Complete". One table gives both forms.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +11,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/job_event.h"
 #include "hook/hook.h"
 
-static const struct field {
+static const struct event_field {
     const char *key;               /* in the document */
     const char *variable;
 } fields[] = {
@@ -43,33 +43,13 @@ static const char *status_of(const struct sw_notice *notice)
                                                 : sw_state_name(notice->job.state);
 }
 
-/* What happened, in the words of `notify.on`. */
-static const char *event_of(const struct sw_notice *notice)
-{
-    static const struct {
-        const char *kind, *state, *word;
-    } words[] = {
-        { "state",   "Complete", "complete" },
-        { "state",   "Error",    "error" },
-        { "state",   "Canceled", "canceled" },
-        { "state",   NULL,       "status" },
-        { "attempt", NULL,       "retry" },
-    };
-
-    for (size_t i = 0; i < SW_COUNT(words); i++)
-        if (strcmp(words[i].kind, notice->kind) == 0 &&
-            (!words[i].state || sw_text_same(words[i].state, sw_json_str(notice->data, "state"))))
-            return words[i].word;
-    return notice->kind;               /* epoch, guard */
-}
-
 static const char *text_of(const struct sw_notice *notice, const char *key, const char *row)
 {
-    const char *told = sw_json_str(notice->data, key);
+    const char *said = sw_json_str(notice->data, key);
 
-    if (!told && strcmp(notice->kind, "state") == 0)
+    if (!said && strcmp(notice->kind, "state") == 0)
         return "";
-    return told ? told : row ? row : "";
+    return said ? said : row ? row : "";
 }
 
 static const char *message_of(const struct sw_notice *notice)
@@ -81,9 +61,9 @@ static const char *message_of(const struct sw_notice *notice)
 
 static json_t *number(const struct sw_notice *notice, const char *key)
 {
-    json_t *told = json_object_get(notice->data, key);
+    json_t *said = json_object_get(notice->data, key);
 
-    return told ? json_incref(told) : NULL;
+    return said ? json_incref(said) : NULL;
 }
 
 json_t *hook_document(const struct sw_notice *notice)
@@ -99,7 +79,7 @@ json_t *hook_document(const struct sw_notice *notice)
     sw_time_format(notice->at_ms, at);
     return sw_json_object(
         SW_INT("version", 1),
-        SW_STR("event", event_of(notice)),
+        SW_STR("event", sw_job_event_word(notice->kind, notice->data)),
         SW_STR("text", text),                        /* what chat systems show */
         SW_STR("id", job->id),
         SW_STR("name", job->name),

@@ -3,7 +3,7 @@
  * ssh_options.h - how users say which key, configuration and known hosts ssh takes: one set of options for
  * every platform that is reached over ssh.
  *
- * The rows stand in a platform's table of options (core/option.h); host and user are its own business.
+ * They are rows of a platform's table of options (core/option.h); host and user are the platform's own.
  */
 #ifndef SW_NET_SSH_OPTIONS_H
 #define SW_NET_SSH_OPTIONS_H
@@ -11,33 +11,24 @@
 #include "base/json.h"
 #include "net/ssh.h"
 
-/* KEY: variable that names the private key; PREFIX: of the other variables; FILLS: gives each row its member
- * of struct sw_ssh_options. */
-#define SW_SSH_ROWS(KEY, PREFIX, TYPE, FILLS) \
-    { "identity", SW_TEXT, SW_CONNECTION, FILLS(TYPE, identity) .env = KEY, \
+/* The rows fill the member `ssh`, a struct sw_ssh_options, of TYPE. KEY: variable that names the private key;
+ * PREFIX: of the other variables. */
+#define SW_SSH_OPTIONS_INTO(TYPE, KEY, PREFIX) \
+    { "identity", SW_TEXT, SW_CONNECTION, SW_FILLS(TYPE, ssh.identity), .env = KEY, \
       .help = "private key file for ssh; otherwise the agent and ssh's own choice" }, \
-    { "ssh_config", SW_TEXT, SW_CONNECTION, FILLS(TYPE, config_file) .env = PREFIX "SSH_CONFIG", \
+    { "ssh_config", SW_TEXT, SW_CONNECTION, SW_FILLS(TYPE, ssh.config_file), .env = PREFIX "SSH_CONFIG", \
       .help = "configuration file for ssh" }, \
-    { "known_hosts", SW_TEXT, SW_CONNECTION, FILLS(TYPE, known_hosts) .env = PREFIX "KNOWN_HOSTS", \
+    { "known_hosts", SW_TEXT, SW_CONNECTION, SW_FILLS(TYPE, ssh.known_hosts), .env = PREFIX "KNOWN_HOSTS", \
       .help = "file of known host keys" }, \
-    { "accept_new", SW_FLAG, SW_CONNECTION, FILLS(TYPE, accept_new) .initial = "false", \
+    { "accept_new", SW_FLAG, SW_CONNECTION, SW_FILLS(TYPE, ssh.accept_new), .initial = "false", \
       .env = PREFIX "ACCEPT_NEW_HOSTS", \
       .help = "learn the key of a host never seen; a changed key never passes" }, \
-    { "connect_timeout", SW_DURATION, SW_CONNECTION, FILLS(TYPE, connect_ms) .initial = "20s", \
+    { "connect_timeout", SW_DURATION, SW_CONNECTION, SW_FILLS(TYPE, ssh.connect_ms), .initial = "20s", \
       .help = "how long a host may take to let ssh in" }, \
-    { "keep_connection", SW_DURATION, SW_CONNECTION, FILLS(TYPE, persist_ms) .initial = "10m", \
+    { "keep_connection", SW_DURATION, SW_CONNECTION, SW_FILLS(TYPE, ssh.persist_ms), .initial = "10m", \
       .env = PREFIX "KEEP_CONNECTION", \
       .help = "how long an idle ssh login stays for the next command" }
 
-/* The rows fill the member `ssh`, a struct sw_ssh_options, of TYPE. */
-#define SW_SSH_OPTIONS_INTO(TYPE, KEY, PREFIX) SW_SSH_ROWS(KEY, PREFIX, TYPE, SW_SSH_FILLS)
-#define SW_SSH_FILLS(TYPE, field) SW_FILLS(TYPE, ssh.field),
-/* The rows fill nothing, and sw_ssh_options_read() reads them. */
-#define SW_SSH_OPTIONS(KEY, PREFIX) SW_SSH_ROWS(KEY, PREFIX, , SW_SSH_FILLS_NOTHING)
-#define SW_SSH_FILLS_NOTHING(TYPE, field)
-
-/* Fills in what these rows say; texts are borrowed from `options`, which may be NULL. */
-void sw_ssh_options_read(const json_t *options, struct sw_ssh_options *out);
 /* A file named here must be found from every folder; ssh's own forms (~, %h) are left to ssh. */
 void sw_ssh_options_settle(json_t *options);
 

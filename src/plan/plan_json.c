@@ -14,7 +14,7 @@
 
 enum kind { TEXT, WHOLE, WHOLE64, REAL, FLAG, DOCUMENT, LAUNCHER, FORMAT };
 
-static const struct field {
+static const struct plan_field {
     const char *key;
     enum kind kind;
     size_t at;
@@ -38,7 +38,7 @@ static const struct field {
 #undef ROW
 };
 
-static json_t *field_to_json(const struct field *field, const void *at)
+static json_t *field_to_json(const struct plan_field *field, const void *at)
 {
     switch (field->kind) {
     case TEXT:
@@ -61,7 +61,7 @@ static json_t *field_to_json(const struct field *field, const void *at)
     return NULL;
 }
 
-static void field_from_json(const struct field *field, json_t *value, void *at)
+static void field_from_json(const struct plan_field *field, json_t *value, void *at)
 {
     switch (field->kind) {
     case TEXT:

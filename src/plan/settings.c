@@ -120,7 +120,7 @@ static const char *find(void *context, const char *name)
 
 /* ---- what -------------------------------------------------------------------------------------- */
 
-struct found {
+struct setting_found {
     struct sw_plan *plan;
     json_t *rows;
     bool keys;                       /* of S3 */
@@ -129,7 +129,7 @@ struct found {
 static int keep(void *context, enum sw_setting which, const char *value, const char *from,
                 struct sw_error *err)
 {
-    struct found *found = context;
+    struct setting_found *found = context;
     const struct sw_setting_row *row = &sw_setting_rows[which];
     bool travels = row->way <= SW_SETTING_PLAIN, own = travels && said_in_env(found->plan, row);
     sw_autofree char *whole = row->way == SW_SETTING_PATH ? sw_path_absolute(value, NULL) : NULL;
@@ -206,7 +206,7 @@ int sw_plan_take_settings(struct sw_plan *plan, sw_env_fn *env, void *context, s
                                                 .look_only = true };
     unsigned needs = needs_of_plan(plan);
     sw_auto(json) json_t *rows = json_array();
-    struct found found = { .plan = plan, .rows = rows };
+    struct setting_found found = { .plan = plan, .rows = rows };
 
     json_decref(sw_take(plan->settings));
     if (sw_settings_here(needs & (ANY_SERVER - 1), &options, keep, &found, err) < 0 ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.c - the one list of platforms, in the order `slipway platforms` prints it.
+ * registry.c - the one list of platforms, in the order `slipway platforms` prints it. The first is the
+ * default.
  */
 #include <string.h>
 

@@ -85,14 +85,14 @@ void spec_note_untrusted(struct spec_check *check, const struct spec_level *said
 
 /* ---- all that a file holds -------------------------------------------------------------------- */
 
-struct listing {
+struct trust_listing {
     const struct sw_spec_platform *platforms;
     size_t count;
     enum sw_trust least;
     json_t *keys;
 };
 
-static void list_key(const struct listing *list, const char *section, const char *key)
+static void list_key(const struct trust_listing *list, const char *section, const char *key)
 {
     sw_autofree char *shown = spec_shown(key);
     sw_autofree char *before = section ? spec_shown(section) : NULL;
@@ -101,14 +101,14 @@ static void list_key(const struct listing *list, const char *section, const char
     json_array_append_new(list->keys, sw_json_text(path));
 }
 
-static bool needs_trust(const struct listing *list, const struct sw_option *rows, const char *key)
+static bool needs_trust(const struct trust_listing *list, const struct sw_option *rows, const char *key)
 {
     const struct sw_option *row = rows ? sw_option_find(rows, key) : NULL;
 
     return row && sw_option_trust(row) >= list->least;
 }
 
-static void list_section(const struct listing *list, const char *section, const json_t *object)
+static void list_section(const struct trust_listing *list, const char *section, const json_t *object)
 {
     const char *key, *name;
     json_t *value, *text;
@@ -134,7 +134,7 @@ static void list_section(const struct listing *list, const char *section, const 
 json_t *sw_spec_sensitive_keys(const json_t *document, bool profiles,
                                const struct sw_spec_platform *platforms, size_t count)
 {
-    const struct listing list = {
+    const struct trust_listing list = {
         .platforms = platforms, .count = count, .keys = json_array(),
         .least = profiles ? SW_TRUST_PROFILE : SW_TRUST_ALWAYS,
     };

@@ -29,12 +29,12 @@ struct event {
     json_t *data;
 };
 
-struct page {
+struct event_page {
     struct event events[PAGE];
     size_t count;
 };
 
-static void page_free(struct page *page)
+static void page_free(struct event_page *page)
 {
     for (size_t i = 0; page && i < page->count; i++) {
         free(page->events[i].id);
@@ -43,7 +43,7 @@ static void page_free(struct page *page)
     }
     free(page);
 }
-SW_DEFINE_AUTO(page, struct page *, page_free)
+SW_DEFINE_AUTO(page, struct event_page *, page_free)
 
 int store_event_add(struct sw_store *store, int64_t seq, const char *kind, const json_t *data,
                     int64_t now_ms, struct sw_error *err)
@@ -73,7 +73,7 @@ int sw_store_event(struct sw_store *store, const char *id, const char *kind, con
     return store_commit(&work, err);
 }
 
-static int read_page(struct sw_store *store, const char *id, int64_t after, struct page *page,
+static int read_page(struct sw_store *store, const char *id, int64_t after, struct event_page *page,
                      struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
@@ -106,7 +106,7 @@ int sw_store_events(struct sw_store *store, const char *id, int64_t after_seq, s
     size_t found;
 
     do {
-        sw_auto(page) struct page *page = sw_new(struct page);
+        sw_auto(page) struct event_page *page = sw_new(struct event_page);
 
         if (read_page(store, id, after_seq, page, err) < 0)
             return -1;

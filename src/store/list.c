@@ -234,13 +234,13 @@ static void bind_wishes(sqlite3_stmt *statement, const struct sw_job_filter *fil
 
 /* ---- pages ---------------------------------------------------------------------------------- */
 
-struct page {
+struct job_page {
     struct sw_job *jobs;
     int64_t *seqs;
     size_t count, room;
 };
 
-static void page_auto(struct page *page)
+static void page_auto(struct job_page *page)
 {
     for (size_t i = 0; i < page->count; i++)
         sw_job_done(&page->jobs[i]);
@@ -248,7 +248,7 @@ static void page_auto(struct page *page)
     free(page->seqs);
 }
 
-static void page_grow(struct page *page)
+static void page_grow(struct job_page *page)
 {
     page->room = page->room ? page->room * 2 : 32;
     page->jobs = sw_realloc_array(page->jobs, page->room, sizeof *page->jobs);
@@ -256,7 +256,7 @@ static void page_grow(struct page *page)
 }
 
 static int page_take(struct sw_store *store, sqlite3_stmt *rows, enum sw_columns columns,
-                     struct page *page, struct sw_error *err)
+                     struct job_page *page, struct sw_error *err)
 {
     int (*read)(sqlite3_stmt *, int64_t *, struct sw_job *) =
         columns == SW_COLUMNS_NAMES ? store_row_read_names : store_row_read;
@@ -274,7 +274,7 @@ static int page_take(struct sw_store *store, sqlite3_stmt *rows, enum sw_columns
 }
 
 static int page_read(struct sw_store *store, const struct sw_job_filter *filter, int64_t before,
-                     size_t limit, size_t offset, struct page *page, struct sw_error *err)
+                     size_t limit, size_t offset, struct job_page *page, struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sqlite3_stmt *rows;
@@ -290,7 +290,7 @@ static int page_read(struct sw_store *store, const struct sw_job_filter *filter,
 }
 
 /* 1: the caller has seen enough. */
-static int page_tell(const struct page *page, sw_job_fn *fn, void *context)
+static int page_tell(const struct job_page *page, sw_job_fn *fn, void *context)
 {
     for (size_t i = 0; i < page->count; i++)
         if (fn(context, &page->jobs[i]))
@@ -309,7 +309,7 @@ int sw_store_list(struct sw_store *store, const struct sw_job_filter *filter, sw
     int64_t before = INT64_MAX;
 
     while (left > 0) {
-        sw_auto(page) struct page page = { 0 };
+        sw_auto(page) struct job_page page = { 0 };
         size_t limit = left < most ? left : most;
 
         if (page_read(store, filter, before, limit, offset, &page, err) < 0)
@@ -342,7 +342,7 @@ int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, i
     return 0;
 }
 
-static int read_expired(struct sw_store *store, int64_t now_ms, size_t limit, struct page *page,
+static int read_expired(struct sw_store *store, int64_t now_ms, size_t limit, struct job_page *page,
                         struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
@@ -359,7 +359,7 @@ static int read_expired(struct sw_store *store, int64_t now_ms, size_t limit, st
 int sw_store_expired(struct sw_store *store, int64_t now_ms, size_t limit, sw_job_fn *fn,
                      void *context, struct sw_error *err)
 {
-    sw_auto(page) struct page page = { 0 };
+    sw_auto(page) struct job_page page = { 0 };
 
     if (limit == 0 || limit > PAGE_ROWS)
         limit = PAGE_ROWS;

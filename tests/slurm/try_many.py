@@ -53,7 +53,7 @@ def a_cancel_of_many_takes_no_more_round_trips_than_one(here):
     for job in jobs:
         assert here.status(job)["status"] == "Canceled" and not here.in_queue(job), here.status(job)
     # What runs is waited for, in scripts of 1.6 s each: nothing of it is for each job.
-    assert together <= alone + 6, (together)
+    assert together <= alone + 6, (alone, together)
 
 
 def a_removal_of_many_is_one_script(here):
@@ -65,7 +65,7 @@ def a_removal_of_many_is_one_script(here):
     _, alone = counted(here, "rm", one)
     done, together = counted(here, "rm", "-y", *rest)
     assert all("removed" in line for line in lines_for(done, rest)), done
-    assert together == (alone, together)
+    assert together == alone, (alone, together)
     assert not [name for name in os.listdir(f"{BASE}/meta") if any(job in name for job in jobs)], os.listdir(f"{BASE}/meta")
 
 

@@ -22,7 +22,7 @@ struct docker_api {
     char version[16];                        /* "" until settled */
     bool podman;
     enum docker_refusal refusal;             /* of the last call */
-    char *refused_path;                      /* that it names; NULL: none */
+    char *refused_words;                     /* the engine's own; NULL: none */
 };
 
 /* ---- what the engine means ---------------------------------------------------------------------- */
@@ -64,14 +64,12 @@ static const struct {
 
 void docker_api_note_refusal(struct docker_api *api, const char *words)
 {
-    const char *path = strstr(words, NO_BIND_SOURCE ": ");
-
     api->refusal = DOCKER_REFUSED;
     for (size_t i = SW_COUNT(refusals); i-- > 0;)
         if (strstr(words, refusals[i].words))
             api->refusal = refusals[i].refusal;
-    free(api->refused_path);
-    api->refused_path = path ? sw_strdup(path + strlen(NO_BIND_SOURCE ": ")) : NULL;
+    free(api->refused_words);
+    api->refused_words = sw_strdup(words);
 }
 
 enum docker_refusal docker_api_refusal(const struct docker_api *api)
@@ -79,9 +77,17 @@ enum docker_refusal docker_api_refusal(const struct docker_api *api)
     return api->refusal;
 }
 
+const char *docker_api_refused_words(const struct docker_api *api)
+{
+    return api->refusal == DOCKER_NOT_REFUSED ? NULL : api->refused_words;
+}
+
 const char *docker_api_refused_path(const struct docker_api *api)
 {
-    return api->refused_path;
+    const char *found = api->refusal == DOCKER_NO_BIND_SOURCE
+                            ? strstr(api->refused_words, NO_BIND_SOURCE ": ") : NULL;
+
+    return found ? found + strlen(NO_BIND_SOURCE ": ") : NULL;
 }
 
 static void explain(void *context, const struct sw_http_reply *reply, const char *words,
@@ -152,7 +158,7 @@ void docker_api_close(struct docker_api *api)
     docker_dialer_close(api->dialer);
     docker_endpoint_done(&api->endpoint);
     free(api->base);
-    free(api->refused_path);
+    free(api->refused_words);
     free(api);
 }
 
@@ -251,6 +257,7 @@ int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_
     struct sw_rest_pair auth[2];
     struct sw_rest_call one;
 
+    api->refusal = DOCKER_NOT_REFUSED;
     if (settle_version(api, err) < 0)
         return -1;
     one = rest_call(api, call, auth, &path);

@@ -64,7 +64,7 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
-/* Why the engine refused the last docker_ask() on this client, where its status alone does not say it. */
+/* Why the engine refused the last call on this client, where its status alone does not say it. */
 enum docker_refusal {
     DOCKER_NOT_REFUSED = 0,
     DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
@@ -81,6 +81,9 @@ enum docker_refusal {
     DOCKER_MAY_NOT_EXECUTE,
 };
 enum docker_refusal docker_api_refusal(const struct docker_api *api);
+/* The engine's own words, whole; NULL: it did not refuse. And the folder that they name. Borrowed until the
+ * next call. */
+const char *docker_api_refused_words(const struct docker_api *api);
 const char *docker_api_refused_path(const struct docker_api *api);
 /* The engine's words came another way: it noted them in a container. */
 void docker_api_note_refusal(struct docker_api *api, const char *words);

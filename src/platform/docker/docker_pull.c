@@ -198,19 +198,17 @@ static int did_not_come(const struct sw_image_ref *image, const struct sw_regist
 }
 
 /* The engine's "no" to a question about an image; no answer at all stays what it is. */
-static int explain(const struct sw_image_ref *image, const struct sw_registry_login *login,
-                   const struct sw_error *why, struct sw_error *err)
+static int explain(const struct docker_api *api, const struct sw_image_ref *image,
+                   const struct sw_registry_login *login, const struct sw_error *why, struct sw_error *err)
 {
-    const char *words = sw_text_starts(why->message, "Docker says: ") ? why->message + 13
-                                                                       : why->message;
+    const char *words = docker_api_refused_words(api);
 
     if (why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT || why->code == SW_E_INTERNAL ||
         why->code == SW_E_UNSUPPORTED) {
-        if (err)
-            *err = *why;
+        sw_pass(err, why);
         return sw_wrap(err, "cannot pull the image");
     }
-    return did_not_come(image, login, words, err);
+    return did_not_come(image, login, words ? words : why->message, err);
 }
 
 /* ---- asking ------------------------------------------------------------------------------------- */
@@ -292,7 +290,7 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
         return sw_fail(err, SW_E_INTERRUPTED, "pulling %s was stopped", pull->image);
     if (pulling->words[0])
         return did_not_come(image, &login, pulling->words, err);
-    return result < 0 ? explain(image, &login, &why, err) : 0;
+    return result < 0 ? explain(api, image, &login, &why, err) : 0;
 }
 
 int docker_image_there(struct docker_api *api, const char *use, bool *there, struct sw_error *err)
@@ -304,9 +302,7 @@ int docker_image_there(struct docker_api *api, const char *use, bool *there, str
     *there = docker_ask(api, &call, NULL, &why) == 0;
     if (*there || why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int not_there(const char *image, struct sw_error *err)
@@ -356,5 +352,5 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     path = docker_path("/distribution/", name, "/json");
     call.path = path;
     call.registry_auth = header;
-    return docker_ask(api, &call, NULL, &why) < 0 ? explain(&image, &login, &why, err) : 0;
+    return docker_ask(api, &call, NULL, &why) < 0 ? explain(api, &image, &login, &why, err) : 0;
 }

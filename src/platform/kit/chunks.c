@@ -59,14 +59,16 @@ int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t len
     return 0;
 }
 
-static struct sw_payload *payload_of(const struct sw_plan *plan, const char *results, struct sw_error *err)
+static struct sw_payload *payload_of(const struct sw_chunks_job *job, struct sw_error *err)
 {
+    const struct sw_plan *plan = job->plan;
     struct sw_payload *payload = sw_entrypoint_payload(plan, err);
 
     if (!payload)
         return NULL;
     json_decref(sw_take(payload->env));
-    payload->results_dir = sw_strdup(results);
+    payload->results_dir = sw_strdup(job->results);
+    payload->scratch_dir = sw_strdup(job->scratch);
     payload->time_ms = plan->time_ms;
     payload->redact = true;
     if (plan->launcher == SW_LAUNCHER_TORCHRUN)
@@ -74,17 +76,18 @@ static struct sw_payload *payload_of(const struct sw_plan *plan, const char *res
     return payload;
 }
 
-int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
-                      const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err)
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_job *job,
+                      const struct sw_chunk_limits *limits, struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = payload_of(plan, results, err);
+    const struct sw_plan *plan = job->plan;
+    sw_auto(sw_payload) struct sw_payload *payload = payload_of(job, err);
     sw_auto(sw_bundle) struct sw_bundle code = { 0 };
     sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
-    struct sw_runner_bytes runner = { .arch = arch };
+    struct sw_runner_bytes runner = { .arch = job->arch };
 
     if (!payload || sw_payload_take_ca(payload, sw_plan_ca(plan), &ca, err) < 0 ||
         (plan->code && sw_bundle_code(plan->code, plan->base_dir, &code, NULL, err) < 0) ||
-        !(runner.bytes = sw_embedded_runner(arch, &runner.size, err)))
+        !(runner.bytes = sw_embedded_runner(job->arch, &runner.size, err)))
         return -1;
     sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
     return sw_chunks_put(env, prefix, script.data, script.length, limits, err);

@@ -24,11 +24,17 @@ struct sw_chunk_limits {
 int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
                   const struct sw_chunk_limits *limits, struct sw_error *err);
 
-/* The same with all that a job needs there, as the script of plan/entrypoint.h: the runner of this architecture,
- * certificates and code of the plan, and a payload whose results are in the folder `results` and whose
- * environment the platform sets itself. */
-int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
-                      const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err);
+/* A job as it is there; the platform sets its environment. All borrowed. */
+struct sw_chunks_job {
+    const struct sw_plan *plan;
+    const char *arch;            /* of the machine: "x86_64" */
+    const char *results;         /* the results folder */
+    const char *scratch;         /* a folder for inputs, code and config */
+};
+/* The same with all that the job needs there: runner, payload, certificates and code, as the script of
+ * plan/entrypoint.h. */
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_chunks_job *job,
+                      const struct sw_chunk_limits *limits, struct sw_error *err);
 
 /* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);

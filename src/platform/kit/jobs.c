@@ -42,7 +42,8 @@ static void judge_end(const struct sw_jobs_rank *rank, int number, bool canceled
     sw_run_end_judge(&end, seen);
 }
 
-void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled, struct sw_observation *seen)
+void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled,
+                        struct sw_observation *seen)
 {
     struct sw_rank *plain = sw_alloc((size_t)(count + 1) * sizeof *plain);
     struct sw_ranks sum;
@@ -145,8 +146,8 @@ static int is_going_on(const struct sw_jobs_api *api, struct sw_connection *conn
     return !sw_state_is_final(state);
 }
 
-static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
-                        int64_t deadline_ms, struct sw_error *err)
+static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn,
+                        const struct sw_jobref *job, int64_t deadline_ms, struct sw_error *err)
 {
     int64_t grace_ms = sw_json_int(job->plan, "grace_ms", GRACE_MS), pause_ms = FIRST_PAUSE_MS;
     int result;
@@ -157,7 +158,7 @@ static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *con
         sw_sleep_ms(pause_ms);
         pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
     }
-    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "it was told to end and is not over yet") : result;
+    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "the platform ends it; it is not over yet") : result;
 }
 
 void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,

@@ -2,9 +2,9 @@
 /*
  * jobs.h - observe, reconcile and cancel for a platform whose API lists jobs and knows each by a name.
  *
- * The platform supplies five small functions. The kit supplies what is easy to get wrong: a list without a job
- * proves nothing until the job was asked for by name, all jobs are told to end before one of them is waited
- * for, and a cancel is done only when nothing of the job runs.
+ * The platform supplies five small functions. The kit supplies what is easy to get wrong: a list without a
+ * job proves nothing until the job was asked for by name, cancel() stops all jobs before it waits for one of
+ * them, and a cancel is done only when nothing of the job runs.
  */
 #ifndef SW_PLATFORM_KIT_JOBS_H
 #define SW_PLATFORM_KIT_JOBS_H
@@ -23,7 +23,7 @@ struct sw_jobs_api {
     json_t *(*get)(struct sw_connection *conn, const char *name, struct sw_error *err);
     /* Pure: what such an answer says of the job. */
     void (*read)(const json_t *answer, struct sw_observation *seen);
-    /* Tell it to end, once or again. `why`: SW_REASON_CANCELED, or SW_REASON_ENDING when a rank of it failed. */
+    /* Tell it to end, once or again. `why`: SW_REASON_CANCELED, or SW_REASON_ENDING when a rank failed. */
     int (*stop)(struct sw_connection *conn, const char *name, const char *why, struct sw_error *err);
 };
 
@@ -45,20 +45,21 @@ void sw_jobs_reconcile(const struct sw_jobs_api *api, struct sw_connection *conn
 void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
                     size_t count, int64_t deadline_ms);
 /* The three as slots of a platform: NAME_observe, NAME_reconcile, NAME_cancel. */
-#define SW_JOBS_SLOTS(NAME, API)                                                                             \
-    static int NAME##_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,         \
-                              struct sw_error *err)                                                          \
-    {                                                                                                        \
-        return sw_jobs_observe(API, conn, jobs, count, err);                                                 \
-    }                                                                                                        \
-    static void NAME##_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count) \
-    {                                                                                                        \
-        sw_jobs_reconcile(API, conn, jobs, count);                                                           \
-    }                                                                                                        \
-    static void NAME##_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,           \
-                              int64_t deadline_ms)                                                           \
-    {                                                                                                        \
-        sw_jobs_cancel(API, conn, jobs, count, deadline_ms);                                                 \
+#define SW_JOBS_SLOTS(NAME, API)                                                                        \
+    static int NAME##_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,    \
+                              struct sw_error *err)                                                     \
+    {                                                                                                   \
+        return sw_jobs_observe(API, conn, jobs, count, err);                                            \
+    }                                                                                                   \
+    static void NAME##_reconcile(struct sw_connection *conn, const struct sw_observation *jobs,         \
+                                 size_t count)                                                          \
+    {                                                                                                   \
+        sw_jobs_reconcile(API, conn, jobs, count);                                                      \
+    }                                                                                                   \
+    static void NAME##_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,      \
+                              int64_t deadline_ms)                                                      \
+    {                                                                                                   \
+        sw_jobs_cancel(API, conn, jobs, count, deadline_ms);                                            \
     }
 
 /* For log_fetch(): cursor->life, asked for where the caller does not know it. */

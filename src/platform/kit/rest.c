@@ -6,7 +6,8 @@
  * fetched anew once (a 401 means that nothing was done), and a server that asks for time (429, 503 with
  * Retry-After) gets it, if the call may be repeated and the deadline allows it.
  *
- * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is shared.
+ * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is
+ * shared.
  */
 #include "platform/kit/rest.h"
 
@@ -129,7 +130,7 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
 
 /* ---- one try ------------------------------------------------------------------------------------ */
 
-/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: there is none to be had. */
+/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: none can be had. */
 static int authorization(struct sw_rest *rest, struct sw_buf *value, struct sw_error *err)
 {
     pthread_mutex_lock(&rest->lock);

@@ -4,7 +4,7 @@
  *
  * A cancel first leaves a mark in the attempt's folder: a submit that is still on its way finds it
  * and sends nothing, a job that starts later ends itself, and no retry follows. What waits is then
- * taken out of the queue. What runs a step is told so by a signal to its batch script alone, which lets
+ * taken out of the queue. What runs a step gets a signal to its batch script alone, which lets
  * the command have its grace: Slurm's own cancel signals every process at once and kills after KillWait,
  * whatever the job was promised. That is for a job that does not end in time. Slurm is asked until
  * nothing of the jobs is queued, running or being cleaned up; and whatever number we remember, only

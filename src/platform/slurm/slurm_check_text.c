@@ -36,7 +36,7 @@ static const struct {
       "name a bundle on the shared file system; --container needs Slurm 21.08 and an oci.conf of the site" },
     { "base", "base folder", NULL,
       "choose a folder that you may write to with slurm.base_dir or SLURM_BASE_RESULTS_DIR" },
-    { "node", "shared folder", "no compute node was free to look at it",
+    { "node", "shared folder", "no compute node was free to check it",
       "choose a folder of the shared file system with slurm.base_dir" },
 };
 
@@ -47,9 +47,9 @@ static const struct {
     const char *message, *hint;
 } refusals[] = {
     { "missing", "paths", SW_E_SPEC, "the cluster does not have: ",
-      "paths of inputs and mounts are the cluster's own; --no-check submits without looking" },
+      "paths of inputs and mounts are the cluster's own; --no-check submits without checking" },
     { "image", "image", SW_E_SPEC, "the cluster does not have the image: ",
-      "the path of a squashfs file is the cluster's own; --no-check submits without looking" },
+      "the path of a squashfs file is the cluster's own; --no-check submits without checking" },
     { "output", "outputs", SW_E_SPEC, "an output: ",
       "name a folder of the cluster that you may write to, or leave `to` out and fetch it with "
       "`slipway get`" },

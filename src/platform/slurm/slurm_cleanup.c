@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_cleanup.c - remove what we made: files of jobs that are over, and with `gc --caches` runners of other
- * versions that no job names any more. Jobs themselves are not looked for: what they leave is found by their
- * rows.
+ * slurm_cleanup.c - remove what we made: files of jobs that are over, and with `gc --caches` runners of
+ * other versions that no job names any more. Jobs themselves are not searched for: their rows name what they
+ * left.
  */
 #include "platform/slurm/slurm_internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * slurm_credentials.h - what enroot on the cluster needs to know about a private registry.
  *
- * Which lines of .credentials an image needs, the text that looks for them, and the text that puts
+ * Which lines of .credentials an image needs, the text that checks for them, and the text that puts
  * one in. The password itself is never part of a text: it follows on standard input.
  *
  * Pure: no I/O.

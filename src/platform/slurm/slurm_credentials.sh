@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_credentials.sh - enroot's .credentials on the cluster: look, and put one line in.
+# slurm_credentials.sh - enroot's .credentials on the cluster: check it, and put one line in.
 #
-# Pyxis does not see the job's environment; what a private registry wants stands in a netrc file of
+# Pyxis does not see the job's environment; what a private registry wants is in a netrc file of
 # the user. A password comes by standard input and leaves by the shell's own printf: no process has it
 # among its arguments.
 
@@ -23,7 +23,7 @@ sw_credential_check() {
     fi
 }
 
-# One at a time: who writes starts from what all others wrote. A lock that is older than any writer takes was left.
+# One at a time: each writer starts from what all others wrote. A lock that is older than any writer takes was left.
 sw_credentials_lock() {
     tries=0
     until mkdir "$1" 2>/dev/null; do

@@ -197,7 +197,7 @@ struct slurm_mark {                /* what a job of ours is called in the queue;
 struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
     struct slurm_mark mark;        /* by which a row is known to be about it */
-    bool search;                   /* its number may be another one: look for the mark in all rows */
+    bool search;                   /* its number may be another one: any row with the mark counts */
     const json_t *exit;            /* how its own script says that it ended; NULL: it does not */
     const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
     int task;

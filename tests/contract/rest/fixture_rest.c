@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixture_rest.c - the service in ./server, killed and started again before each case, as its jobs do not mind;
- * and the registry of the suite, which has its platform besides all others.
+ * fixture_rest.c - the service in ./server, killed and started again before each case; and the registry of
+ * the suite, which has its platform besides all others.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void start_server(void)
     server = fork();
     if (server == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execle("/usr/bin/env", "env", "python3", getenv("SLIPWAY_REST_SERVER"), folder, port, (char *)NULL, clean);
+        execle("/usr/bin/env", "env", "python3", getenv("SLIPWAY_REST_SERVER"), folder, port, NULL, clean);
         _exit(127);
     }
     for (int i = 0; i < 3000 && !found; i++, sw_sleep_ms(10))
@@ -61,8 +61,7 @@ static void start_server(void)
 
 static void disturb(const char *dir, const char *api)
 {
-    (void)dir;
-    write_file("faults", api ? api : "");
+    (void)dir, write_file("faults", api ? api : "");
 }
 
 static void begin(const char *dir)

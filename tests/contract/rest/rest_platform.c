@@ -2,9 +2,8 @@
 /*
  * rest_platform.c - jobs of a service behind a REST API (./server): a whole platform in one file.
  *
- * The shortest complete platform: copy it to begin another one (docs/add-a-platform.md), and cut it where the
- * sections are: NAME_render.c, NAME_states.c, NAME.c. An attempt is one job there, named ID.ATTEMPT. A create
- * that finds the name taken finds its own job, so it may be repeated.
+ * The shortest complete one: copy it to begin another (docs/add-a-platform.md). An attempt is one job there,
+ * named ID.ATTEMPT. A create that finds the name taken finds its own job, so it may be repeated.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 
 #define HOME    "/slipway"               /* the runner's folder in a job */
 #define RESULTS "/results"
-enum { PATIENCE_MS = 20000 };
 
 extern const struct sw_platform sw_platform_rest;
 
@@ -44,7 +42,7 @@ static json_t *environment(const struct sw_plan *plan, int attempt)
 
     for (int i = 1; i < plan->nodes; i++)
         sw_buf_addf(&workers, "%s127.0.0.1", i > 1 ? "," : "");
-    sw_job_env_defaults(true, NULL, env);
+    sw_job_env_defaults(false, NULL, env);
     sw_job_env_add(&(struct sw_job_env){
         .job_id = plan->job_id, .attempt = attempt, .nodes = plan->nodes, .gpus_per_node = plan->gpus,
         .world_size_ranks = plan->world_size_ranks, .node_rank = -1, .master_addr = "127.0.0.1",
@@ -75,7 +73,7 @@ static json_t *render_body(const struct sw_plan *plan, int attempt)
 
 static const struct sw_state_word words[] = {
     { "queued",   SW_PENDING,  "it waits for a free GPU" },
-    { "starting", SW_PENDING,  NULL },
+    { "starting", SW_RUNNING,  NULL },
     { "running",  SW_RUNNING,  NULL },
     { "ended",    SW_COMPLETE, NULL },
     { "lost",     SW_ERROR,    NULL },
@@ -156,7 +154,7 @@ static struct sw_connection *rest_open(const struct sw_connect_options *config, 
 {
     struct sw_connection *conn = sw_new(struct sw_connection);
     struct sw_rest_options to = { .name = "the service", .fields = fields, .threads = true,
-                                  .patience_ms = PATIENCE_MS, .token = sw_rest_token_given };
+                                  .patience_ms = 20000, .token = sw_rest_token_given };
     const char *token = config->env(config->env_context, credentials[0].name);
     struct rest_connect_options connect = { 0 };
 
@@ -177,7 +175,7 @@ static struct sw_connection *rest_open(const struct sw_connect_options *config, 
 static int ask(struct sw_connection *conn, const char *method, const char *kind, const char *name,
                const char *more, const json_t *body, json_t **json, struct sw_error *err)
 {
-    sw_autofree char *encoded = sw_rest_path("%s", name), *path = sw_format("/v1/%s/%s%s", kind, encoded, more);
+    sw_autofree char *start = sw_rest_path("/v1/%s/%s", kind, name), *path = sw_format("%s%s", start, more);
 
     return sw_rest_call(conn->rest, &(struct sw_rest_call){ .method = method, .path = path, .json = body,
                                                             .repeatable = true }, json, err);
@@ -239,12 +237,12 @@ static int rest_submit(struct sw_connection *conn, const struct sw_plan *plan, i
     sw_auto(json) json_t *body = render_body(plan, attempt), *server = NULL, *made = NULL;
     sw_autofree char *secret = sw_rest_path("/v1/secrets/%s", name.text);
     sw_autofree char *path = sw_rest_path("/v1/jobs/%s", name.text);
-    const struct sw_rest_call put = { .method = "PUT", .path = secret, .secrets = secrets, .repeatable = true };
-    const struct sw_rest_call create = { .method = "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
+    const struct sw_rest_call put = { "PUT", .path = secret, .secrets = secrets, .repeatable = true };
+    const struct sw_rest_call create = { "POST", .path = "/v1/jobs", .json = body, .repeatable = true };
 
     if (ask(conn, NULL, "server", "", "", NULL, &server, err) < 0 ||
-        sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", plan, RESULTS,
-                          sw_json_str(server, "arch"), &limits, err) < 0 ||
+        sw_chunks_put_job(json_object_get(body, "env"), "SLIPWAY_JOB", &(struct sw_chunks_job){
+            plan, sw_json_str(server, "arch"), RESULTS, HOME "/work" }, &limits, err) < 0 ||
         sw_rest_call(conn->rest, &put, NULL, err) < 0 ||
         sw_rest_create(conn->rest, &create, path, &made, err) < 0)
         return -1;
@@ -345,12 +343,11 @@ static int rest_log_fetch(struct sw_connection *conn, const struct sw_jobref *jo
                           struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
     struct sw_jobs_name name = name_of(job->id, job->attempt);
-    sw_autofree char *path = sw_rest_path("/v1/jobs/%s/ranks/%d/log", name.text, replica);
-    sw_autofree char *since = sw_format("%lld", (long long)cursor->since_ns);
-    sw_autofree char *last = sw_format("%d", cursor->last);
-    const struct sw_rest_pair query[] = { { "since", since }, { "last", last }, { 0 } };
+    sw_autofree char *log = sw_rest_path("/v1/jobs/%s/ranks/%d/log?last=%d", name.text, replica,
+                                         cursor->last);
+    sw_autofree char *path = sw_format("%s&since=%lld", log, (long long)cursor->since_ns);
     struct sw_log_lines lines = { .sink = sink };
-    struct sw_rest_call call = { .path = path, .query = query, .sink = sw_log_lines_sink, .sink_context = &lines,
+    struct sw_rest_call call = { .path = path, .sink = sw_log_lines_sink, .sink_context = &lines,
                                  .stall_ms = cursor->silence_ms, .silence_counts = cursor->silence_ms != 0 };
     int result;
 
@@ -381,8 +378,6 @@ static void rest_evidence(struct sw_connection *conn, const struct sw_observatio
     (void)deadline_ms;                   /* each call has its own */
     sw_jobs_evidence(&sw_platform_rest, conn, seen, out, count);
 }
-
-/* ---- files there -------------------------------------------------------------------------------- */
 
 static json_t *rest_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {

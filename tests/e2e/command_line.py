@@ -113,4 +113,11 @@ class Fixture(unittest.TestCase):
             self.assertLess(time.monotonic(), end, f"{job} does not become {state}")
             time.sleep(0.05)
 
-    # ---- run ------------------------------------------------------------------------------
+
+    def shell(self, text):
+        return subprocess.run(["bash", "-c", text, SLIPWAY], env=self.env, cwd=self.work, capture_output=True,
+                              timeout=DEADLINE)
+
+    def rehearse(self, script, *more):
+        return self.ends(0, "run", "-d", "-p", "rehearsal", "--set", f"rehearsal.script={script}", *more,
+                         "--", "train").stdout.decode().strip()

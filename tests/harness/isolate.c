@@ -63,7 +63,7 @@ static const char *const hidden_settings[] = {
 };
 
 static const char *const hidden_folders[] = {
-    "/etc/slurm", "/etc/slurm-llnl", "/etc/docker", "/etc/containers", "/etc/kubernetes",
+    "/etc/slurm", "/etc/slurm-llnl", "/etc/docker", "/etc/kubernetes",
     "/etc/rancher",
 };
 

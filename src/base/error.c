@@ -124,3 +124,10 @@ int sw_code_exit_status(enum sw_code code)
 {
     return (size_t)code < SW_COUNT(codes) ? codes[code].exit_status : 70;
 }
+
+int sw_pass(struct sw_error *err, const struct sw_error *why)
+{
+    if (err)
+        *err = *why;
+    return -1;
+}

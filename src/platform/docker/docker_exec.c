@@ -47,8 +47,12 @@ static char *make_exec(struct docker_api *api, const char *container, const char
 {
     sw_autofree char *path = docker_path("/containers/", container, "/exec");
     sw_auto(json) json_t *words = json_array(), *body = NULL, *reply = NULL;
+    sw_auto(json) json_t *inspected = docker_inspect(api, container, err);
+    sw_autofree char *runner = inspected ? docker_runner_path(inspected) : NULL;
 
-    json_array_append_new(words, json_string(DOCKER_RUNNER));     /* it sees what the job sees */
+    if (!runner)
+        return NULL;
+    json_array_append_new(words, json_string(runner));           /* it sees what the job sees */
     json_array_append_new(words, json_string("beside"));
     json_array_append_new(words, json_sprintf("SLIPWAY_JOB_ID=%s", job));
     for (; *argv; argv++)

@@ -29,7 +29,7 @@ struct sw_session {
     atomic_int references;         /* the caller's, and one for each question that is under way */
     bool read_only;
     struct sw_store *store;        /* guards itself */
-    struct sw_refresh_pool *crew;          /* likewise */
+    struct sw_refresh_pool *pool;          /* likewise */
     char *state_dir, *profile;
     char *project_dir;             /* NULL: where the job file is, or here */
 
@@ -101,6 +101,9 @@ struct api_bounded {
 };
 int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err);
+/* exec_pump.c: connects the caller's terminal to a command until it ends, and closes the stream. A signal
+ * that ends us is raised again once the terminal is restored. */
+int api_exec_pump(struct sw_stream *stream, int *exit_status, struct sw_error *err);
 /* One more, one less who needs the session. */
 void api_hold(void *session);
 void api_release(void *session);

@@ -2,7 +2,9 @@
 /*
  * beside.c - what people do about a job: run something beside it, sweep up.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/api_internal.h"
 #include "base/clock.h"
@@ -31,12 +33,16 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
 {
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char **words = NULL;
+    struct sw_exec what = { .replica = replica, .fds = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO },
+                            .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO),
+                            .term = getenv("TERM") };
+    struct sw_stream *stream;
 
     if (argc < 1)
         return sw_fail(err, SW_E_USAGE, "no command to run beside job '%s'", id);
     if (await_start(session, id, err) < 0 || api_job_reach(session, id, &job, err) < 0)
         return -1;
-    if (!job.platform->exec)
+    if (!job.platform->exec_open)
         return sw_fail(err, SW_E_UNSUPPORTED, "running a command beside a job is not available on "
                        "%s", job.platform->name);
     if (job.row.state != SW_RUNNING) {
@@ -49,7 +55,10 @@ int sw_exec(struct sw_session *session, const char *id, int replica, int argc,
         return sw_fail(err, SW_E_NOT_FOUND, "job '%s' has no rank %d", id, replica);
     words = sw_alloc(((size_t)argc + 1) * sizeof *words);
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    return job.platform->exec(job.conn, &job.ref, replica, words, exit_status, err);
+    what.argv = words;
+    if (job.platform->exec_open(job.conn, &job.ref, &what, &stream, err) < 0)
+        return -1;
+    return api_exec_pump(stream, exit_status, err);
 }
 
 /* ---- gc ------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "api/batch.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/reason.h"
 
 enum {
     LOOK_FOR_MS = 5000,            /* whether the platform answers at all */
@@ -244,7 +245,7 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
         if (batch->jobs[i].done || row->phase == SW_PHASE_OVER)
             continue;
         seen[count] = (struct sw_observation){
-            .job = api_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED, .reason = "canceled",
+            .job = api_ref(row), .presence = SW_PRESENT, .state = SW_CANCELED, .reason = SW_REASON_CANCELED,
             .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1, .ended_ms = sw_now_ms(),
         };
         snprintf(seen[count++].message, sizeof seen->message, "%s",

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
 #include "core/report.h"
 #include "diagnose/diagnose.h"
 #include "monitor/retry.h"
@@ -33,7 +34,7 @@ static json_t *verdict_for(struct sw_session *session, const struct api_job *job
                 json_object_get(row->progress, "runner"), &verdict, 1);
     json_decref(seen.runner);
     /* What was refused came with a hint, and nothing on the platform knows it. */
-    if (verdict && sw_text_same(row->reason, "refused") && !sw_text_empty(row->suggestion))
+    if (verdict && sw_text_same(row->reason, SW_REASON_REFUSED) && !sw_text_empty(row->suggestion))
         json_object_set_new(verdict, "suggestion", sw_json_text(row->suggestion));
     return verdict;
 }

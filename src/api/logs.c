@@ -21,6 +21,7 @@
 #include "api/api_internal.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "platform/kit/log.h"
 
 enum {
     PIECE = 64 * 1024,
@@ -32,20 +33,20 @@ enum {
     LOOK_FOR_MS = 5000,                /* how long a platform may take to tell of the job's state */
 };
 
-struct stream {
+struct log_stream {
     int replica;
     int64_t offset;
     struct sw_buf held;       /* the beginning of a line, when replicas are mixed */
     int64_t held_ms;          /* when that line began */
 };
 
-struct reading {
+struct log_reading {
     struct sw_session *session;
     struct api_job *job;
     const struct sw_log_options *options;
     sw_log_fn *fn;
     void *context;
-    struct stream *streams;
+    struct log_stream *streams;
     size_t count;
     char *piece;
     bool cut;                 /* the platform was out of reach at the last read */
@@ -62,12 +63,17 @@ struct standing {             /* what the store says of the job */
     int attempt;
 };
 
+static struct sw_log log_of(const struct log_reading *r, int replica)
+{
+    return (struct sw_log){ r->job->platform, r->job->conn, &r->job->ref, replica };
+}
+
 static int interrupted(struct sw_error *err)
 {
     return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
 }
 
-static int pass_held(struct reading *r, struct stream *s)
+static int pass_held(struct log_reading *r, struct log_stream *s)
 {
     int stop = 0;
 
@@ -78,7 +84,7 @@ static int pass_held(struct reading *r, struct stream *s)
 }
 
 /* Hand on whole lines; keep the rest for the next piece. */
-static int pass_lines(struct reading *r, struct stream *s, int64_t at_ms, const char *bytes,
+static int pass_lines(struct log_reading *r, struct log_stream *s, int64_t at_ms, const char *bytes,
                       size_t length)
 {
     const char *first = s->held.length ? memchr(bytes, '\n', length) : NULL;
@@ -113,14 +119,14 @@ static bool wants_times(const struct sw_log_options *options)
 
 /* How many of these bytes share the time of the first; a platform that cannot tell gives them
  * all the time 0. */
-static size_t same_time(struct reading *r, const struct stream *s, size_t length, int64_t *at_ms)
+static size_t same_time(struct log_reading *r, const struct log_stream *s, size_t length, int64_t *at_ms)
 {
-    const struct sw_platform *platform = r->job->platform;
+    const struct sw_log log = log_of(r, s->replica);
     int64_t until = 0;
 
     *at_ms = 0;
-    if (!platform->log_time || (platform->log_time_asks && !wants_times(r->options)) ||
-        platform->log_time(r->job->conn, &r->job->ref, s->replica, s->offset, at_ms, &until, NULL) < 0) {
+    if ((log.platform->log_time_asks && !wants_times(r->options)) ||
+        sw_log_time(&log, s->offset, at_ms, &until, NULL) < 0) {
         *at_ms = 0;
         return length;
     }
@@ -130,7 +136,7 @@ static size_t same_time(struct reading *r, const struct stream *s, size_t length
 }
 
 /* Hand on what was read, time by time. */
-static int pass_piece(struct reading *r, struct stream *s, size_t length)
+static int pass_piece(struct log_reading *r, struct log_stream *s, size_t length)
 {
     for (size_t done = 0; done < length;) {
         int64_t at_ms;
@@ -153,7 +159,7 @@ static bool is_unbegun(const struct sw_job *row)
 
 /* What is left of it was shown: that the last lines are gone is a warning. Without any it is a failure, but
  * whoever follows wants the job's own end. */
-static void say_gone(struct reading *r, const struct sw_error *why)
+static void say_gone(struct log_reading *r, const struct sw_error *why)
 {
     if (!r->gone)
         api_warn(r->session, why->message);
@@ -162,11 +168,11 @@ static void say_gone(struct reading *r, const struct sw_error *why)
 
 /* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
  * new: the next read goes on at the same byte. */
-static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_error *err)
+static ssize_t next_piece(struct log_reading *r, const struct log_stream *s, struct sw_error *err)
 {
+    const struct sw_log log = log_of(r, s->replica);
     struct sw_error why = { 0 };
-    ssize_t n = r->job->platform->read_log(r->job->conn, &r->job->ref, s->replica, s->offset,
-                                           r->piece, PIECE, &why);
+    ssize_t n = sw_log_read(&log, s->offset, r->piece, PIECE, &why);
 
     if (n >= 0)
         return n;
@@ -187,7 +193,7 @@ static ssize_t next_piece(struct reading *r, const struct stream *s, struct sw_e
 }
 
 /* Read what there is of one replica. Returns 1 when something was there. */
-static int drain(struct reading *r, struct stream *s, struct sw_error *err)
+static int drain(struct log_reading *r, struct log_stream *s, struct sw_error *err)
 {
     int any = 0;
 
@@ -204,7 +210,7 @@ static int drain(struct reading *r, struct stream *s, struct sw_error *err)
     }
 }
 
-static int drain_all(struct reading *r, struct sw_error *err)
+static int drain_all(struct log_reading *r, struct sw_error *err)
 {
     int any = 0;
 
@@ -219,7 +225,7 @@ static int drain_all(struct reading *r, struct sw_error *err)
     return any;
 }
 
-static int flush_held(struct reading *r, struct sw_error *err)
+static int flush_held(struct log_reading *r, struct sw_error *err)
 {
     for (size_t i = 0; i < r->count; i++)
         if (pass_held(r, &r->streams[i]))
@@ -229,7 +235,7 @@ static int flush_held(struct reading *r, struct sw_error *err)
 
 /* A follow waits for as long as it takes; whoever looks on should know what for. Said once for each
  * silence. `who`: as in "unreachable"; NULL: the platform answered. */
-static void note_silence(struct reading *r, const json_t *who)
+static void note_silence(struct log_reading *r, const json_t *who)
 {
     sw_autofree char *text = NULL;
 
@@ -243,7 +249,7 @@ static void note_silence(struct reading *r, const json_t *who)
 
 /* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
  * fails. */
-static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
+static int ask(struct log_reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
 {
     const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
     sw_auto(json) json_t *unreachable = json_array();
@@ -265,13 +271,14 @@ static int ask(struct reading *r, int64_t *asked_ms, struct standing *out, struc
 
 /* Are there bytes of this replica that the last read did not give (1), or not (0)? Asked twice,
  * so that a platform that answers every other call cannot keep us for ever. */
-static int is_behind(struct reading *r, const struct stream *s, struct sw_error *err)
+static int is_behind(struct log_reading *r, const struct log_stream *s, struct sw_error *err)
 {
+    const struct sw_log log = log_of(r, s->replica);
     struct sw_error why = { 0 };
     int64_t size = 0;
 
     for (int tries = 0; tries < 2; tries++)
-        if (r->job->platform->log_size(r->job->conn, &r->job->ref, s->replica, &size, &why) == 0)
+        if (sw_log_size(&log, &size, &why) == 0)
             return size > s->offset;
     r->cut |= why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT;
     if (why.code == SW_E_NOT_FOUND && r->moved)
@@ -283,7 +290,7 @@ static int is_behind(struct reading *r, const struct stream *s, struct sw_error 
     return -1;
 }
 
-static int any_is_behind(struct reading *r, struct sw_error *err)
+static int any_is_behind(struct log_reading *r, struct sw_error *err)
 {
     int behind = 0;
 
@@ -293,7 +300,7 @@ static int any_is_behind(struct reading *r, struct sw_error *err)
 }
 
 /* Read on to the end of what is there now. To somebody who follows, a cut ends it as well. */
-static int drain_to_the_end(struct reading *r, struct sw_error *err)
+static int drain_to_the_end(struct log_reading *r, struct sw_error *err)
 {
     int64_t heard_ms = sw_monotonic_ms();
 
@@ -312,7 +319,7 @@ static int drain_to_the_end(struct reading *r, struct sw_error *err)
     }
 }
 
-static void tell_attempt(struct reading *r, int attempt)
+static void tell_attempt(struct log_reading *r, int attempt)
 {
     r->told = attempt;
     if (r->options->size > offsetof(struct sw_log_options, attempt_began) &&
@@ -321,7 +328,7 @@ static void tell_attempt(struct reading *r, int attempt)
 }
 
 /* To the attempt after the one that was read; it was sent, or will never be. */
-static int go_on(struct reading *r, const struct standing *now, struct sw_error *err)
+static int go_on(struct log_reading *r, const struct standing *now, struct sw_error *err)
 {
     int next = r->job->ref.attempt + 1;
     char id[SW_ID_SIZE];
@@ -344,7 +351,7 @@ static int go_on(struct reading *r, const struct standing *now, struct sw_error 
 }
 
 /* Bytes of this attempt, to its end once it is over. 1: there were any. */
-static int read_on(struct reading *r, bool ended, struct sw_error *err)
+static int read_on(struct log_reading *r, bool ended, struct sw_error *err)
 {
     int any = drain_all(r, err);
 
@@ -356,13 +363,13 @@ static int read_on(struct reading *r, bool ended, struct sw_error *err)
 }
 
 /* A log of one attempt that was asked for by number ends with it. */
-static bool is_past(const struct reading *r, const struct standing *now)
+static bool is_past(const struct log_reading *r, const struct standing *now)
 {
     return r->options->attempt == 0 && !r->job->platform->retries &&
            now->attempt > r->job->ref.attempt;
 }
 
-static int follow(struct reading *r, struct sw_error *err)
+static int follow(struct log_reading *r, struct sw_error *err)
 {
     struct standing now = { .attempt = r->job->ref.attempt };
     int64_t asked_ms = 0;
@@ -401,16 +408,15 @@ static int follow(struct reading *r, struct sw_error *err)
 }
 
 /* Fill `piece` from `from`: platforms may answer in smaller parts, or with a pause. */
-static ssize_t read_at(struct reading *r, int replica, int64_t from, size_t size,
+static ssize_t read_at(struct log_reading *r, int replica, int64_t from, size_t size,
                        struct sw_error *err)
 {
+    const struct sw_log log = log_of(r, replica);
     int64_t heard_ms = sw_monotonic_ms();
     size_t got = 0;
 
     while (got < size && sw_monotonic_ms() - heard_ms <= SILENCE_MS) {
-        ssize_t n = r->job->platform->read_log(r->job->conn, &r->job->ref, replica,
-                                               from + (int64_t)got, r->piece + got, size - got,
-                                               err);
+        ssize_t n = sw_log_read(&log, from + (int64_t)got, r->piece + got, size - got, err);
 
         if (n < 0)
             return -1;
@@ -425,11 +431,12 @@ static ssize_t read_at(struct reading *r, int replica, int64_t from, size_t size
 
 /* Where the last `lines` lines begin, reading backwards piece by piece. The newline that ends
  * the last line does not begin another. */
-static int tail_offset(struct reading *r, struct stream *s, int64_t lines, struct sw_error *err)
+static int tail_offset(struct log_reading *r, struct log_stream *s, int64_t lines, struct sw_error *err)
 {
+    const struct sw_log log = log_of(r, s->replica);
     int64_t size = 0;
 
-    if (r->job->platform->log_size(r->job->conn, &r->job->ref, s->replica, &size, err) < 0)
+    if (sw_log_size(&log, &size, err) < 0)
         return -1;
     s->offset = lines == 0 ? size : 0;
     for (int64_t at = size; lines > 0 && at > 0;) {
@@ -450,9 +457,9 @@ static int tail_offset(struct reading *r, struct stream *s, int64_t lines, struc
 }
 
 /* The later of "the last N lines" and "since then" is where the reading begins. */
-static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
+static int begin_at(struct log_reading *r, struct log_stream *s, struct sw_error *err)
 {
-    const struct sw_platform *platform = r->job->platform;
+    const struct sw_log log = log_of(r, s->replica);
     int64_t since = 0;
     int64_t lines = r->options->tail_lines;
 
@@ -460,17 +467,13 @@ static int begin_at(struct reading *r, struct stream *s, struct sw_error *err)
         return -1;
     if (r->options->since_ms <= 0)
         return 0;
-    if (!platform->log_since)
-        return sw_fail(err, SW_E_UNSUPPORTED,
-                       "the times of log lines are not available on %s", platform->name);
-    if (platform->log_since(r->job->conn, &r->job->ref, s->replica, r->options->since_ms, &since,
-                            err) < 0)
+    if (sw_log_since(&log, r->options->since_ms, &since, err) < 0)
         return -1;
     s->offset = s->offset > since ? s->offset : since;
     return 0;
 }
 
-static int read_all(struct reading *r, struct sw_error *err)
+static int read_all(struct log_reading *r, struct sw_error *err)
 {
     for (size_t i = 0; i < r->count; i++)
         if (begin_at(r, &r->streams[i], err) < 0)
@@ -499,7 +502,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
     const struct sw_log_options whole = as_meant(given), *options = &whole;
     sw_auto(api_job) struct api_job job = { 0 };
     sw_autofree char *piece = sw_alloc(PIECE);
-    struct reading r = { .session = session, .job = &job, .options = options, .fn = fn,
+    struct log_reading r = { .session = session, .job = &job, .options = options, .fn = fn,
                          .context = context, .piece = piece };
     int nodes, result;
 

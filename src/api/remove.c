@@ -42,9 +42,7 @@ static int remove_unwritten(struct sw_session *session, const char *id, bool kee
     seen.job = job.ref;
     if (job.row.phase != SW_PHASE_OVER && job.platform->observe(job.conn, &seen, 1, err) < 0)
         return -1;
-    json_decref(sw_take(seen.before));
-    json_decref(sw_take(seen.live));
-    json_decref(sw_take(seen.runner));
+    sw_observation_done(&seen);
     if (job.row.phase != SW_PHASE_OVER &&
         (seen.presence != SW_PRESENT || !sw_state_is_final(seen.state)))
         return still_there(&job.row, NULL, err);

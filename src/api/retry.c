@@ -8,6 +8,7 @@
 #include "api/batch.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/report.h"
 
 enum { CHECKS_AT_ONCE = 8 };
@@ -150,7 +151,7 @@ static void find_refusals(struct api_batch *batch)
         const struct sw_job *row = &one->row;
         struct sw_error why = { 0 };
 
-        if (one->done || row->phase != SW_PHASE_OVER || !sw_text_same(row->reason, "refused"))
+        if (one->done || row->phase != SW_PHASE_OVER || !sw_text_same(row->reason, SW_REASON_REFUSED))
             continue;
         sw_fail(&why, SW_E_REFUSED, "%s", row->message ? row->message : "the platform refused it");
         if (row->suggestion)

@@ -11,12 +11,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/place.h"
+#include "core/reason.h"
 
 /* Its submit came to nothing: interrupted before anything was made, or refused. */
 static bool never_began(const struct sw_job *row)
 {
     return row->phase == SW_PHASE_OVER && row->attempt == 1 &&
-           (sw_text_same(row->reason, "not-started") || sw_text_same(row->reason, "refused"));
+           (sw_text_same(row->reason, SW_REASON_NOT_STARTED) || sw_text_same(row->reason, SW_REASON_REFUSED));
 }
 
 /* With `platform: [a, b]` the first submit may have gone to another of them than this one would. */

@@ -54,7 +54,7 @@ struct sw_session *sw_open(const struct sw_open_options *options, struct sw_erro
     }
     session->references = 1;
     session->read_only = options->read_only;
-    session->crew = sw_refresh_pool_new();
+    session->pool = sw_refresh_pool_new();
     pthread_mutex_init(&session->lock, NULL);
     pthread_mutex_init(&session->warn_lock, NULL);
     if (session->state_dir) {
@@ -90,7 +90,7 @@ void api_release(void *context)
     sw_profiles_free(session->profiles);
     json_decref(session->rules);
     sw_store_close(session->store);
-    sw_refresh_pool_free(session->crew);
+    sw_refresh_pool_free(session->pool);
     pthread_mutex_destroy(&session->lock);
     pthread_mutex_destroy(&session->warn_lock);
     free(session->state_dir);
@@ -236,7 +236,7 @@ int api_refresh_within(struct sw_session *session, const char *const *ids, size_
     if (api_need(session, err) < 0)
         return -1;
     monitor.store = session->store;
-    monitor.crew = session->crew;
+    monitor.pool = session->pool;
     if (sw_refresh(&monitor, ids, count, options, unreachable, err) < 0 &&
         (!sw_store_make_room(session->store) ||
          sw_refresh(&monitor, ids, count, options, unreachable, err) < 0))

@@ -6,6 +6,7 @@
 #include "api/api_internal.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/state.h"
 
 enum {
@@ -30,7 +31,7 @@ int api_exit_status(enum sw_state state, const char *reason, int exit_code, int 
         return 0;
     if (state == SW_CANCELED)
         return 130;
-    if (sw_text_same(reason, "time"))
+    if (sw_text_same(reason, SW_REASON_TIME))
         return 124;
     if (signal > 0)
         return 128 + signal;

@@ -15,8 +15,8 @@
 int sw_fail(struct sw_error *err, enum sw_code code, const char *fmt, ...) SW_PRINTF(3, 4);
 int sw_fail_errno(struct sw_error *err, enum sw_code code, const char *fmt, ...) SW_PRINTF(3, 4);
 int sw_wrap(struct sw_error *err, const char *fmt, ...) SW_PRINTF(2, 3);
-/* Hands over an error that was looked at first: `return sw_pass(err, &why);` */
-int sw_pass(struct sw_error *err, const struct sw_error *why);
 int sw_hint(struct sw_error *err, const char *fmt, ...) SW_PRINTF(2, 3);
+/* Hand over a failure that was looked at first. */
+int sw_pass(struct sw_error *err, const struct sw_error *why);
 
 #endif

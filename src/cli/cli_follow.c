@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/cli_interrupt.h"
 #include "cli/cli_progress.h"
+#include "core/reason.h"
 
 #define LOOK_EVERY_MS 200       /* into the store only: following asks the platform itself */
 #define READ_EVERY_MS 1000      /* the log is read for progress, for at most READ_MS */
@@ -188,7 +189,7 @@ static bool is_stuck(struct cli_follow *f)
     f->next_stuck_ms = now_ms + LOOK_EVERY_MS;
     job = cli_document(sw_status(f->cli->session, f->id, SW_LOOK_STORED, NULL), NULL);
     if (!job || cli_job_state(job) != SW_PENDING ||
-        !sw_text_same(sw_json_str(job, "reason"), "unschedulable"))
+        !sw_text_same(sw_json_str(job, "reason"), SW_REASON_UNSCHEDULABLE))
         f->stuck_ms = 0;
     else if (!f->stuck_ms)
         f->stuck_ms = now_ms;

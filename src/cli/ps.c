@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "cli/cli.h"
+#include "core/reason.h"
 
 #define NEWEST 20
 #define ALL    1000000
@@ -82,7 +83,7 @@ static bool never_began(const json_t *job)
     const char *reason = sw_json_str(job, "reason");
 
     return cli_job_state(job) == SW_ERROR && sw_json_int(job, "attempt", 1) == 1 && reason &&
-           (strcmp(reason, "refused") == 0 || strcmp(reason, "not-started") == 0);
+           (strcmp(reason, SW_REASON_REFUSED) == 0 || strcmp(reason, SW_REASON_NOT_STARTED) == 0);
 }
 
 /* Takes those out of the rows, unless the user asked for jobs by a word of his own; how many it were. */

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/cli_progress.h"
+#include "core/reason.h"
 
 struct status_options {
     bool stored;
@@ -206,6 +207,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     enum sw_state state = cli_job_state(job);
     int64_t code = sw_json_int(job, "exit_code", -1);
     sw_autofree char *message = cli_job_message(job);
+    const char *reason = sw_json_str(job, "reason");
     char text[32];
 
     if (cli->screen.out_color)
@@ -215,7 +217,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
         sw_buf_addf(out, "%s  %s\n", sw_json_str(job, "id"), sw_state_name(state));
     add_line(out, "message", message);
     add_line(out, "cause", sw_json_str(job, "cause"));
-    add_line(out, "advice", state == SW_PENDING && sw_text_same(sw_json_str(job, "reason"), "unschedulable")
+    add_line(out, "advice", state == SW_PENDING && sw_text_same(reason, SW_REASON_UNSCHEDULABLE)
                                 ? "it can never be scheduled as it is: 'slipway cancel' ends it"
                                 : sw_json_str(job, "suggestion"));
     add_line(out, "name", sw_json_str(job, "name"));
@@ -224,7 +226,7 @@ static void add_card(struct sw_buf *out, const struct cli *cli, const json_t *jo
     add_line(out, "job there", sw_json_str(job, "backend_job_id"));
     snprintf(text, sizeof text, "%lld", (long long)code);
     add_line(out, "exit code", code >= 0 ? text : NULL);
-    if (sw_text_same(sw_json_str(job, "reason"), "outputs") && sw_state_is_final(state))
+    if (sw_text_same(reason, SW_REASON_OUTPUTS) && sw_state_is_final(state))
         add_line(out, "command", "ended with exit code 0; only its outputs were not brought");
     snprintf(text, sizeof text, "%lld", (long long)sw_json_int(job, "signal", 0));
     add_line(out, "signal", sw_json_int(job, "signal", 0) > 0 ? text : NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * observation.h - what a platform tells about one job when it is looked at.
+ * observation.h - what a platform says about one job when observe() asks it.
  *
- * The caller fills in the reference part; poll() fills in the rest. A job the platform cannot
+ * The caller fills in the reference part; observe() fills in the rest. A job the platform cannot
  * see stays SW_UNKNOWN with presence SW_ABSENT or SW_UNSEEN: that is different from "failed".
  */
 #ifndef SW_CORE_OBSERVATION_H
@@ -15,12 +15,12 @@ struct sw_jobref {
     const char *id;
     const char *remote_id;     /* what submit gave back; NULL when it never came that far */
     int attempt;               /* from 1 */
-    enum sw_state state;       /* when it was last looked at; SW_UNKNOWN: the caller does not know */
+    enum sw_state state;       /* when it was last observed; SW_UNKNOWN: the caller does not know */
     int log_attempt;           /* of its log the part of this attempt alone; 0: as the platform keeps it */
     const json_t *details;     /* what submit wanted remembered; may be NULL */
     const json_t *plan;        /* the stored plan as JSON; may be NULL (adopted jobs) */
     bool finished;             /* the caller knows that this attempt ended: its log grows no more */
-    bool best_effort;           /* of its log only what can be had at once: somebody waits for more */
+    bool best_effort;          /* read at most one piece of its log: the caller polls many jobs */
 };
 
 enum sw_presence {
@@ -35,9 +35,11 @@ struct sw_observation {
     struct sw_jobref job;
 
     int attempt;               /* the platform tries again by itself and is at this one; 0: as asked */
-    json_t *before;            /* and how those before went, as sw_store_attempts() tells it; owned by
-                                  whoever polled; NULL */
+    json_t *before;            /* and how those before went, as sw_store_attempts() says it; owned by the
+                                  caller of observe(); NULL */
     enum sw_presence presence;
+    bool needs_reconcile;      /* reconcile() has something to do for it; where it is SW_UNSEEN until then,
+                                  observe() is called for it again */
     bool by_absence;           /* present, and its end follows from its not being there any more: believed
                                   only at the place that it was sent to, like SW_ABSENT */
     enum sw_state state;
@@ -54,8 +56,18 @@ struct sw_observation {
     int failed_replica;        /* the first rank that failed; -1: none */
     int64_t last_output_ms;    /* when its log last grew; 0: not known */
     json_t *live;              /* {"memory_bytes","gpus":[{"uuid","name","used_percent",
-                                  "memory_used","memory_total"}]}; owned by whoever polled; NULL */
+                                  "memory_used","memory_total"}]}; owned by the caller; NULL */
     json_t *runner;            /* what its runner reported, clean (core/report.h); owned likewise; NULL */
+    json_t *facts;             /* what observe() learnt about its end, for evidence(); owned likewise; NULL */
 };
+
+/* Free what observe() gave. */
+static inline void sw_observation_done(struct sw_observation *seen)
+{
+    json_decref(sw_take(seen->before));
+    json_decref(sw_take(seen->live));
+    json_decref(sw_take(seen->runner));
+    json_decref(sw_take(seen->facts));
+}
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 
 enum { TEXT_MOST = 255 };
 
@@ -164,7 +165,7 @@ const char *sw_report_reason(const json_t *report)
 {
     static const struct {
         const char *phase, *reason;
-    } reasons[] = { { "prepare", "prepare" }, { "probe", SW_REASON_DESTINATION },
+    } reasons[] = { { "prepare", SW_REASON_PREPARE }, { "probe", SW_REASON_DESTINATION },
                     { "collect", SW_REASON_OUTPUTS } };
     const char *failed = sw_json_str(report, "failed");
 

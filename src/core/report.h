@@ -38,13 +38,7 @@ json_t *sw_report_in_log(const char *log, size_t length, const char *job_id, int
 /* The last one, of a job that is over; not a heartbeat. */
 bool sw_report_is_last(const json_t *report);
 
-/* The command ended with 0, and its outputs were not brought: that alone is worth repeating. */
-#define SW_REASON_OUTPUTS "outputs"
-/* Before the command was started: where the outputs are to go cannot be written to. */
-#define SW_REASON_DESTINATION "destination"
-
-/* The reason of a job whose runner failed in a phase of its own: "prepare" or one of these; NULL: it
- * did not. Static. */
+/* The reason of a job whose runner failed in a phase of its own (core/reason.h); NULL: it did not. Static. */
 const char *sw_report_reason(const json_t *report);
 
 /* "1 declared output is empty: nothing was brought for it"; owned; NULL: there is none. */

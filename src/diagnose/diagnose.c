@@ -23,16 +23,16 @@ enum {
     SAME_LEAST = 12,         /* bytes: less may be in another line by chance */
 };
 
-static const struct diag_ruling unknown = {
-    "", DIAG_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
+static const struct sw_ruling unknown = {
+    "", SW_CLASS_PROGRAM, "unknown", "no rule explains this failure: look at the end of the log"
 };
-static const struct diag_ruling silent = {
-    "", DIAG_PROGRAM, "unknown", "the job wrote nothing to its log: run its command by hand, or let it "
+static const struct sw_ruling silent = {
+    "", SW_CLASS_PROGRAM, "unknown", "the job wrote nothing to its log: run its command by hand, or let it "
                                  "print more"
 };
 
-static const struct diag_ruling unreadable = {
-    "", DIAG_PROGRAM, "unknown",
+static const struct sw_ruling unreadable = {
+    "", SW_CLASS_PROGRAM, "unknown",
     "no rule explains this failure, and the log of the job is gone: run it again, and wait for its end"
 };
 
@@ -90,7 +90,7 @@ bool diag_log_is_silent(const struct diag_log *log)
     return true;
 }
 
-static const struct diag_ruling *judge_log(const struct diag_log *log, const json_t *facts,
+static const struct sw_ruling *judge_log(const struct diag_log *log, const json_t *facts,
                                            json_t *lines)
 {
     bool no_gpus = sw_json_int(facts, "gpus_requested", -1) == 0;
@@ -140,12 +140,12 @@ static bool message_is_code(const struct sw_evidence *evidence)
     return message >= length && strcmp(evidence->message + message - length, code) == 0;
 }
 
-static struct diag_ruling judge(const struct sw_evidence *evidence, const json_t *user_rules,
+static struct sw_ruling judge(const struct sw_evidence *evidence, const json_t *user_rules,
                                 json_t *lines)
 {
     sw_auto(diag_log) struct diag_log log = { 0 };
-    const struct diag_ruling *ruling = diag_judge_reason(evidence);
-    struct diag_ruling of_user;
+    const struct sw_ruling *ruling = diag_judge_reason(evidence);
+    struct sw_ruling of_user;
     size_t own_lines;
 
     if (!ruling)
@@ -256,7 +256,7 @@ static void name_event(const struct sw_evidence *evidence, char *event, size_t s
 {
     if (evidence->signal)
         snprintf(event, size, "signal-%d", evidence->signal);
-    else if (sw_text_same(evidence->reason, "exit"))
+    else if (sw_text_same(evidence->reason, SW_REASON_EXIT))
         snprintf(event, size, "exit-%d", evidence->exit_code);
     else
         snprintf(event, size, "%s", evidence->reason);
@@ -265,7 +265,7 @@ static void name_event(const struct sw_evidence *evidence, char *event, size_t s
 json_t *sw_diagnose_with(const struct sw_evidence *evidence, const json_t *user_rules)
 {
     sw_auto(json) json_t *seen = json_array();
-    struct diag_ruling ruling;
+    struct sw_ruling ruling;
     json_t *lines;
     char event[64];
 

@@ -8,9 +8,7 @@
 #include "diagnose/diagnose.h"
 
 #include "base/buf.h"
-
-#define DIAG_PROGRAM "ERR_PROGRAM"
-#define DIAG_INFRA   "ERR_INFRA"
+#include "core/reason.h"
 
 enum {
     DIAG_TAIL_BYTES = 64 * 1024,    /* how much of the log's end is looked at */
@@ -26,11 +24,6 @@ enum {
 #else
 #define DIAG_ADVICE(text) text
 #endif
-
-/* What a rule says once it applies. Texts live as long as the rules do. */
-struct diag_ruling {
-    const char *name, *err_class, *cause, *suggestion;
-};
 
 /* ---- log_lines.c: the tail of a log, cut into lines ---------------------------------- */
 
@@ -88,7 +81,7 @@ enum diag_gpus {
 enum { DIAG_PATTERNS = 12 };
 
 struct diag_log_rule {
-    struct diag_ruling ruling;
+    struct sw_ruling ruling;
     enum diag_reach reach;
     const char *patterns[DIAG_PATTERNS];
     bool (*also)(const struct diag_line *line);    /* a further condition; NULL: none */
@@ -107,7 +100,7 @@ size_t diag_reach_lines(enum diag_reach reach);
 
 bool diag_fact_set(const json_t *facts, const char *name);
 /* What the runner saw; appends the fact to `lines`. NULL: nothing that tells a cause. */
-const struct diag_ruling *diag_judge_facts(const struct sw_evidence *evidence, json_t *lines);
+const struct sw_ruling *diag_judge_facts(const struct sw_evidence *evidence, json_t *lines);
 
 /* ---- xid.c ----------------------------------------------------------------------------- */
 
@@ -118,18 +111,18 @@ bool diag_line_is_program_xid(const struct diag_line *line);
 
 /* ---- rules.c: causes and symptoms a platform states -------------------------------------- */
 
-const struct diag_ruling *diag_judge_reason(const struct sw_evidence *evidence);
+const struct sw_ruling *diag_judge_reason(const struct sw_evidence *evidence);
 /* The runner's own failure at its data, by the code of its error. NULL: there was none, or the code does not
  * tell. */
-const struct diag_ruling *diag_judge_error(const struct sw_evidence *evidence);
-const struct diag_ruling *diag_judge_symptom(const struct sw_evidence *evidence);
+const struct sw_ruling *diag_judge_error(const struct sw_evidence *evidence);
+const struct sw_ruling *diag_judge_symptom(const struct sw_evidence *evidence);
 int diag_signal_of(const struct sw_evidence *evidence);     /* 128+N counts as N; 0: none */
 
 /* ---- user_rules.c ------------------------------------------------------------------------ */
 
 /* The first of the user's rules that fits a line; the lines go to `lines`. */
 bool diag_judge_user(const json_t *user_rules, const struct diag_log *log,
-                     struct diag_ruling *ruling, json_t *lines);
+                     struct sw_ruling *ruling, json_t *lines);
 
 /* ---- retry.c ----------------------------------------------------------------------------- */
 

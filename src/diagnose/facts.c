@@ -15,49 +15,49 @@
 static const struct fact_rule {
     const char *fact;
     int with_signal;              /* counts only together with this signal; 0: always */
-    struct diag_ruling ruling;
+    struct sw_ruling ruling;
 } rules[] = {
-    { "preempt_notice", 0, { "fact-preempted", DIAG_INFRA, "preempted",
+    { "preempt_notice", 0, { "fact-preempted", SW_CLASS_INFRA, "preempted",
       DIAG_ADVICE("the platform took the machine back: run it again, from the last checkpoint") } },
-    { "node_down", 0, { "fact-node", DIAG_INFRA, "node",
+    { "node_down", 0, { "fact-node", SW_CLASS_INFRA, "node",
       DIAG_ADVICE("a node went away under the job: run it again") } },
-    { "oom_kills", 0, { "fact-oom", DIAG_PROGRAM, "memory",
+    { "oom_kills", 0, { "fact-oom", SW_CLASS_PROGRAM, "memory",
       DIAG_ADVICE("the kernel killed a process of the job for using too much memory: raise 'memory:', use "
                   "fewer data loader workers or make the batch smaller") } },
-    { "gpu_lost", 0, { "fact-gpu-lost", DIAG_INFRA, "gpu",
+    { "gpu_lost", 0, { "fact-gpu-lost", SW_CLASS_INFRA, "gpu",
       DIAG_ADVICE("a GPU disappeared under the job: run it again on another node and report this one") } },
-    { "ecc_uncorrected", 0, { "fact-ecc", DIAG_INFRA, "gpu",
+    { "ecc_uncorrected", 0, { "fact-ecc", SW_CLASS_INFRA, "gpu",
       DIAG_ADVICE("the GPU's memory is failing: run it again on another node and report this one") } },
-    { "driver_mismatch", 0, { "fact-driver", DIAG_INFRA, "gpu",
+    { "driver_mismatch", 0, { "fact-driver", SW_CLASS_INFRA, "gpu",
       DIAG_ADVICE("the node's driver does not fit the image: use an image with an older CUDA, or a node with "
                   "a newer driver") } },
-    { "shm_full", 0, { "fact-shm", DIAG_PROGRAM, "memory",
+    { "shm_full", 0, { "fact-shm", SW_CLASS_PROGRAM, "memory",
       DIAG_ADVICE("/dev/shm is full: raise 'shm:' or use fewer data loader workers") } },
-    { "quota_exceeded", 0, { "fact-quota", DIAG_PROGRAM, "storage",
+    { "quota_exceeded", 0, { "fact-quota", SW_CLASS_PROGRAM, "storage",
       DIAG_ADVICE("your quota is used up: delete old files or ask for more, then run it again") } },
-    { "disk_full", 0, { "fact-disk", DIAG_INFRA, "storage",
+    { "disk_full", 0, { "fact-disk", SW_CLASS_INFRA, "storage",
       DIAG_ADVICE("the disk is full: free some space or write elsewhere, then run it again") } },
-    { "credential_refused", 0, { "fact-credential", DIAG_PROGRAM, "user",
+    { "credential_refused", 0, { "fact-credential", SW_CLASS_PROGRAM, "user",
       DIAG_ADVICE("a credential was refused: check that it is right and may read this address") } },
-    { "input_missing", 0, { "fact-input", DIAG_PROGRAM, "user",
+    { "input_missing", 0, { "fact-input", SW_CLASS_PROGRAM, "user",
       DIAG_ADVICE("an input does not exist: check its address") } },
-    { "store_unreachable", 0, { "fact-store", DIAG_INFRA, "network",
+    { "store_unreachable", 0, { "fact-store", SW_CLASS_INFRA, "network",
       DIAG_ADVICE("the object store did not answer: check its address and that the node may reach it, then "
                   "run it again") } },
-    { "peer_unreachable", 0, { "fact-peer", DIAG_INFRA, "network",
+    { "peer_unreachable", 0, { "fact-peer", SW_CLASS_INFRA, "network",
       DIAG_ADVICE("another node stopped answering: run it again; if it is always the same node, avoid "
                   "it") } },
-    { "host_oom_kills", SIGKILL, { "fact-host-oom", DIAG_PROGRAM, "memory",
+    { "host_oom_kills", SIGKILL, { "fact-host-oom", SW_CLASS_PROGRAM, "memory",
       DIAG_ADVICE("the machine ran out of memory and the kernel killed the job: set 'memory:' so that it "
                   "gets what it needs, or use less") } },
 };
 
-static const struct diag_ruling xid_hardware = {
-    "fact-xid-hardware", DIAG_INFRA, "gpu",
+static const struct sw_ruling xid_hardware = {
+    "fact-xid-hardware", SW_CLASS_INFRA, "gpu",
     DIAG_ADVICE("the GPU or its driver failed: run it again on another node and report this one")
 };
-static const struct diag_ruling xid_program = {
-    "fact-xid-program", DIAG_PROGRAM, "user",
+static const struct sw_ruling xid_program = {
+    "fact-xid-program", SW_CLASS_PROGRAM, "user",
     DIAG_ADVICE("a kernel of the program used a bad address: run it with CUDA_LAUNCH_BLOCKING=1 or under "
                 "compute-sanitizer to see which")
 };
@@ -98,11 +98,11 @@ static bool show_xid(json_t *lines, int64_t code, enum diag_xid kind)
 }
 
 /* One number or a list of them; broken hardware explains more than a program's fault. */
-static const struct diag_ruling *judge_xids(const json_t *value, json_t *lines)
+static const struct sw_ruling *judge_xids(const json_t *value, json_t *lines)
 {
     static const struct {
         enum diag_xid kind;
-        const struct diag_ruling *ruling;
+        const struct sw_ruling *ruling;
     } order[] = { { DIAG_XID_HARDWARE, &xid_hardware }, { DIAG_XID_PROGRAM, &xid_program } };
 
     for (size_t k = 0; k < SW_COUNT(order); k++) {
@@ -118,9 +118,9 @@ static const struct diag_ruling *judge_xids(const json_t *value, json_t *lines)
     return NULL;
 }
 
-const struct diag_ruling *diag_judge_facts(const struct sw_evidence *evidence, json_t *lines)
+const struct sw_ruling *diag_judge_facts(const struct sw_evidence *evidence, json_t *lines)
 {
-    const struct diag_ruling *ruling = judge_xids(json_object_get(evidence->facts, "xid"), lines);
+    const struct sw_ruling *ruling = judge_xids(json_object_get(evidence->facts, "xid"), lines);
 
     /* A bad address in a kernel may itself come from a memory killer's half-dead process. */
     if (ruling == &xid_hardware)

@@ -282,7 +282,7 @@ static int add_sentence(struct sw_buf *out, const struct diag_log *log, const js
 /* Reasons that only say that it ended: the log knows more. */
 static bool is_bare(const char *reason)
 {
-    return !*reason || strcmp(reason, "exit") == 0 || strcmp(reason, "signal") == 0;
+    return !*reason || strcmp(reason, SW_REASON_EXIT) == 0 || strcmp(reason, SW_REASON_SIGNAL) == 0;
 }
 
 /* One line, and harmless. Owned. */

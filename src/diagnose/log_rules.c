@@ -12,8 +12,8 @@
  */
 #include "diagnose/diagnose_internal.h"
 
-#define PROGRAM(name, cause, suggestion) { name, DIAG_PROGRAM, cause, DIAG_ADVICE(suggestion) }
-#define INFRA(name, cause, suggestion)   { name, DIAG_INFRA, cause, DIAG_ADVICE(suggestion) }
+#define PROGRAM(name, cause, suggestion) { name, SW_CLASS_PROGRAM, cause, DIAG_ADVICE(suggestion) }
+#define INFRA(name, cause, suggestion)   { name, SW_CLASS_INFRA, cause, DIAG_ADVICE(suggestion) }
 
 const struct diag_log_rule diag_log_rules[] = {
     /* ---- never infrastructure, whatever else is in the log ----------------------------- */

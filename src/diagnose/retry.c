@@ -15,16 +15,16 @@ static const struct {
     const char *cause, *err_class;
     bool retried;
 } causes[] = {
-    { "memory",    DIAG_PROGRAM, false },
-    { "user",      DIAG_PROGRAM, false },
-    { "node",      DIAG_INFRA,   true },
-    { "gpu",       DIAG_INFRA,   true },
-    { "network",   DIAG_INFRA,   true },
-    { "image",     DIAG_INFRA,   true },
-    { "preempted", DIAG_INFRA,   true },
-    { "time",      DIAG_PROGRAM, false },
-    { "storage",   DIAG_INFRA,   false },
-    { "unknown",   DIAG_PROGRAM, false },
+    { "memory",    SW_CLASS_PROGRAM, false },
+    { "user",      SW_CLASS_PROGRAM, false },
+    { "node",      SW_CLASS_INFRA,   true },
+    { "gpu",       SW_CLASS_INFRA,   true },
+    { "network",   SW_CLASS_INFRA,   true },
+    { "image",     SW_CLASS_INFRA,   true },
+    { "preempted", SW_CLASS_INFRA,   true },
+    { "time",      SW_CLASS_PROGRAM, false },
+    { "storage",   SW_CLASS_INFRA,   false },
+    { "unknown",   SW_CLASS_PROGRAM, false },
 };
 
 void diag_list_causes(struct sw_buf *out)
@@ -65,7 +65,7 @@ bool sw_cause_is_retriable(const char *cause, const json_t *retry_on)
 
 bool sw_verdict_is_retriable(const json_t *verdict, const json_t *retry_on)
 {
-    if (!json_is_array(retry_on) && !sw_text_same(sw_json_str(verdict, "err_class"), DIAG_INFRA))
+    if (!json_is_array(retry_on) && !sw_text_same(sw_json_str(verdict, "err_class"), SW_CLASS_INFRA))
         return false;
     return sw_cause_is_retriable(sw_json_str(verdict, "cause"), retry_on);
 }

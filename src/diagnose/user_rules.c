@@ -22,8 +22,8 @@ enum { MOST_RULES = 64, MOST_PATTERN = 256, MOST_REPEATS = 256, MOST_SUGGESTION 
 static const char *const keys[] = { "pattern", "cause", "class", "suggestion" };
 
 static const struct { const char *said, *err_class; } classes[] = {
-    { DIAG_PROGRAM, DIAG_PROGRAM }, { "program", DIAG_PROGRAM },
-    { DIAG_INFRA, DIAG_INFRA },     { "infra", DIAG_INFRA },
+    { SW_CLASS_PROGRAM, SW_CLASS_PROGRAM }, { "program", SW_CLASS_PROGRAM },
+    { SW_CLASS_INFRA, SW_CLASS_INFRA },     { "infra", SW_CLASS_INFRA },
 };
 
 static const char *class_of(const json_t *rule)
@@ -195,7 +195,7 @@ static size_t show_matches(const regex_t *compiled, const struct diag_log *log, 
 }
 
 bool diag_judge_user(const json_t *user_rules, const struct diag_log *log,
-                     struct diag_ruling *ruling, json_t *lines)
+                     struct sw_ruling *ruling, json_t *lines)
 {
     for (size_t i = 0; i < json_array_size(user_rules) && i < MOST_RULES; i++) {
         const json_t *rule = json_array_get(user_rules, i);
@@ -209,7 +209,7 @@ bool diag_judge_user(const json_t *user_rules, const struct diag_log *log,
         regfree(&compiled);
         if (found == 0)
             continue;
-        *ruling = (struct diag_ruling){ "user-rule", class_of(rule), sw_json_str(rule, "cause"),
+        *ruling = (struct sw_ruling){ "user-rule", class_of(rule), sw_json_str(rule, "cause"),
                                         suggestion ? suggestion : "a rule of yours explains it" };
         return true;
     }

@@ -2,13 +2,13 @@
 /*
  * attempt.c - one attempt of a job is handed to its platform.
  *
- * api/submit.c sends first attempts, look.c later ones; both come through here. The caller owns the
+ * api/submit.c sends first attempts, reconcile.c later ones; both come through here. The caller owns the
  * row (its lock and its owner field), so no other process sends it. Secrets are named in the plan and
  * looked up by the caller's function; where one is missing the attempt is not sent, since it would fail
  * in a less honest way.
  *
  * While the platform is asked, which may take minutes (an image is pulled), a heartbeat keeps the row
- * from those who cannot see the lock. And afterwards the row is looked at once more: it may have been
+ * from those who cannot see the lock. And afterwards the row is read once more: it may have been
  * canceled, ended or removed meanwhile, and a job that no row tells of would run for ever.
  */
 #include "monitor/attempt.h"
@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "core/job_values.h"
+#include "core/reason.h"
 #include "core/signature.h"
 #include "monitor/monitor_internal.h"
 
@@ -232,7 +233,7 @@ static int carry_cancel_out(const struct sw_attempt *attempt, const struct sw_su
     }
     tell(attempt, "the job was canceled while it was being submitted, and cannot be stopped yet");
     return row->phase == SW_PHASE_OVER
-               ? sw_store_reopen(attempt->store, row->id, attempt->number, "canceling",
+               ? sw_store_reopen(attempt->store, row->id, attempt->number, SW_REASON_CANCELING,
                                  trouble.message, err)
                : 0;
 }
@@ -259,10 +260,10 @@ static int confirm(const struct sw_attempt *attempt, const struct sw_submission 
         return -1;
     if (row.canceling || row.state == SW_CANCELED)
         return carry_cancel_out(attempt, receipt, &row, err);
-    if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, "not-started"))
+    if (row.phase != SW_PHASE_OVER || !sw_text_same(row.reason, SW_REASON_NOT_STARTED))
         return 0;
     tell(attempt, "another process took this submit for dead; its row is open again");
-    return sw_store_reopen(attempt->store, id, attempt->number, "reopened",
+    return sw_store_reopen(attempt->store, id, attempt->number, SW_REASON_REOPENED,
                            "submitted after all: its submit had been taken for dead", err);
 }
 
@@ -284,7 +285,7 @@ int sw_attempt_submit(const struct sw_attempt *attempt, struct sw_error *why, st
         why->code = SW_E_UNREACHABLE;
         result = record_doubt(attempt, why, err);
     } else {
-        result = sw_attempt_refuse(attempt->store, attempt->plan->job_id, attempt->number, "refused",
+        result = sw_attempt_refuse(attempt->store, attempt->plan->job_id, attempt->number, SW_REASON_REFUSED,
                                    why, err);
     }
     json_decref(receipt.details);

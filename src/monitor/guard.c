@@ -2,12 +2,11 @@
 /*
  * guard.c - `guard:` for platforms that do not watch their jobs themselves.
  *
- * A platform with somebody of ours beside each job (local's supervisor) sees silence and idle GPUs
- * to the second, says so in its observations, and has `guards` set: this file stays out of its way.
- * Elsewhere all we have is what a poll tells: when the log last grew, and what the GPUs do. Each
- * silence is told once, whoever watches. With `action: stop` the job is canceled, and ends as
- * Canceled with the reason "guard": it did what it was told, so it did not fail, and it must not
- * be retried.
+ * A platform with a process of ours beside each job (local's supervisor) sees silence and idle GPUs to the
+ * second, says so in its observations, and has `guards` set: this file does nothing for it. Elsewhere an
+ * observation is all we have: when the log last grew, and what the GPUs do. Each silence is reported once,
+ * however many clients watch. With `action: stop` the job is canceled, and ends as Canceled with the reason
+ * "guard": it did not fail, and it must not be retried.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
 #include "monitor/monitor_internal.h"
 
 enum { IDLE_PERCENT = 5 };
@@ -29,8 +29,8 @@ static int64_t duration(const json_t *guard, const char *key)
     return json_is_number(value) ? (int64_t)(json_number_value(value) * 1000) : 0;
 }
 
-/* Since when all GPUs have been idle; 0: they are not, or nobody knows. The first idle look is
- * remembered with the progress. */
+/* Since when all GPUs have been idle; 0: they are not, or it is not known. The first idle observation is
+ * kept with the progress. */
 static int64_t idle_since(struct sw_store *store, struct sw_job *job,
                           const struct sw_observation *seen, int64_t now_ms)
 {
@@ -58,8 +58,8 @@ static void stop(struct sw_store *store, const struct sw_platform *platform, str
 
     if (sw_store_cancel_intent(store, job->id, NULL) < 0 ||
         sw_platform_cancel(platform, conn, &seen.job, NULL) < 0)
-        return;                      /* the intent stands: cancel_again() carries it out */
-    monitor_say(&seen, SW_CANCELED, "guard", message);
+        return;                      /* the intent stays: monitor_cancel_again() carries it out */
+    monitor_say(&seen, SW_CANCELED, SW_REASON_GUARD, message);
     sw_store_saw(store, &seen, NULL, sw_now_ms(), NULL, NULL);
 }
 
@@ -88,7 +88,7 @@ void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
     if (!what)
         return;
     sw_age_format(now_ms - since, age);
-    message = sw_format("%s for %s%s", strcmp(what, "no_output") == 0 ? "the log stands still"
+    message = sw_format("%s for %s%s", strcmp(what, "no_output") == 0 ? "the log does not grow"
                                                                       : "the GPUs are idle",
                         age, stops ? "; stopped, as guard.action says" : "");
     data = sw_json_object(SW_STR("what", what), SW_INT("since_ms", since),

@@ -110,7 +110,7 @@ static void look_up(void *context, const struct sw_job *job, int64_t event_seq, 
     sw_hooks_for(job->plan, kind, data, hooks);
 }
 
-/* ---- somebody to run it ----------------------------------------------------------------------- */
+/* ---- a process that runs it ----------------------------------------------------------------------- */
 
 struct starting {
     char *program, *dir;

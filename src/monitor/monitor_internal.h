@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * monitor_internal.h - what the files of monitor/ share: one question to one platform, and the
- * steps by which its answer is worked through.
+ * monitor_internal.h - what the files of monitor/ share: the jobs of one place, and the steps that follow
+ * when they were observed.
  */
 #ifndef SW_MONITOR_INTERNAL_H
 #define SW_MONITOR_INTERNAL_H
 
 #include "monitor/refresh.h"
 
-struct question {                    /* the jobs of one place, by name */
+struct poll_group {                  /* the jobs of one place, by name */
     const struct sw_platform *platform;
     char *profile;                   /* NULL: the platform's own name */
     int64_t place;                   /* 0: rows of an older version; those of one profile belong together */
@@ -17,21 +17,21 @@ struct question {                    /* the jobs of one place, by name */
     bool progress;
 };
 
-/* crew.c: ask all these, in parallel; takes over what they own. */
-int monitor_ask_all(const struct sw_monitor *monitor, struct question *questions, size_t count,
-                    int64_t deadline_ms, json_t *unreachable, struct sw_error *err);
+/* refresh_threads.c: reconcile all of these, in parallel; takes over what they own. */
+int monitor_poll_all(const struct sw_monitor *monitor, struct poll_group *groups, size_t count,
+                     int64_t deadline_ms, json_t *unreachable, struct sw_error *err);
 
-/* look.c: ask one, and work through the answers. */
-int monitor_look(const struct sw_monitor *monitor, const struct question *question,
-                 json_t *unreachable, struct sw_error *err);
+/* reconcile.c: observe the jobs of one place, and do what follows. -1: the store fails. */
+int monitor_reconcile(const struct sw_monitor *monitor, const struct poll_group *group,
+                      json_t *unreachable, struct sw_error *err);
 
 struct sw_jobref monitor_ref(const struct sw_job *job);
 
-/* A observation of our own making. */
+/* Fill in an observation of our own making. */
 void monitor_say(struct sw_observation *seen, enum sw_state state, const char *reason,
                  const char *message);
 
-/* together.c: cancels that were asked for and never confirmed are asked for again, unless another process
+/* cancel_again.c: cancels that were asked for and never confirmed are asked for again, unless another process
  * waits for them at this moment. Of each that will never begin the observation says so afterwards. */
 void monitor_cancel_again(struct sw_store *store, const struct sw_platform *platform,
                           struct sw_connection *conn, struct sw_observation *const *seen, size_t count);
@@ -51,12 +51,12 @@ struct monitor_words {
 /* Read on in the log of out->job. */
 void monitor_read_progress(const struct sw_platform *platform, struct sw_connection *conn,
                            const struct sw_observation *seen, struct monitor_words *out);
-/* Only what its runner reported last: there is no log yet, or nobody asked for it. */
+/* Only what its runner reported last: there is no log yet, or the caller does not want it. */
 void monitor_take_report(const struct sw_observation *seen, struct monitor_words *out);
 /* What is new of it, in one transaction; the words are freed. */
 void monitor_keep(struct sw_store *store, struct monitor_words *words, size_t count);
 
-/* guard.c: a job that stands still, on platforms that do not watch for it themselves. */
+/* guard.c: a job that makes no progress, on platforms that do not watch for it themselves. */
 void monitor_guard(struct sw_store *store, const struct sw_platform *platform,
                    struct sw_connection *conn, struct sw_job *job, const struct sw_observation *seen,
                    int64_t now_ms);

@@ -18,10 +18,11 @@
 #include "core/progress.h"
 #include "core/report.h"
 #include "monitor/monitor_internal.h"
+#include "platform/kit/log.h"
 
 enum {
     PIECE = 32 * 1024,
-    ROUND = 256 * 1024,            /* bytes per job and look */
+    ROUND = 256 * 1024,            /* bytes per job and refresh */
     LINE_SHOWN = 200,
     MILESTONES_MOST = 100,         /* events for one reading */
     INTERVAL = 10,                 /* epochs, when the job file does not say */
@@ -55,10 +56,8 @@ static char *last_line(const char *bytes, size_t length)
 }
 
 struct reading {
-    const struct sw_platform *platform;
-    struct sw_connection *conn;
+    struct sw_log log;
     struct sw_jobref ref;
-    int replica;
     int64_t offset;                /* of the next byte to read */
     struct sw_progress_reader reader;
     char *line;                    /* the last one; owned */
@@ -70,7 +69,7 @@ static void find_place(struct reading *r)
 {
     int64_t size = 0;
 
-    if (r->platform->log_size(r->conn, &r->ref, r->replica, &size, NULL) == 0 &&
+    if (sw_log_size(&r->log, &size, NULL) == 0 &&
         (size < r->offset || size - r->offset > ROUND))
         r->offset = size > ROUND ? size - ROUND : 0;
 }
@@ -78,7 +77,7 @@ static void find_place(struct reading *r)
 /* The report is for programs: what people are shown is the line before it. */
 static void take_piece(struct reading *r, const char *bytes, size_t length)
 {
-    json_t *report = sw_report_in_log(bytes, length, r->ref.id, r->replica);
+    json_t *report = sw_report_in_log(bytes, length, r->ref.id, r->log.replica);
     char *line = last_line(bytes, sw_report_begin(bytes, length));
 
     sw_progress_feed(&r->reader, bytes, length, sw_now_ms());
@@ -98,8 +97,7 @@ static void read_on(struct reading *r)
 
     find_place(r);
     for (int64_t left = ROUND; left > 0;) {
-        ssize_t n = r->platform->read_log(r->conn, &r->ref, r->replica, r->offset, bytes, PIECE,
-                                          NULL);
+        ssize_t n = sw_log_read(&r->log, r->offset, bytes, PIECE, NULL);
 
         if (n <= 0)
             break;
@@ -160,8 +158,8 @@ void monitor_read_progress(const struct sw_platform *platform, struct sw_connect
 {
     const struct sw_job *job = out->job;
     struct reading r = {
-        .platform = platform, .conn = conn, .ref = monitor_ref(job),
-        .replica = seen->failed_replica > 0 ? seen->failed_replica : 0,
+        .log = { platform, conn, &r.ref, seen->failed_replica > 0 ? seen->failed_replica : 0 },
+        .ref = monitor_ref(job),
         .offset = sw_json_int(job->progress, "offset", 0),
         .reader = SW_PROGRESS_READER_INIT,
     };

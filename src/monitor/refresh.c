@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refresh.c - which jobs are to be looked at, gathered into one question per platform.
+ * refresh.c - which jobs are to be observed, gathered into one group per place.
  *
- * Only names are gathered here. The rows themselves, with their plans, are read a thousand at a time
- * by whoever asks (look.c), so ten thousand watched jobs need no more memory than one thousand.
+ * Only names are gathered here; reconcile.c reads the rows.
  */
 #include "monitor/refresh.h"
 
@@ -13,53 +12,53 @@
 #include "base/text.h"
 #include "monitor/monitor_internal.h"
 
-struct gathering {
-    struct question *questions;
+struct poll_groups {
+    struct poll_group *groups;
     size_t count;
     bool progress;
 };
 
-static void gathering_auto(struct gathering *all)
+static void poll_groups_auto(struct poll_groups *all)
 {
     for (size_t i = 0; i < all->count; i++) {
-        free(all->questions[i].ids);
-        free(all->questions[i].profile);
+        free(all->groups[i].ids);
+        free(all->groups[i].profile);
     }
-    free(all->questions);
+    free(all->groups);
 }
 
-static struct question *question_for(struct gathering *all, const struct sw_platform *platform,
-                                     const char *profile, int64_t place)
+static struct poll_group *group_for(struct poll_groups *all, const struct sw_platform *platform,
+                                    const char *profile, int64_t place)
 {
-    struct question *question;
+    struct poll_group *group;
 
     for (size_t i = 0; i < all->count; i++)
-        if (all->questions[i].platform == platform && all->questions[i].place == place &&
-            (place || sw_text_same(all->questions[i].profile, profile)))
-            return &all->questions[i];
-    all->questions = sw_realloc_array(all->questions, all->count + 1, sizeof *all->questions);
-    question = &all->questions[all->count++];
-    *question = (struct question){ .platform = platform, .profile = sw_strdup(profile),
-                                   .place = place, .progress = all->progress };
-    return question;
+        if (all->groups[i].platform == platform && all->groups[i].place == place &&
+            (place || sw_text_same(all->groups[i].profile, profile)))
+            return &all->groups[i];
+    all->groups = sw_realloc_array(all->groups, all->count + 1, sizeof *all->groups);
+    group = &all->groups[all->count++];
+    *group = (struct poll_group){ .platform = platform, .profile = sw_strdup(profile),
+                                  .place = place, .progress = all->progress };
+    return group;
 }
 
 static int add_job(void *context, const struct sw_job *job)
 {
     const struct sw_platform *platform = sw_platform_find(job->platform);
-    struct question *question;
+    struct poll_group *group;
 
-    if (!platform || job->phase == SW_PHASE_OVER)    /* another version's platform: leave it be */
+    if (!platform || job->phase == SW_PHASE_OVER)    /* another version's platform: left alone */
         return 0;
-    question = question_for(context, platform, job->profile, job->place);
-    if ((question->count & (question->count - 1)) == 0)       /* grow at powers of two */
-        question->ids = sw_realloc_array(question->ids, question->count ? question->count * 2 : 1,
-                                         sizeof *question->ids);
-    memcpy(question->ids[question->count++], job->id, SW_ID_SIZE);
+    group = group_for(context, platform, job->profile, job->place);
+    if ((group->count & (group->count - 1)) == 0)       /* grow at powers of two */
+        group->ids = sw_realloc_array(group->ids, group->count ? group->count * 2 : 1,
+                                      sizeof *group->ids);
+    memcpy(group->ids[group->count++], job->id, SW_ID_SIZE);
     return 0;
 }
 
-static int add_named(struct sw_store *store, const char *id, struct gathering *all,
+static int add_named(struct sw_store *store, const char *id, struct poll_groups *all,
                      struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job job = { 0 };
@@ -69,9 +68,7 @@ static int add_named(struct sw_store *store, const char *id, struct gathering *a
         return add_job(all, &job);
     if (why.code == SW_E_NOT_FOUND)       /* removed meanwhile, or never ours: not our problem */
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t count,
@@ -79,7 +76,7 @@ int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t 
                struct sw_error *err)
 {
     const struct sw_job_filter active = { .active_only = true, .columns = SW_COLUMNS_NAMES };
-    __attribute__((cleanup(gathering_auto))) struct gathering all = {
+    __attribute__((cleanup(poll_groups_auto))) struct poll_groups all = {
         .progress = options->progress,
     };
 
@@ -88,6 +85,5 @@ int sw_refresh(const struct sw_monitor *monitor, const char *const *ids, size_t 
     for (size_t i = 0; i < count; i++)
         if (add_named(monitor->store, ids[i], &all, err) < 0)
             return -1;
-    return monitor_ask_all(monitor, all.questions, all.count, options->deadline_ms, unreachable,
-                           err);
+    return monitor_poll_all(monitor, all.groups, all.count, options->deadline_ms, unreachable, err);
 }

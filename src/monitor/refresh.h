@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refresh.h - bring the store up to date: one question per platform, whatever the number of jobs.
+ * refresh.h - bring the store up to date: one observe() per place, whatever the number of jobs.
  */
 #ifndef SW_MONITOR_REFRESH_H
 #define SW_MONITOR_REFRESH_H
 
 #include "monitor/attempt.h"
 
-struct sw_refresh_pool;      /* those who are asking at this moment; may outlive the call that sent them */
+struct sw_refresh_pool;      /* the tasks that run now; they may outlive the call that started them */
 
 struct sw_refresh_pool *sw_refresh_pool_new(void);
-void sw_refresh_pool_free(struct sw_refresh_pool *crew);      /* only when nobody of it is out */
+void sw_refresh_pool_free(struct sw_refresh_pool *pool);      /* only when no task runs */
 
 /* What refreshing needs from its caller. */
 struct sw_monitor {
@@ -23,8 +23,8 @@ struct sw_monitor {
     int (*verify)(void *context, const struct sw_platform *platform, const char *profile,
                   int64_t place, struct sw_error *err);
     void *context;
-    struct sw_refresh_pool *crew;
-    /* Called around each question that may go on after sw_refresh() returned: between the two,
+    struct sw_refresh_pool *pool;
+    /* Called around each task that may go on after sw_refresh() returned: between the two,
      * everything named here must stay. */
     void (*hold)(void *context);
     void (*release)(void *context);
@@ -37,11 +37,11 @@ enum { SW_ANOTHER_PLACE = 1 };     /* what verify() says when another engine or 
 #define SW_REFRESH_PATIENT (-1)      /* deadline: as long as it takes */
 
 struct sw_refresh_options {
-    int64_t deadline_ms;             /* who is slower is reported as "still asking" */
+    int64_t deadline_ms;             /* a platform that is slower is reported as "still asking" */
     bool progress;                   /* read the logs for progress, too */
 };
 
-/* Look at these jobs (count 0: all that are not over), all platforms at once. A platform that does
+/* Observe these jobs (count 0: all that are not over), all platforms at once. A platform that does
  * not answer, or not in time, changes no job: it is added to `unreachable` (JSON array of
  * {"platform","message"}, may be NULL) and the others go on. Failures that are to be retried are
  * retried, and attempts that are due are sent. -1 only when the store itself fails. */

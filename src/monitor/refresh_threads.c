@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refresh_threads.c - all platforms are asked at once, and nobody waits for the slowest.
+ * refresh_threads.c - all platforms are polled at once, and no caller waits for the slowest.
  *
- * Each question is an errand: one thread, which owns everything it needs. The caller waits for its
- * errands until the deadline; one that is not back by then goes on alone, finishes its work on the
- * store, and cleans up after itself. While it is out nobody else asks the same platform the same
- * thing: a second caller waits for the errand that is under way.
+ * Each group of jobs is a task: one thread, which owns everything it needs. The caller waits for its tasks
+ * until the deadline. A task that is slower goes on alone, writes what it learns into the store, and frees
+ * itself. While it runs, a second caller that wants to poll the same place waits for it instead of starting
+ * another one.
  *
- * An errand holds its monitor (the session) while it is out. Closing the session therefore never
- * waits for a dead platform: the last one home turns off the light (api/session.c).
+ * A task holds a reference to its session (hold, release). So closing a session never waits for a platform
+ * that does not answer: the last reference frees it (api/session.c).
  */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -21,118 +22,118 @@
 #include "base/thread.h"
 #include "monitor/monitor_internal.h"
 
-struct errand {
+struct refresh_task {
     struct sw_monitor monitor;
-    struct question question;
+    struct poll_group group;
     json_t *unreachable;
     int result;
     struct sw_error err;
 
-    bool back;                       /* these three are guarded by the crew's lock */
+    bool done;                       /* these three are guarded by the pool's lock */
     int references;                  /* the thread's and each waiting caller's */
-    struct errand *next;
+    struct refresh_task *next;
 };
 
 struct sw_refresh_pool {
     pthread_mutex_t lock;
-    pthread_cond_t came_back;
-    struct errand *out;
+    pthread_cond_t task_done;
+    struct refresh_task *running;
 };
 
 struct sw_refresh_pool *sw_refresh_pool_new(void)
 {
-    struct sw_refresh_pool *crew = sw_new(struct sw_refresh_pool);
+    struct sw_refresh_pool *pool = sw_new(struct sw_refresh_pool);
     pthread_condattr_t monotonic;
 
-    pthread_mutex_init(&crew->lock, NULL);
+    pthread_mutex_init(&pool->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&crew->came_back, &monotonic);
+    pthread_cond_init(&pool->task_done, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    return crew;
+    return pool;
 }
 
-void sw_refresh_pool_free(struct sw_refresh_pool *crew)
+void sw_refresh_pool_free(struct sw_refresh_pool *pool)
 {
-    if (!crew)
+    if (!pool)
         return;
-    pthread_mutex_destroy(&crew->lock);
-    pthread_cond_destroy(&crew->came_back);
-    free(crew);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->task_done);
+    free(pool);
 }
 
-/* With the lock held. */
-static void drop(struct errand *errand)
+/* The caller holds the pool's lock. */
+static void drop_reference(struct refresh_task *task)
 {
-    if (--errand->references > 0)
+    assert(task->references > 0);
+    if (--task->references > 0)
         return;
-    free(errand->question.ids);
-    free(errand->question.profile);
-    json_decref(errand->unreachable);
-    free(errand);
+    free(task->group.ids);
+    free(task->group.profile);
+    json_decref(task->unreachable);
+    free(task);
 }
 
-static void *go(void *argument)
+static void *run_task(void *argument)
 {
-    struct errand *errand = argument;
-    struct sw_monitor monitor = errand->monitor;
+    struct refresh_task *task = argument;
+    struct sw_monitor monitor = task->monitor;
 
-    errand->result = monitor_look(&monitor, &errand->question, errand->unreachable, &errand->err);
-    pthread_mutex_lock(&monitor.crew->lock);
-    for (struct errand **at = &monitor.crew->out; *at; at = &(*at)->next)
-        if (*at == errand) {
-            *at = errand->next;
+    task->result = monitor_reconcile(&monitor, &task->group, task->unreachable, &task->err);
+    pthread_mutex_lock(&monitor.pool->lock);
+    for (struct refresh_task **at = &monitor.pool->running; *at; at = &(*at)->next)
+        if (*at == task) {
+            *at = task->next;
             break;
         }
-    errand->back = true;
-    drop(errand);
-    pthread_cond_broadcast(&monitor.crew->came_back);
-    pthread_mutex_unlock(&monitor.crew->lock);
+    task->done = true;
+    drop_reference(task);
+    pthread_cond_broadcast(&monitor.pool->task_done);
+    pthread_mutex_unlock(&monitor.pool->lock);
     monitor.release(monitor.context);        /* the session may be gone after this */
     return NULL;
 }
 
-/* With the lock held: somebody is asking that very place already. */
-static struct errand *under_way(struct sw_refresh_pool *crew, const struct question *question)
+/* The task that polls the place of this group already; NULL: none. The caller holds the pool's lock. */
+static struct refresh_task *task_for(struct sw_refresh_pool *pool, const struct poll_group *group)
 {
-    for (struct errand *errand = crew->out; errand; errand = errand->next)
-        if (errand->question.platform == question->platform &&
-            errand->question.place == question->place &&
-            sw_text_same(errand->question.profile, question->profile))
-            return errand;
+    for (struct refresh_task *task = pool->running; task; task = task->next)
+        if (task->group.platform == group->platform && task->group.place == group->place &&
+            sw_text_same(task->group.profile, group->profile))
+            return task;
     return NULL;
 }
 
-/* Send somebody, or join who is out already. Takes over what `question` owns. */
-static struct errand *send_errand(const struct sw_monitor *monitor, struct question *question)
+/* Start a task, or join the one that runs already. Takes over what `group` owns. */
+static struct refresh_task *start_task(const struct sw_monitor *monitor, struct poll_group *group)
 {
-    struct sw_refresh_pool *crew = monitor->crew;
-    struct errand *errand;
+    struct sw_refresh_pool *pool = monitor->pool;
+    struct refresh_task *task;
 
-    pthread_mutex_lock(&crew->lock);
-    errand = under_way(crew, question);
-    if (errand) {
-        errand->references++;
-        pthread_mutex_unlock(&crew->lock);
-        return errand;
+    pthread_mutex_lock(&pool->lock);
+    task = task_for(pool, group);
+    if (task) {
+        task->references++;
+        pthread_mutex_unlock(&pool->lock);
+        return task;
     }
-    errand = sw_new(struct errand);
-    errand->monitor = *monitor;
-    errand->question = *question;
-    *question = (struct question){ 0 };
-    errand->unreachable = json_array();
-    errand->references = 2;
-    errand->next = crew->out;
-    crew->out = errand;
-    pthread_mutex_unlock(&crew->lock);
+    task = sw_new(struct refresh_task);
+    task->monitor = *monitor;
+    task->group = *group;
+    *group = (struct poll_group){ 0 };
+    task->unreachable = json_array();
+    task->references = 2;
+    task->next = pool->running;
+    pool->running = task;
+    pthread_mutex_unlock(&pool->lock);
 
     monitor->hold(monitor->context);
-    if (sw_thread_start(NULL, 0, go, errand) < 0)            /* no thread to be had: go ourselves */
-        go(errand);
-    return errand;
+    if (sw_thread_start(NULL, 0, run_task, task) < 0)        /* the system gives no thread: run it here */
+        run_task(task);
+    return task;
 }
 
-static void note_slow(json_t *unreachable, const struct question *question, int64_t asked_ms)
+static void note_slow(json_t *unreachable, const struct poll_group *group, int64_t asked_ms)
 {
     char age[24];
     sw_autofree char *message = NULL;
@@ -140,69 +141,70 @@ static void note_slow(json_t *unreachable, const struct question *question, int6
     sw_age_format(sw_monotonic_ms() - asked_ms, age);
     message = sw_format("still asking after %s; its jobs are shown as they were last seen", age);
     json_array_append_new(unreachable, sw_json_object(
-        SW_STR("platform", question->platform->name), SW_STR("message", message),
+        SW_STR("platform", group->platform->name), SW_STR("message", message),
         SW_BOOL("slow", true)));
 }
 
-/* With the lock held. false: the deadline has passed. */
-static bool await(struct sw_refresh_pool *crew, const struct errand *errand, int64_t deadline_ms)
+/* The caller holds the pool's lock. false: the deadline has passed. */
+static bool wait_for_task(struct sw_refresh_pool *pool, const struct refresh_task *task,
+                          int64_t deadline_ms)
 {
     const struct timespec until = { .tv_sec = deadline_ms / 1000,
                                     .tv_nsec = deadline_ms % 1000 * 1000000 };
 
-    while (!errand->back) {
+    while (!task->done) {
         int code = deadline_ms < 0
-                       ? pthread_cond_wait(&crew->came_back, &crew->lock)
-                       : pthread_cond_timedwait(&crew->came_back, &crew->lock, &until);
+                       ? pthread_cond_wait(&pool->task_done, &pool->lock)
+                       : pthread_cond_timedwait(&pool->task_done, &pool->lock, &until);
 
         if (code == ETIMEDOUT)
-            return errand->back;
+            return task->done;
     }
     return true;
 }
 
-static int collect(struct sw_refresh_pool *crew, struct errand **errands, size_t count, int64_t asked_ms,
-                   int64_t patience_ms, json_t *unreachable, struct sw_error *err)
+static int collect(struct sw_refresh_pool *pool, struct refresh_task **tasks, size_t count,
+                   int64_t asked_ms, int64_t patience_ms, json_t *unreachable, struct sw_error *err)
 {
     int64_t deadline_ms = patience_ms < 0 ? -1 : asked_ms + patience_ms;
     int result = 0;
 
-    pthread_mutex_lock(&crew->lock);
+    pthread_mutex_lock(&pool->lock);
     for (size_t i = 0; i < count; i++) {
-        struct errand *errand = errands[i];
+        struct refresh_task *task = tasks[i];
 
-        if (!await(crew, errand, deadline_ms)) {
+        if (!wait_for_task(pool, task, deadline_ms)) {
             if (unreachable)
-                note_slow(unreachable, &errand->question, asked_ms);
+                note_slow(unreachable, &task->group, asked_ms);
         } else {
             if (unreachable)
-                json_array_extend(unreachable, errand->unreachable);
-            if (errand->result < 0 && result == 0 && err)
-                *err = errand->err;
-            result = errand->result < 0 ? -1 : result;
+                json_array_extend(unreachable, task->unreachable);
+            if (task->result < 0 && result == 0 && err)
+                *err = task->err;
+            result = task->result < 0 ? -1 : result;
         }
-        drop(errand);
+        drop_reference(task);
     }
-    pthread_mutex_unlock(&crew->lock);
+    pthread_mutex_unlock(&pool->lock);
     return result;
 }
 
-int monitor_ask_all(const struct sw_monitor *monitor, struct question *questions, size_t count,
-                    int64_t deadline_ms, json_t *unreachable, struct sw_error *err)
+int monitor_poll_all(const struct sw_monitor *monitor, struct poll_group *groups, size_t count,
+                     int64_t deadline_ms, json_t *unreachable, struct sw_error *err)
 {
-    sw_autofree struct errand **errands = NULL;
+    sw_autofree struct refresh_task **tasks = NULL;
     int64_t asked_ms = sw_monotonic_ms();
 
     if (count == 0)
         return 0;
-    if (!monitor->crew || (count == 1 && deadline_ms < 0)) {
+    if (!monitor->pool || (count == 1 && deadline_ms < 0)) {
         for (size_t i = 0; i < count; i++)
-            if (monitor_look(monitor, &questions[i], unreachable, err) < 0)
+            if (monitor_reconcile(monitor, &groups[i], unreachable, err) < 0)
                 return -1;
         return 0;
     }
-    errands = sw_alloc(count * sizeof *errands);
+    tasks = sw_alloc(count * sizeof *tasks);
     for (size_t i = 0; i < count; i++)
-        errands[i] = send_errand(monitor, &questions[i]);
-    return collect(monitor->crew, errands, count, asked_ms, deadline_ms, unreachable, err);
+        tasks[i] = start_task(monitor, &groups[i]);
+    return collect(monitor->pool, tasks, count, asked_ms, deadline_ms, unreachable, err);
 }

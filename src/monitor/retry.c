@@ -2,11 +2,11 @@
 /*
  * retry.c - is this failure tried again, and when?
  *
- * Infrastructure is tried again without being asked; a program's own failure and one that nobody
- * can explain only when the job file names its cause, since a deterministic error costs the same
+ * Infrastructure is tried again without being asked; a program's own failure and one that is
+ * not explained only when the job file names its cause, since a deterministic error costs the same
  * hours each time. The pause doubles from the low to the high end of `retry.wait`.
  *
- * Pure. Called by look.c with what the rules said about the failure.
+ * Pure. Called by reconcile.c with what the rules said about the failure.
  */
 #include "monitor/retry.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "core/report.h"
+#include "core/reason.h"
 #include "diagnose/diagnose.h"
 
 #define WAIT_LOW_MS  (30 * INT64_C(1000))

@@ -28,7 +28,7 @@ static int send_next(const struct sending *sending, const char *id, struct sw_er
 
     if (sw_store_get(monitor->store, id, SW_COLUMNS_ALL, &job, err) < 0)
         return -1;
-    if (job.canceling) {                            /* meanwhile: the next look ends it */
+    if (job.canceling) {                            /* meanwhile: the next refresh ends it */
         sw_store_let_go(monitor->store, id);
         return 0;
     }
@@ -60,9 +60,7 @@ int monitor_send(const struct sw_monitor *monitor, const struct sw_platform *pla
     sw_parallel(count, AT_ONCE, send_one, &sending);
     for (size_t i = 0; i < count; i++)
         if (errors[i].code) {
-            if (err)
-                *err = errors[i];
-            return -1;
+            return sw_pass(err, &errors[i]);
         }
     return 0;
 }

@@ -3,7 +3,7 @@
  * verdict.c - why a job failed: the platform's evidence, judged by the rules.
  *
  * What was seen is what the store says or will say; evidence may only add to it. One function for the
- * refresh (look.c) and for `why` (api/explain.c), so that both give the same answer.
+ * refresh (reconcile.c) and for `why` (api/explain.c), so that both give the same answer.
  */
 #include "monitor/verdict.h"
 
@@ -12,7 +12,7 @@
 #include "diagnose/diagnose.h"
 
 /* What the job asked for, where the platform does not say. */
-static void add_wishes(const json_t *plan, json_t *facts)
+static void add_requested(const json_t *plan, json_t *facts)
 {
     if (!plan)
         return;
@@ -33,7 +33,7 @@ static json_t *verdict_of(struct sw_observation *seen, struct sw_evidence *evide
         evidence->facts = json_object();
     if (!json_object_get(evidence->facts, "runner"))
         sw_report_facts(report, evidence->facts);
-    add_wishes(seen->job.plan, evidence->facts);
+    add_requested(seen->job.plan, evidence->facts);
     verdict = sw_diagnose_with(evidence, rules);
     headline = sw_diagnose_headline(evidence, verdict, &from_log);
     json_object_set_new(verdict, "headline", sw_json_text(headline));

@@ -96,14 +96,15 @@ static int send_all(struct sw_http_stream *stream, const char *bytes, size_t len
 
 /* ---- the one request ------------------------------------------------------------------------- */
 
-static char *request_text(const char *url, const char *json)
+static char *request_text(const char *url, const char *authorization, const char *json)
 {
     const char *host = strstr(url, "://") + strlen("://"), *path = strchr(host, '/');
 
     return sw_format("POST %s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: slipway/" SW_VERSION "\r\n"
                      "Connection: Upgrade\r\nUpgrade: tcp\r\nContent-Type: application/json\r\n"
-                     "Content-Length: %zu\r\n\r\n%s", path, (int)(path - host), host, strlen(json),
-                     json);
+                     "%s%s%sContent-Length: %zu\r\n\r\n%s", path, (int)(path - host), host,
+                     authorization ? "Authorization: " : "", authorization ? authorization : "",
+                     authorization ? "\r\n" : "", strlen(json), json);
 }
 
 /* Up to the empty line that ends it; what came behind it stays in `early`. NULL: no such head. */
@@ -153,14 +154,15 @@ static int cut(struct sw_http_reply *reply)
     return -1;
 }
 
-static int agree(struct sw_http_stream *stream, const char *url, const char *json,
-                 struct sw_http_reply *reply)
+static int agree(struct sw_http_stream *stream, const char *url, const char *authorization,
+                 const char *json, struct sw_http_reply *reply)
 {
-    sw_autofree char *text = request_text(url, json);
+    sw_autofree char *text = request_text(url, authorization, json);
     int64_t until_ms = sw_monotonic_ms() + ANSWER_MS;
     const char *end = send_all(stream, text, strlen(text), until_ms) == 0
                           ? read_head(stream, until_ms) : NULL;
 
+    explicit_bzero(text, strlen(text));
     if (!end)
         return cut(reply);
     take_reply(stream, end, reply);
@@ -173,8 +175,8 @@ static int agree(struct sw_http_stream *stream, const char *url, const char *jso
     return -1;
 }
 
-struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *json,
-                                       struct sw_http_reply *reply)
+struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *authorization,
+                                       const char *json, struct sw_http_reply *reply)
 {
     sw_auto(sw_http_stream) struct sw_http_stream *stream = sw_new(struct sw_http_stream);
 
@@ -184,7 +186,7 @@ struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, co
         stream->flight.reply = (struct sw_http_reply){ 0 };
         return NULL;
     }
-    return agree(stream, url, json, reply) == 0 ? sw_take(stream) : NULL;
+    return agree(stream, url, authorization, json, reply) == 0 ? sw_take(stream) : NULL;
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */

@@ -12,10 +12,11 @@ struct sw_http_stream;
 
 #define SW_HTTP_LATER (-2)           /* not now: poll its descriptor */
 
-/* POST `json` to `url` on a connection of its own, and wait for the server to agree. NULL: it did not;
- * `reply` (the caller's to release in any case) says why, as sw_http_ask's does. */
-struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *json,
-                                       struct sw_http_reply *reply);
+/* POST `json` to `url` on a connection of its own, and wait for the server to agree. `authorization`: value
+ * of that header, wiped after use; NULL: none. NULL: it did not agree; `reply` (the caller's to release in any
+ * case) says why, as sw_http_ask's does. */
+struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, const char *authorization,
+                                       const char *json, struct sw_http_reply *reply);
 void sw_http_stream_close(struct sw_http_stream *stream);
 SW_DEFINE_AUTO(sw_http_stream, struct sw_http_stream *, sw_http_stream_close)
 

@@ -35,6 +35,10 @@ json_t *sw_paths_document(const struct sw_paths *paths, const json_t *document);
 /* A copy of an array of objects; the path under `key` of each is replaced where it is declared. */
 json_t *sw_paths_entries(const struct sw_paths *paths, const json_t *entries, const char *key);
 
+/* Every path in the payload that is declared; before placeholders are filled in. */
+struct sw_payload;
+void sw_paths_payload(const struct sw_paths *paths, struct sw_payload *payload);
+
 /* Two outputs that would be one folder of the results are SW_E_SPEC; one with `to` is none of them. */
 int sw_paths_check_outputs(const json_t *outputs, struct sw_error *err);
 

@@ -14,6 +14,7 @@
 #include "core/evidence.h"
 #include "core/option.h"
 #include "core/place.h"
+#include "core/stream.h"
 #include "core/observation.h"
 #include "plan/plan.h"
 
@@ -49,6 +50,48 @@ struct sw_batch_job {
     int result;                     /* 0 until the platform says otherwise; -1: see err */
     struct sw_error err;
 };
+
+/* ---- logs that an API gives as a stream -------------------------------------------------------- */
+
+struct sw_log_message {             /* a line, or a part of a long one */
+    int64_t at_ns;                  /* since 1970; 0: the platform tells no time */
+    const char *bytes;              /* with its newline */
+    size_t length;                  /* 0: it counts, and is not shown */
+};
+
+struct sw_log_sink {
+    int (*take)(void *context, const struct sw_log_message *message);    /* non-zero: stop */
+    /* The platform's clock, before the first message of each answer that tells it. Non-zero: stop. May be
+     * NULL: not wanted. */
+    int (*clock)(void *context, int64_t server_ms);
+    void *context;
+};
+
+enum sw_log_life {                  /* of the replica, before its log is asked for */
+    SW_LOG_LIFE_UNKNOWN,            /* the platform finds out, and fills it in */
+    SW_LOG_NOT_BEGUN,               /* nothing is handed over */
+    SW_LOG_GROWS,
+    SW_LOG_ENDED,                   /* an answer that is asked for now is complete */
+};
+
+enum { SW_LOG_STAYS_OPEN = 1 };
+
+struct sw_log_cursor {
+    int64_t since_ns;               /* messages of this time and later; 0: from the first */
+    int last;                       /* > 0: the last so many messages, whatever since_ns says */
+    int64_t silence_ms;             /* silence of so long is SW_E_TIMEOUT; 0: the platform's own patience */
+    enum sw_log_life life;
+    bool whole_seconds;             /* filled in: of since_ns only the seconds count */
+
+    /* Keep a stream open between calls: each hands over what came meanwhile and returns within milliseconds,
+     * and 0 once the replica has ended. A platform without such streams leaves `stream` NULL, does nothing
+     * and returns 0: then the kit asks again and again. */
+    bool follow;
+    void *stream;                   /* the platform's own */
+    void (*close)(void *stream);    /* filled in with it; called once */
+};
+
+struct sw_log_spools;               /* kit/log.h */
 
 /* What gc wants. Only what carries the id of this store is ever removed. */
 struct sw_sweep {
@@ -120,13 +163,14 @@ struct sw_platform {
      * 8 bytes in it are for whoever waited. -1: this place cannot tell. Optional. */
     int (*wake_fd)(struct sw_connection *conn);
 
-    /* The log of one replica is a stream of bytes from 0. Returns bytes read, 0: nothing there
-     * (yet), -1. Bounded memory whatever its size. */
-    ssize_t (*read_log)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+    /* Logs; callers use kit/log.h. Either a log can be read at any offset (log_read, log_size), or the API
+     * gives a stream only (log_fetch, log_spools) and the kit keeps a copy. */
+
+    /* Bytes read, 0: nothing there (yet), -1. Bounded memory whatever its size. */
+    ssize_t (*log_read)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                         int64_t offset, char *bytes, size_t size, struct sw_error *err);
     int (*log_size)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                     int64_t *size, struct sw_error *err);
-
     /* When the byte at `offset` was written, and the first offset of another time. Optional. With
      * log_time_asks it costs a question, and is left out where the times are not wanted. */
     bool log_time_asks;
@@ -135,6 +179,15 @@ struct sw_platform {
     /* The first byte written at or after a time. Optional. */
     int (*log_since)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      int64_t at_ms, int64_t *offset, struct sw_error *err);
+
+    /* Hand over what `cursor` asks for, in the platform's order and always cut into the same messages. 0: all
+     * that is there now was handed over; SW_LOG_STAYS_OPEN: a follow goes on. -1 with SW_E_NOT_FOUND: the
+     * replica is gone; SW_E_UNREACHABLE: cut off, and what came was handed over; SW_E_TIMEOUT: silence;
+     * SW_E_UNSUPPORTED: no log is kept there; SW_E_INTERRUPTED: the sink stopped it. */
+    int (*log_fetch)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
+    /* The spools that open() made (sw_log_spools_open). */
+    struct sw_log_spools *(*log_spools)(struct sw_connection *conn);
 
     /* Stop these jobs, all at once, and return when it is certain that nothing of them runs. Each result: 0,
      * also when it was over already; 1: it waited and will never begin, which is all that there is to know
@@ -161,8 +214,7 @@ struct sw_platform {
                      struct sw_evidence *out, size_t count, int64_t deadline_ms);
 
     /* The ends of the logs of jobs that are over, for their progress: texts[i], owned, NULL: not read.
-     * Optional: where a log is read without asking anybody, read_log() does.
- * */
+     * Optional: where a log is read without asking anybody, log_read() does. */
     void (*log_ends)(struct sw_connection *conn, const struct sw_observation *const *seen,
                      char **texts, size_t count);
 
@@ -186,10 +238,10 @@ struct sw_platform {
      * "created_ms"}. Optional. */
     json_t *(*jobs)(struct sw_connection *conn, struct sw_error *err);
 
-    /* Run a command beside a running replica, with its environment and GPUs, on our terminal.
-     * Optional. */
-    int (*exec)(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                char *const argv[], int *exit_status, struct sw_error *err);
+    /* Start a command beside a running replica, with its environment and GPUs; *out is owned by the
+     * caller. The terminal is the caller's, too. Optional. */
+    int (*exec_open)(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                     struct sw_stream **out, struct sw_error *err);
 
     /* What carries our mark and belongs to no job of this store: JSON array of {"what","where",
      * "job","owner","kept","removed"}; "owner": whose it is, when it is not this store's; "kept": why it

@@ -2,13 +2,13 @@
 /*
  * archive.c - an archive that arrived is unpacked once, whole or not at all.
  *
- * It is unpacked into a folder beside its place and then renamed, so nobody ever sees half of it.
+ * It is unpacked into a folder beside its place and then renamed, so no reader ever sees half of it.
  * A folder that is younger than its archive therefore is what was in it, and nothing else of ours needs
  * to lie among the user's data; a fresh download under the same name is younger, and unpacked again. In
  * a cache that others share, and where there is no such folder, a marker remembers which archive it was
- * (length and time). An archive whose members all lie in one folder of its own name loses that level
- * (contract §3.7); a link that led to just that level would then lead out, so links are judged once more,
- * as deep as they are now.
+ * (length and time). An archive whose members all lie in one folder of its own name loses that
+ * level; a link that led to just that level would then lead out, so links are judged once more, as deep as
+ * they are now.
  */
 #include "runner/archive.h"
 
@@ -221,8 +221,7 @@ bool archive_is_unpacked(const char *path, bool into_parent, const char *marker)
             (!into_parent && !marker && is_younger(folder, &info)));
 }
 
-/* What somebody was unpacking when death came. Whoever unpacks holds the archive's lease, so nobody
- * is at it any more. */
+/* What a process that died was unpacking. We hold the archive's lease, so no other process unpacks it now. */
 static void remove_unfinished(const char *stem)
 {
     sw_autofree char *parent = sw_path_absolute("..", stem);

@@ -8,7 +8,7 @@
  *     archive_place.c   members to files below one folder, and nowhere else
  *     archive.c         the order of things: marker, unpack beside, put in place
  *
- * An archive comes from somebody else. Whatever it holds, nothing is written outside of its folder:
+ * An archive is not trusted. Whatever it holds, nothing is written outside of its folder:
  * names are checked, folders are entered without following links, links may only point inside.
  */
 #ifndef SW_RUNNER_ARCHIVE_H
@@ -28,8 +28,8 @@ bool archive_is(const char *path);              /* by its ending */
 char *archive_stem(const char *path);           /* without that ending; owned */
 
 /* Unpack beside it into archive_stem(), or into the folder it lies in. Done before and still the
- * same archive: nothing happens. `marker` is the file that remembers it; NULL: the folder tells, being
- * younger than the archive. `warn` hears of members left out. */
+ * same archive: nothing happens. `marker` is the file that remembers it; NULL: a folder that is younger than
+ * the archive shows it. `warn` gets the members that are left out. */
 int archive_unpack(const char *path, bool into_parent, const char *marker,
                    void (*warn)(void *context, const char *text), void *warn_context,
                    struct sw_error *err);

@@ -2,7 +2,7 @@
 /*
  * archive_codec.c - the plain bytes of a compressed file.
  *
- * What a file is packed with is told by its first bytes, not by its name. gzip is always built in;
+ * The first bytes of a file say what it is packed with, not its name. gzip is always built in;
  * bzip2 and xz are when the build found their libraries; what is not built in is given to the
  * program of that name in the image, and when there is none the message says which one to install.
  */

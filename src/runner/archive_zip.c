@@ -2,7 +2,7 @@
 /*
  * archive_zip.c - reading zip files, zip64 included: stored and deflated members.
  *
- * The directory at the end of the file is the truth; what stands before each member is only used
+ * The directory at the end of the file is the truth; the header before each member is only used
  * to find its bytes. Every member's length and CRC are checked.
  */
 #include "runner/archive.h"
@@ -25,7 +25,7 @@ struct zip {
     size_t directory_size;
 };
 
-struct entry {
+struct zip_entry {
     char *name;
     unsigned flags, method, made_on;
     uint32_t crc, attributes;
@@ -109,7 +109,7 @@ static int64_t dos_time(unsigned date, unsigned clock)
     return (int64_t)timegm(&tm);
 }
 
-static void read_zip64(struct entry *entry, const unsigned char *extra, size_t length)
+static void read_zip64(struct zip_entry *entry, const unsigned char *extra, size_t length)
 {
     uint64_t *const wanted[] = { &entry->size, &entry->packed, &entry->offset };
 
@@ -130,7 +130,7 @@ static void read_zip64(struct entry *entry, const unsigned char *extra, size_t l
 }
 
 /* The entry at `at` of the directory; its length, or -1. */
-static int64_t read_entry(const struct zip *zip, size_t at, struct entry *out,
+static int64_t read_entry(const struct zip *zip, size_t at, struct zip_entry *out,
                           struct sw_error *err)
 {
     const unsigned char *p = zip->directory + at;
@@ -145,7 +145,7 @@ static int64_t read_entry(const struct zip *zip, size_t at, struct entry *out,
         return broken(err, "an entry of its directory is cut off");
     if (memchr(p + ENTRY_SIZE, '\0', name))
         return broken(err, "a name holds a NUL");
-    *out = (struct entry){
+    *out = (struct zip_entry){
         .made_on = p[5], .flags = (unsigned)le(p + 8, 2), .method = (unsigned)le(p + 10, 2),
         .mtime_s = dos_time((unsigned)le(p + 14, 2), (unsigned)le(p + 12, 2)),
         .crc = (uint32_t)le(p + 16, 4), .packed = le(p + 20, 4), .size = le(p + 24, 4),
@@ -155,7 +155,7 @@ static int64_t read_entry(const struct zip *zip, size_t at, struct entry *out,
     return (int64_t)(ENTRY_SIZE + name + extra + comment);
 }
 
-static int data_offset(const struct zip *zip, const struct entry *entry, uint64_t *out,
+static int data_offset(const struct zip *zip, const struct zip_entry *entry, uint64_t *out,
                        struct sw_error *err)
 {
     unsigned char local[LOCAL_SIZE];
@@ -169,15 +169,15 @@ static int data_offset(const struct zip *zip, const struct entry *entry, uint64_
     return 0;
 }
 
-struct unpacking {
-    const struct entry *entry;
+struct zip_unpacking {
+    const struct zip_entry *entry;
     const struct sw_archive_visitor *visitor;
     struct sw_buf *collect;         /* a link's target, instead of the visitor */
     uint64_t size;
     uint32_t crc;
 };
 
-static int deliver(struct unpacking *u, const unsigned char *bytes, size_t length,
+static int deliver(struct zip_unpacking *u, const unsigned char *bytes, size_t length,
                    struct sw_error *err)
 {
     u->size += length;
@@ -191,7 +191,7 @@ static int deliver(struct unpacking *u, const unsigned char *bytes, size_t lengt
     return length && u->visitor->data(u->visitor->context, bytes, length, err) != 0 ? -1 : 0;
 }
 
-static int inflate_piece(struct unpacking *u, z_stream *z, unsigned char *out, bool *over,
+static int inflate_piece(struct zip_unpacking *u, z_stream *z, unsigned char *out, bool *over,
                          struct sw_error *err)
 {
     do {
@@ -211,7 +211,7 @@ static int inflate_piece(struct unpacking *u, z_stream *z, unsigned char *out, b
     return 0;
 }
 
-static int unpack_bytes(const struct zip *zip, struct unpacking *u, struct sw_error *err)
+static int unpack_bytes(const struct zip *zip, struct zip_unpacking *u, struct sw_error *err)
 {
     sw_autofree unsigned char *in = sw_alloc(PIECE), *out = sw_alloc(PIECE);
     uint64_t at = 0, left = u->entry->packed;
@@ -243,7 +243,7 @@ static int unpack_bytes(const struct zip *zip, struct unpacking *u, struct sw_er
     return result;
 }
 
-static enum sw_archive_kind kind_of(const struct entry *entry)
+static enum sw_archive_kind kind_of(const struct zip_entry *entry)
 {
     mode_t mode = entry->made_on == MADE_ON_UNIX ? entry->attributes >> 16 : 0;
     size_t length = strlen(entry->name);
@@ -255,14 +255,14 @@ static enum sw_archive_kind kind_of(const struct entry *entry)
     return (mode & S_IFMT) == 0 || S_ISREG(mode) ? SW_ARCHIVE_FILE : SW_ARCHIVE_OTHER;
 }
 
-static int one_member(const struct zip *zip, const struct entry *entry,
+static int one_member(const struct zip *zip, const struct zip_entry *entry,
                       const struct sw_archive_visitor *visitor, struct sw_error *err)
 {
     mode_t mode = entry->made_on == MADE_ON_UNIX ? entry->attributes >> 16 & 0777 : 0;
     sw_auto(sw_buf) struct sw_buf target = SW_BUF_INIT;
     struct sw_archive_member member = { .name = entry->name, .kind = kind_of(entry),
                                      .mtime_s = entry->mtime_s };
-    struct unpacking u = { .entry = entry, .visitor = visitor };
+    struct zip_unpacking u = { .entry = entry, .visitor = visitor };
 
     member.mode = mode ? mode : member.kind == SW_ARCHIVE_FOLDER ? 0755 : 0644;
     if (entry->flags & ENCRYPTED)
@@ -300,7 +300,7 @@ int archive_read_zip(int fd, const struct sw_archive_visitor *visitor, struct sw
     if (!read_at(fd, offset, directory, length))
         return broken(err, "its directory cannot be read");
     for (size_t at = 0; at < length;) {
-        struct entry entry;
+        struct zip_entry entry;
         int64_t size = read_entry(&zip, at, &entry, err);
         int result = size < 0 ? -1 : one_member(&zip, &entry, visitor, err);
 

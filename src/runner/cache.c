@@ -5,7 +5,7 @@
  * A file there is used only when a record beside the cache (<mount>/.slipway-cache/) says that it
  * was fetched whole, with the length and the ETag that the server still names, and it still has that
  * length. Anything else is fetched again and takes its name by rename, so a job that reads the old
- * one goes on reading it. Never "it is there, so it is complete" (weaknesses 60 to 62).
+ * one goes on reading it. That a file is there never proves that it is complete.
  */
 #include "runner/runner.h"
 
@@ -21,18 +21,18 @@
 
 enum { RECORD_MAX = 256 * 1024 * 1024 };
 
-struct visit {
+struct cache_visit {
     const char *path;              /* of the file or folder in the cache */
     json_t *files;                 /* what the record said: name -> {"etag","size"} */
     json_t *now;                   /* what it will say */
     char **only;                   /* names that have to be fetched */
     size_t only_count;
     int64_t same;
-    const struct runner_wish *wish;
+    const struct runner_fetch_request *request;
     bool is_folder;
 };
 
-static void visit_auto(struct visit *visit)
+static void visit_auto(struct cache_visit *visit)
 {
     json_decref(visit->files);
     json_decref(visit->now);
@@ -41,7 +41,7 @@ static void visit_auto(struct visit *visit)
     free(visit->only);
 }
 
-static bool is_as_recorded(const struct visit *visit, const char *name,
+static bool is_as_recorded(const struct cache_visit *visit, const char *name,
                            const struct sw_object *object)
 {
     const json_t *known = json_object_get(visit->files, name);
@@ -53,26 +53,26 @@ static bool is_as_recorded(const struct visit *visit, const char *name,
            S_ISREG(info.st_mode) && info.st_size == object->size;
 }
 
-static void record(struct visit *visit, const char *name, const struct sw_object *object)
+static void record(struct cache_visit *visit, const char *name, const struct sw_object *object)
 {
     json_object_set_new(visit->now, name, sw_json_object(SW_STR_OPT("etag", object->etag),
                                                          SW_INT("size", object->size)));
 }
 
-static bool is_wanted(const struct runner_wish *wish, const char *name)
+static bool is_wanted(const struct runner_fetch_request *request, const char *name)
 {
-    for (size_t i = 0; i < wish->only_count; i++)
-        if (strcmp(wish->only[i], name) == 0)
+    for (size_t i = 0; i < request->only_count; i++)
+        if (strcmp(request->only[i], name) == 0)
             return true;
-    return wish->only_count == 0;
+    return request->only_count == 0;
 }
 
 static int compare(void *context, struct sw_object *object)
 {
-    struct visit *visit = context;
+    struct cache_visit *visit = context;
     const char *name = object->name ? object->name : "";
 
-    if (object->kind != SW_OBJECT_FILE || !is_wanted(visit->wish, name))
+    if (object->kind != SW_OBJECT_FILE || !is_wanted(visit->request, name))
         return 0;
     if (is_as_recorded(visit, name, object)) {
         record(visit, name, object);
@@ -84,11 +84,11 @@ static int compare(void *context, struct sw_object *object)
     return 0;
 }
 
-/* What arrived is what the record tells, not what the listing promised. */
+/* What arrived is what the record says, not what the listing promised. */
 static int arrived(void *context, enum sw_moved_how how, const char *relative,
                    const struct sw_object *object, const struct sw_error *why)
 {
-    struct visit *visit = context;
+    struct cache_visit *visit = context;
 
     (void)why;
     if ((how == SW_MOVED_COPIED || how == SW_MOVED_SAME) && object)
@@ -97,13 +97,13 @@ static int arrived(void *context, enum sw_moved_how how, const char *relative,
 }
 
 /* What the record knew and the server does not have any more would mislead a job that reads the
- * folder. Files that the record never knew are somebody else's. */
-static void remove_vanished(const struct visit *visit)
+ * folder. Files that the record never knew belong to other jobs. */
+static void remove_vanished(const struct cache_visit *visit)
 {
     const char *name;
     json_t *entry;
 
-    if (!visit->is_folder || visit->wish->only_count)
+    if (!visit->is_folder || visit->request->only_count)
         return;
     json_object_foreach(visit->files, name, entry) {
         sw_autofree char *path = sw_path_join(visit->path, name);
@@ -126,22 +126,22 @@ static json_t *read_record(const char *path, const char *uri)
     return json_object();
 }
 
-static int write_record(const char *path, const struct visit *visit, struct sw_error *err)
+static int write_record(const char *path, const struct cache_visit *visit, struct sw_error *err)
 {
     sw_auto(json) json_t *json = sw_json_object(SW_INT("version", 1),
-                                                SW_STR("uri", visit->wish->uri),
+                                                SW_STR("uri", visit->request->uri),
                                                 SW_SUB("files", json_object()));
     json_t *files = json_object_get(json, "files");
     sw_autofree char *text = NULL;
 
-    if (visit->wish->only_count)                 /* a part was asked for: the rest stays known */
+    if (visit->request->only_count)                 /* a part was asked for: the rest stays known */
         json_object_update(files, visit->files);
     json_object_update(files, visit->now);
     text = sw_json_dump(json);
     return sw_file_write(path, text, strlen(text), 0666, err);
 }
 
-static int refresh(struct runner *runner, struct visit *visit, const struct sw_object *object,
+static int refresh(struct runner *runner, struct cache_visit *visit, const struct sw_object *object,
                    struct sw_error *err)
 {
     struct sw_copy_rules rules = { .recursive = visit->is_folder, .force = true,
@@ -151,7 +151,7 @@ static int refresh(struct runner *runner, struct visit *visit, const struct sw_o
     int result;
 
     if (visit->is_folder) {
-        if (sw_mover_list(runner->mover, visit->wish->uri, true, compare, visit, err) < 0)
+        if (sw_mover_list(runner->mover, visit->request->uri, true, compare, visit, err) < 0)
             return -1;
         rules.only = (const char *const *)visit->only;
         rules.only_count = visit->only_count;
@@ -160,15 +160,15 @@ static int refresh(struct runner *runner, struct visit *visit, const struct sw_o
         visit->same++;
     }
     if (visit->same && (visit->is_folder ? visit->only_count == 0 : true)) {
-        runner_say("input %s: %lld files from the shared cache", visit->wish->uri,
+        runner_log("input %s: %lld files from the shared cache", visit->request->uri,
                    (long long)visit->same);
         return 0;
     }
     if (sw_mkdirs(visit->is_folder ? visit->path : folder, 0777, err) < 0)
         return -1;
-    result = runner_carry(runner, RUNNER_IN, visit->wish->uri, visit->path, &rules, &report, err);
-    runner_say("input %s: %lld files, %lld bytes fetched into the shared cache, %lld were there",
-               visit->wish->uri, (long long)report.files, (long long)report.bytes,
+    result = runner_copy_counted(runner, RUNNER_IN, visit->request->uri, visit->path, &rules, &report, err);
+    runner_log("input %s: %lld files, %lld bytes fetched into the shared cache, %lld were there",
+               visit->request->uri, (long long)report.files, (long long)report.bytes,
                (long long)visit->same);
     return result;
 }
@@ -185,12 +185,12 @@ static bool leads_out(const char *path)
     return strstr(path, "/../") || sw_text_ends(path, "/..");
 }
 
-char *runner_cache_fetch(struct runner *runner, const struct runner_wish *wish,
+char *runner_cache_fetch(struct runner *runner, const struct runner_fetch_request *request,
                          const struct sw_object *object, struct sw_error *err)
 {
-    __attribute__((cleanup(visit_auto))) struct visit visit = {
-        .wish = wish, .is_folder = object->kind == SW_OBJECT_FOLDER, .now = json_object() };
-    sw_autofree char *path = runner_mount_path(runner->payload->mount, wish->uri);
+    __attribute__((cleanup(visit_auto))) struct cache_visit visit = {
+        .request = request, .is_folder = object->kind == SW_OBJECT_FOLDER, .now = json_object() };
+    sw_autofree char *path = runner_mount_path(runner->payload->mount, request->uri);
     sw_autofree char *records = sw_path_join(runner->payload->mount, ".slipway-cache");
     sw_autofree char *file = NULL, *lock = NULL;
     sw_auto(lease) struct lease *lease = NULL;
@@ -200,11 +200,11 @@ char *runner_cache_fetch(struct runner *runner, const struct runner_wish *wish,
     while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
         path[strlen(path) - 1] = '\0';
     if (leads_out(path)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of the cache", wish->uri);
+        sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of the cache", request->uri);
         return NULL;
     }
     visit.path = path;
-    sw_sha256_hex(wish->uri, strlen(wish->uri), hash);
+    sw_sha256_hex(request->uri, strlen(request->uri), hash);
     hash[32] = '\0';
     file = sw_format("%s/%s.json", records, hash);
     lock = sw_format("%s/%s.lock", records, hash);
@@ -212,7 +212,7 @@ char *runner_cache_fetch(struct runner *runner, const struct runner_wish *wish,
         return no_cache(err, records);
     if (lease_take(lock, NULL, &lease, err) < 0)
         return NULL;
-    visit.files = read_record(file, wish->uri);
+    visit.files = read_record(file, request->uri);
     result = refresh(runner, &visit, object, err);
     if (result == 0)
         remove_vanished(&visit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * config_uris.c - URIs anywhere in the config: models are fetched and replaced by what the command
- * can open (contract §3.7 phase 1c).
+ * can open.
  *
- * ngc:// and hf_...:// are models wherever they stand. s3:// is data that the job file may have
+ * ngc:// and hf_...:// are models wherever they are named. s3:// is data that the job file may have
  * meant as a destination, so it is fetched only where the writer of the payload says that every URI
  * is an input (job files do: outputs are declared by path there).
  */
@@ -94,8 +94,8 @@ static char *fetch_text(struct runner *runner, const char *key, const char *uri,
         }
     if (!is_ours)
         return sw_strdup(uri);
-    folder = sw_format("%s/%s/%s", runner->place.work_dir, is_model ? "ptm" : "inputs", flat);
-    path = runner_fetch(runner, &(struct runner_wish){ .uri = uri, .to = folder, .into = true,
+    folder = sw_format("%s/%s/%s", runner->scratch.work_dir, is_model ? "ptm" : "inputs", flat);
+    path = runner_fetch(runner, &(struct runner_fetch_request){ .uri = uri, .to = folder, .into = true,
                                                        .extract = !is_model, }, err);
     return path && is_model ? model_at(path, uri, err) : sw_take(path);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fetch.c - one input to its place: linked, taken from the shared cache, or transferred.
+ * fetch.c - one input to its path: linked, taken from the shared cache, or transferred.
  *
  * What lies on this machine (or on a file system it shares) is linked, not copied: a data set is
  * used where it is. Everything else goes through the transfer engine, which skips what is there
@@ -57,12 +57,12 @@ static int link_to(const char *from, const char *path, struct sw_error *err)
 static void warn(void *context, const char *text)
 {
     (void)context;
-    runner_say("%s", text);
+    runner_log("%s", text);
 }
 
 /* ---- archives ------------------------------------------------------------------------------ */
 
-/* In the cache others look for it beside the archive (contract §3.7); else it is ours. Owned; NULL: none. */
+/* In the cache other jobs look for it beside the archive; else it is ours. Owned; NULL: none. */
 static char *marker_of(const struct runner *runner, const char *path, bool into_parent)
 {
     const char *mount = runner->payload->mount;
@@ -109,31 +109,31 @@ static int unpack_found(void *context, const char *relative, const struct stat *
     return unpack_one(all->runner, path, false, all->err);
 }
 
-/* The path that stands for what was fetched, after archives were unpacked. */
-static char *unpacked(const struct runner *runner, const struct runner_wish *wish, char *path,
+/* The path of what was fetched, after archives were unpacked. */
+static char *unpacked(const struct runner *runner, const struct runner_fetch_request *request, char *path,
                       bool is_folder, struct sw_error *err)
 {
     sw_autofree char *mine = path;
     struct unpack_all all = { runner, path, err };
 
-    if (!wish->extract)
+    if (!request->extract)
         return sw_take(mine);
     if (is_folder)
         return sw_walk(mine, unpack_found, &all, err) == 0 ? sw_take(mine) : NULL;
     if (!archive_is(mine))
         return sw_take(mine);
-    if (unpack_one(runner, mine, wish->extract_to_parent, err) < 0)
+    if (unpack_one(runner, mine, request->extract_to_parent, err) < 0)
         return NULL;
-    return wish->extract_to_parent ? runner_folder_of(mine) : archive_stem(mine);
+    return request->extract_to_parent ? runner_folder_of(mine) : archive_stem(mine);
 }
 
 /* ---- transfers ----------------------------------------------------------------------------- */
 
-static int transfer(struct runner *runner, const struct runner_wish *wish, const char *to,
+static int transfer(struct runner *runner, const struct runner_fetch_request *request, const char *to,
                     bool is_folder, struct sw_error *err)
 {
     const struct sw_copy_rules rules = {
-        .recursive = is_folder, .only = wish->only, .only_count = wish->only_count };
+        .recursive = is_folder, .only = request->only, .only_count = request->only_count };
     struct sw_copy_report report = { 0 };
     sw_autofree char *folder = runner_folder_of(to), *lock = NULL;
     sw_auto(lease) struct lease *lease = NULL;
@@ -145,70 +145,70 @@ static int transfer(struct runner *runner, const struct runner_wish *wish, const
     lock = sw_format("%s/.%s.slipway-lock", folder, base ? base + 1 : to);
     if (lease_take(lock, NULL, &lease, err) < 0)
         return -1;
-    result = runner_carry(runner, RUNNER_IN, wish->uri, to, &rules, &report, err);
+    result = runner_copy_counted(runner, RUNNER_IN, request->uri, to, &rules, &report, err);
     if (result == 0)
-        runner_say("input %s: %lld files, %lld bytes fetched, %lld already here", wish->uri,
+        runner_log("input %s: %lld files, %lld bytes fetched, %lld already here", request->uri,
                    (long long)report.files, (long long)report.bytes, (long long)report.same);
     return result;
 }
 
-static char *fetch_remote(struct runner *runner, const struct runner_wish *wish,
+static char *fetch_remote(struct runner *runner, const struct runner_fetch_request *request,
                           struct sw_error *err)
 {
     sw_auto(sw_object) struct sw_object object = { 0 };
-    sw_autofree char *to = NULL, *path = NULL, *name = sw_uri_name(wish->uri);
+    sw_autofree char *to = NULL, *path = NULL, *name = sw_uri_name(request->uri);
     bool is_folder;
 
-    if (!runner_mover(runner, err) || sw_mover_stat(runner->mover, wish->uri, &object, err) < 0)
+    if (!runner_mover(runner, err) || sw_mover_stat(runner->mover, request->uri, &object, err) < 0)
         return NULL;
     if (object.kind == SW_OBJECT_NONE) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", wish->uri);
+        sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", request->uri);
         return NULL;
     }
     is_folder = object.kind == SW_OBJECT_FOLDER;
-    if (runner->payload->mount && sw_text_starts(wish->uri, "s3://") && !wish->no_cache) {
+    if (runner->payload->mount && sw_text_starts(request->uri, "s3://") && !request->no_cache) {
         struct sw_error why = { 0 };
 
-        path = runner_cache_fetch(runner, wish, &object, &why);
+        path = runner_cache_fetch(runner, request, &object, &why);
         if (path)
-            return unpacked(runner, wish, sw_take(path), is_folder, err);
+            return unpacked(runner, request, sw_take(path), is_folder, err);
         if (why.code != SW_E_UNSUPPORTED) {
             if (err)
                 *err = why;
             return NULL;
         }
-        runner_say("the shared cache is not used: %s", why.message);
+        runner_log("the shared cache is not used: %s", why.message);
     }
-    to = wish->into && !is_folder ? sw_path_join(wish->to, name)
-                                  : sw_strdup(wish->to);
-    if (transfer(runner, wish, to, is_folder, err) < 0)
+    to = request->into && !is_folder ? sw_path_join(request->to, name)
+                                  : sw_strdup(request->to);
+    if (transfer(runner, request, to, is_folder, err) < 0)
         return NULL;
-    return unpacked(runner, wish, sw_take(to), is_folder, err);
+    return unpacked(runner, request, sw_take(to), is_folder, err);
 }
 
-/* What is unpacked lies beside the link, not beside somebody's data. */
-static char *fetch_local(const struct runner *runner, const struct runner_wish *wish,
+/* What is unpacked lies beside the link, not beside the user's data. */
+static char *fetch_local(const struct runner *runner, const struct runner_fetch_request *request,
                          const char *from, struct sw_error *err)
 {
     struct stat info;
     bool is_file = stat(from, &info) == 0 && S_ISREG(info.st_mode);
-    sw_autofree char *to = wish->into && is_file ? sw_path_join(wish->to, sw_uri_last(from))
-                                                 : sw_strdup(wish->to);
+    sw_autofree char *to = request->into && is_file ? sw_path_join(request->to, sw_uri_last(from))
+                                                 : sw_strdup(request->to);
 
     if (link_to(from, to, err) < 0)
         return NULL;
-    return is_file ? unpacked(runner, wish, sw_take(to), false, err) : sw_take(to);
+    return is_file ? unpacked(runner, request, sw_take(to), false, err) : sw_take(to);
 }
 
-char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct sw_error *err)
+char *runner_fetch(struct runner *runner, const struct runner_fetch_request *request, struct sw_error *err)
 {
-    sw_autofree char *from = runner_local_path(wish->uri), *path = NULL;
+    sw_autofree char *from = runner_local_path(request->uri), *path = NULL;
 
     if (from)
-        return fetch_local(runner, wish, from, err);
-    path = fetch_remote(runner, wish, err);
+        return fetch_local(runner, request, from, err);
+    path = fetch_remote(runner, request, err);
     if (!path) {
-        sw_wrap(err, "cannot fetch the input '%s'", wish->uri);
+        sw_wrap(err, "cannot fetch the input '%s'", request->uri);
         return NULL;
     }
     return sw_take(path);

@@ -2,9 +2,9 @@
 /*
  * gpu.c - how much GPU memory the command took at most, for the report.
  *
- * Looked at by a process of its own: a driver in trouble can hold whoever asks it for seconds, and
- * the first process of a container has signals to pass on. What is counted is the device's memory,
- * which the driver tells for everybody who uses it; in a container that is the job.
+ * A process of its own asks: a driver in trouble can block its caller for seconds, and the first process
+ * of a container has signals to pass on. The driver counts the memory of the device for all processes
+ * that use it; in a container that is the job.
  */
 #include "runner/runner.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.c - holding, renewing and taking over a lease (lease.h tells the idea).
+ * lease.c - holding, renewing and taking over a lease (lease.h explains it).
  *
  * Renewal is done by a thread of its own, since the holder is busy for hours with transfers. The
  * file is read by opening it anew each time: on NFS that is what makes the server be asked.
@@ -37,13 +37,13 @@ struct lease {
 
 /* ---- deciding ------------------------------------------------------------------------------ */
 
-enum lease_move lease_decide(struct lease_memory *memory, const struct lease_sight *sight,
+enum lease_move lease_decide(struct lease_memory *memory, const struct lease_state *seen,
                              int64_t now_ms, int64_t length_ms)
 {
-    if (sight->generation == 0 || sight->released || sight->holder_dead)
+    if (seen->generation == 0 || seen->released || seen->holder_dead)
         return LEASE_TAKE;
-    if (memory->generation != sight->generation || memory->beat != sight->beat) {
-        *memory = (struct lease_memory){ sight->generation, sight->beat, now_ms };
+    if (memory->generation != seen->generation || memory->beat != seen->beat) {
+        *memory = (struct lease_memory){ seen->generation, seen->beat, now_ms };
         return LEASE_WAIT;
     }
     return now_ms - memory->since_ms >= length_ms ? LEASE_TAKE : LEASE_WAIT;
@@ -126,7 +126,7 @@ static int write_record(const struct lease *lease)
     return pwrite(lease->fd, text, (size_t)length, 0) == length ? 0 : -1;
 }
 
-static void look(const char *path, struct lease_sight *out)
+static void look(const char *path, struct lease_state *out)
 {
     sw_autofree char *file = NULL, *text = NULL;
     unsigned long long start = 0;
@@ -134,7 +134,7 @@ static void look(const char *path, struct lease_sight *out)
     int released = 0;
     long pid = 0;
 
-    *out = (struct lease_sight){ .generation = youngest(path, 0) };
+    *out = (struct lease_state){ .generation = youngest(path, 0) };
     if (out->generation == 0)
         return;
     file = file_of(path, out->generation);
@@ -233,14 +233,14 @@ int lease_take(const char *path, const struct lease_rules *rules, struct lease *
 
     *out = NULL;
     for (;;) {
-        struct lease_sight sight;
+        struct lease_state seen;
         struct sw_error why = { 0 };
 
         if (rules && rules->is_done && rules->is_done(rules->context))
             return 0;
-        look(whole, &sight);
-        if (lease_decide(&memory, &sight, sw_monotonic_ms(), length_ms) == LEASE_TAKE) {
-            *out = try_to_take(whole, sight.generation + 1, length_ms, &why);
+        look(whole, &seen);
+        if (lease_decide(&memory, &seen, sw_monotonic_ms(), length_ms) == LEASE_TAKE) {
+            *out = try_to_take(whole, seen.generation + 1, length_ms, &why);
             if (*out)
                 return 0;
             if (why.code) {

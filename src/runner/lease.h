@@ -3,13 +3,12 @@
  * lease.h - one of many does the work, on whatever file system they share; when it dies, another
  * takes over.
  *
- * A lease is a line of files NAME.1, NAME.2, ...: whoever makes the next one (exclusively: that is
- * atomic everywhere, NFS included) holds it. The holder writes a growing number into its file; a
- * waiter that sees the number stand still for the lease's length, by its own clock, makes the next
- * file. Nobody's clock is compared with anybody else's, and two waiters cannot both win. A holder
- * that was only slow finds a younger file and knows that it has lost; its work is harmless, since
- * everything it writes gets its name by rename. Released, the file is gone: nothing stays among the
- * user's data.
+ * A lease is a series of files NAME.1, NAME.2, ...: the process that makes the next one (exclusively:
+ * that is atomic everywhere, NFS included) holds it. The holder writes a growing number into its file; a
+ * waiter that sees the same number for the lease's length, by its own clock, makes the next file. No two
+ * clocks are compared, and two waiters cannot both win. A holder that was only slow finds a younger file
+ * and knows that it has lost; its work is harmless, since everything it writes gets its name by rename.
+ * Releasing removes the file: nothing stays among the user's data.
  */
 #ifndef SW_RUNNER_LEASE_H
 #define SW_RUNNER_LEASE_H
@@ -22,7 +21,7 @@
 
 /* ---- what to do: pure ------------------------------------------------------------------------ */
 
-struct lease_sight {             /* what is seen of the youngest file */
+struct lease_state {             /* what is seen of the youngest file */
     int64_t generation;          /* 0: there is none */
     uint64_t beat;
     bool released;
@@ -37,7 +36,7 @@ struct lease_memory {            /* what a waiter remembers between two looks; z
 
 enum lease_move { LEASE_WAIT, LEASE_TAKE };
 
-enum lease_move lease_decide(struct lease_memory *memory, const struct lease_sight *sight,
+enum lease_move lease_decide(struct lease_memory *memory, const struct lease_state *seen,
                              int64_t now_ms, int64_t length_ms);
 
 /* ---- doing it -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 
-enum { ALL_HEARD_MS = 200 };        /* in which one round of signals reaches everybody */
+enum { ALL_HEARD_MS = 200 };        /* in which one round of signals reaches all processes */
 
 static struct {
     pid_t pid;                      /* 0: there is none */

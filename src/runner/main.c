@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c - `slipway-runner MODE [options] PAYLOAD`: the program inside the job's place.
+ * main.c - `slipway-runner MODE [options] PAYLOAD`: the program inside the job's container.
  *
  *     prepare   code, inputs, output folders, config file
  *     run       the user's command; exits with its code (128+n for signal n)
@@ -10,7 +10,7 @@
  *     list      what is in a folder (list.c); has no payload
  *     beside    a command that sees what the job sees (beside.c); has no payload
  *
- * The report is a small JSON file for whoever started us: an exit code cannot say whether 137
+ * The report is a small JSON file for our caller: an exit code cannot say whether 137
  * was the command's own or a signal's, and has no words (core/report.h).
  */
 #include <signal.h>
@@ -25,8 +25,8 @@
 
 enum { PAYLOAD_MAX = 8 * 1024 * 1024 };
 
-struct call {                          /* the command line */
-    const struct mode *mode;
+struct runner_call {                          /* the command line */
+    const struct runner_mode *mode;
     const char *report, *report_only, *secrets_file, *taken_secrets, *cleanup, *payload;
     int secrets_fd;
 };
@@ -47,7 +47,7 @@ static int mode_run(struct runner *runner, struct runner_result *result, struct 
     return runner_load_prepared(runner, err) < 0 ? -1 : runner_run(runner, result, err);
 }
 
-/* How the command ended is known to whoever started us. */
+/* Our caller knows how the command ended. */
 static int mode_collect(struct runner *runner, struct runner_result *result,
                         struct sw_error *err)
 {
@@ -58,21 +58,21 @@ static int mode_collect(struct runner *runner, struct runner_result *result,
     if (runner_load_prepared(runner, err) < 0)
         return -1;
     result->exit_code = 0;
-    runner->place.rank = runner_peers();
-    while (--runner->place.rank >= 0 && result->exit_code == 0)      /* all ranks are here, and over */
+    runner->scratch.rank = runner_rank_count();
+    while (--runner->scratch.rank >= 0 && result->exit_code == 0)      /* all ranks are here, and over */
         result->exit_code = runner_sync(runner, &ended, 0, err) < 0 ? RUNNER_IO : 0;
-    runner->place.rank = 0;
+    runner->scratch.rank = 0;
     return result->exit_code ? -1 : 0;
 }
 
-static const struct mode {
+static const struct runner_mode {
     const char *name;
     int (*go)(struct runner *runner, struct runner_result *result, struct sw_error *err);
 } modes[] = {
     { "prepare", mode_prepare },
     { "run", mode_run },
     { "collect", mode_collect },
-    { "all", runner_live },
+    { "all", runner_all_phases },
 };
 
 /* The text of a payload in the environment, owned; the command does not see it. */
@@ -125,11 +125,11 @@ static int usage(void)
     return RUNNER_USAGE;
 }
 
-static int read_call(int argc, char **argv, struct call *call)
+static int read_call(int argc, char **argv, struct runner_call *call)
 {
     int i = 2;
 
-    *call = (struct call){ .secrets_fd = -1 };
+    *call = (struct runner_call){ .secrets_fd = -1 };
     for (size_t m = 0; argc > 1 && m < SW_COUNT(modes); m++)
         if (strcmp(argv[1], modes[m].name) == 0)
             call->mode = &modes[m];
@@ -157,12 +157,12 @@ static int read_call(int argc, char **argv, struct call *call)
 static int trust(const struct runner *runner, struct sw_error *err)
 {
     sw_autofree char *path = runner->payload->ca
-                                 ? sw_path_join(runner->letter_folder, runner->payload->ca) : NULL;
+                                 ? sw_path_join(runner->payload_folder, runner->payload->ca) : NULL;
 
     return sw_trust_job(path, err);
 }
 
-static int go(const struct call *call, struct runner_result *result, json_t **report,
+static int go(const struct runner_call *call, struct runner_result *result, json_t **report,
               struct sw_error *err)
 {
     struct sw_payload *payload = read_payload(call->payload, err);
@@ -172,10 +172,10 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
 
     if (!runner)
         return -1;
-    runner->letter_folder = runner_folder_of(call->payload);
+    runner->payload_folder = runner_folder_of(call->payload);
     runner->report_in_log = !call->report_only;
-    runner->report_file = call->mode->go == runner_live ? call->report : NULL;
-    if (runner->report_file && !payload->peers && runner_peers() > 1)
+    runner->report_file = call->mode->go == runner_all_phases ? call->report : NULL;
+    if (runner->report_file && !payload->peers && runner_rank_count() > 1)
         payload->peers = runner_folder_of(runner->report_file);
     if (call->taken_secrets && (taken = runner_open_secrets(call->taken_secrets, err)) < 0)
         return -1;
@@ -189,7 +189,7 @@ static int go(const struct call *call, struct runner_result *result, json_t **re
     if (outcome < 0 && !result->failed)
         result->failed = call->mode->name;
     if (call->report)
-        *report = runner_report(runner, call->mode->go == runner_live ? "over" : call->mode->name,
+        *report = runner_report(runner, call->mode->go == runner_all_phases ? "over" : call->mode->name,
                                 result, err);
     return outcome;
 }
@@ -199,7 +199,7 @@ int runner_main(int argc, char **argv)
     struct runner_result result = { .exit_code = RUNNER_IO, .failed_peer = -1 };
     sw_auto(json) json_t *report = NULL;
     struct sw_error err = { 0 };
-    struct call call;
+    struct runner_call call;
 
     if (argc > 1 && strcmp(argv[1], "verdict") == 0)
         return runner_verdict(argc, argv);
@@ -213,18 +213,18 @@ int runner_main(int argc, char **argv)
         return usage();
     sw_secrets_guard();
     signal(SIGXFSZ, SIG_IGN);            /* a file that grew too large is an error, not our end */
-    if (call.mode->go == runner_live)
+    if (call.mode->go == runner_all_phases)
         runner_block_signals();          /* as the first process we would miss them */
     if (go(&call, &result, &report, &err) < 0) {
-        runner_say("%s", err.message);
+        runner_log("%s", err.message);
         if (err.hint[0])
-            runner_say("%s", err.hint);
+            runner_log("%s", err.hint);
     }
     if (!report)
         report = least_report(&result, &err);
     if (call.report)
         runner_leave_report(call.report, report);
     if (call.cleanup)
-        sw_remove_tree(call.cleanup, NULL);      /* what brought us here; nobody needs it again */
+        sw_remove_tree(call.cleanup, NULL);      /* what brought us here is not needed again */
     return result.exit_code;
 }

@@ -4,7 +4,7 @@
  *
  * Docker says it of a container, Podman does not; but the container's own control group counts, and
  * it is where every engine puts it. Only a container's first process looks: elsewhere the same
- * file would tell about the whole machine.
+ * file would count for the whole machine.
  */
 #include "runner/runner.h"
 

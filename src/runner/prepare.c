@@ -2,7 +2,7 @@
 /*
  * prepare.c - before the command: code, inputs, output folders, checkpoint, config file.
  *
- * Ranks that share the work folder share the work: whoever gets the lease does it, the others wait
+ * Ranks that share the work folder share the work: the rank that gets the lease does it, the others wait
  * and read what it found out. What they read is tied to this start of the job, so a requeue prepares
  * again (which is cheap: what is there already is not fetched twice).
  */
@@ -32,9 +32,9 @@ static const char *const format_endings[] = {
 /* The same payload started anew is another thing to prepare. */
 static void start_key(const struct runner *runner, char out[SW_DIGEST_HEX])
 {
-    sw_auto(json) json_t *letter = sw_payload_to_json(runner->payload);
-    sw_autofree char *text = sw_json_dump(letter);
-    sw_autofree char *whole = sw_format("%s\n%s", runner->place.attempt, text);
+    sw_auto(json) json_t *payload_json = sw_payload_to_json(runner->payload);
+    sw_autofree char *text = sw_json_dump(payload_json);
+    sw_autofree char *whole = sw_format("%s\n%s", runner->scratch.attempt, text);
 
     sw_sha256_hex(whole, strlen(whole), out);
 }
@@ -60,7 +60,7 @@ static int write_prepared(const struct runner *runner, struct sw_error *err)
 
     start_key(runner, key);
     json = sw_json_object(SW_INT("version", 1), SW_STR("key", key),
-                          SW_INT("rank", runner->place.rank),
+                          SW_INT("rank", runner->scratch.rank),
                           SW_STR_OPT("command", runner->command),
                           SW_SUB_COPY("argv", runner->argv),
                           SW_SUB_COPY("outputs", runner->outputs),
@@ -94,7 +94,7 @@ static int unpack_code(const struct runner *runner, struct sw_error *err)
     if (!archive)
         return 0;
     folder = runner_code_folder(runner);
-    path = sw_path_join(runner->letter_folder ? runner->letter_folder : ".", archive);
+    path = sw_path_join(runner->payload_folder ? runner->payload_folder : ".", archive);
     return archive_unpack_into(path, folder, err) < 0 ? sw_wrap(err, "cannot unpack the code") : 0;
 }
 
@@ -104,13 +104,13 @@ static char *fetch_input(struct runner *runner, const json_t *entry, bool elsewh
     struct sw_error why = { 0 };
     sw_auto(json) json_t *names = runner_selection(runner, entry, &why);
     sw_autofree const char **only = names ? runner_texts(names) : NULL;
-    const struct runner_wish wish = {
+    const struct runner_fetch_request request = {
         .uri = sw_json_str(entry, "from"), .to = sw_json_str(entry, "path"),
         .only = only, .only_count = json_array_size(names),
         .extract = sw_json_bool(entry, "extract", elsewhere) };
 
     if (!why.code)
-        return runner_fetch(runner, &wish, err);
+        return runner_fetch(runner, &request, err);
     if (err)
         *err = why;
     return NULL;
@@ -180,7 +180,7 @@ static int declare_outputs(struct runner *runner, bool make, struct sw_error *er
         bool own = said && (strstr(said, "{rank}") || (to && strstr(to, "{rank}")));
         sw_autofree char *path = said ? filled_destination(runner, said) : NULL;
         sw_autofree char *place = !said ? NULL : to ? filled_destination(runner, to)
-                                  : runner_default_destination(&runner->place, path);
+                                  : runner_default_destination(&runner->scratch, path);
 
         if (!said)
             continue;
@@ -220,7 +220,7 @@ static void name_config(struct runner *runner)
     if (payload->config)
         runner->config_path = payload->config_path
             ? sw_strdup(payload->config_path)
-            : sw_format("%s/spec.%s", runner->place.work_dir,
+            : sw_format("%s/spec.%s", runner->scratch.work_dir,
                         format_endings[payload->config_format]);
 }
 
@@ -243,11 +243,11 @@ static json_t *fill_words(const json_t *words, const struct sw_fill *fill)
 static void make_command(struct runner *runner)
 {
     const struct sw_payload *payload = runner->payload;
-    const char *results = runner->place.kind == RUNNER_S3 ? runner->place.work_dir
-                                                          : runner->place.results_root;
+    const char *results = runner->scratch.kind == RUNNER_S3 ? runner->scratch.work_dir
+                                                          : runner->scratch.results_root;
     const struct sw_fill fill = { .config_path = runner->config_path, .results_dir = results,
                                   .job_id = payload->job_id,
-                                  .work_dir = runner->place.work_dir };
+                                  .work_dir = runner->scratch.work_dir };
 
     if (payload->args && payload->argv)
         runner->argv = sw_words_with_args(payload->argv, runner->args, payload->flags);
@@ -281,10 +281,10 @@ static int prepare_all(struct runner *runner, struct sw_error *err)
         runner_resume(runner, err) < 0 || write_config(runner, err) < 0)
         return -1;
     make_command(runner);
-    if (runner->place.kind == RUNNER_EPHEMERAL && any_stays(runner->outputs))
-        runner_say("WARNING: neither TAO_RESULTS_ROOT nor S3_BUCKET_NAME is set: outputs without a "
+    if (runner->scratch.kind == RUNNER_EPHEMERAL && any_stays(runner->outputs))
+        runner_log("WARNING: neither TAO_RESULTS_ROOT nor S3_BUCKET_NAME is set: outputs without a "
                    "destination stay in %s and will NOT survive this container",
-                   runner->place.results_root);
+                   runner->scratch.results_root);
     return write_prepared(runner, err);
 }
 
@@ -304,15 +304,14 @@ static int64_t age_ms(const struct runner *runner, const char *path)
     return ((int64_t)now.st_mtim.tv_sec - then.st_mtim.tv_sec) * 1000;
 }
 
-/* Did another rank of this very start prepare? Whoever prepared before and comes again is a new start
- * that nobody numbered (a restarted container); so is a file that has been lying about, since ranks
- * start together. */
+/* Did another rank of this very start prepare? A rank that prepared before and comes again is a new start
+ * without a number of its own (a restarted container); so is an old file, since ranks start together. */
 static json_t *prepared_by_another(const struct runner *runner)
 {
     sw_auto(json) json_t *json = read_prepared(runner);
     sw_autofree char *path = runner_state_path(runner, "prepared.json");
 
-    if (!json || sw_json_int(json, "rank", -1) == runner->place.rank ||
+    if (!json || sw_json_int(json, "rank", -1) == runner->scratch.rank ||
         age_ms(runner, path) > FRESH_MS)
         return NULL;
     return sw_take(json);

@@ -38,7 +38,7 @@ static int probe_one(struct runner *runner, const json_t *entry, const char *to,
 
 int runner_probe(struct runner *runner, struct sw_error *err)
 {
-    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    sw_autofree char *rank = sw_format("%d", runner->scratch.rank);
     size_t i;
     json_t *entry;
 

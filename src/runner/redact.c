@@ -2,7 +2,7 @@
 /*
  * redact.c - what the command prints passes through a process that takes secrets out.
  *
- * Where the platform keeps the log itself (a container engine does), nobody after us can. It is a
+ * Where the platform keeps the log itself (a container engine does), no later step can. It is a
  * process of its own, so that a command that prints much is never held up by a transfer of ours.
  * Without secrets there is none, and the command writes where we would.
  */
@@ -19,12 +19,12 @@
 
 enum { PIECE = 64 * 1024, LEFT_OVER_MS = 2000, LOOK_UP_MS = 200 };
 
-struct stream {
+struct redacted_stream {
     int from, to;                 /* from -1: over */
     struct sw_redactor *redactor;
 };
 
-static void pass_on(struct stream *stream, bool last, struct sw_buf *clean)
+static void pass_on(struct redacted_stream *stream, bool last, struct sw_buf *clean)
 {
     if (last)
         sw_redactor_flush(stream->redactor, clean);
@@ -33,7 +33,7 @@ static void pass_on(struct stream *stream, bool last, struct sw_buf *clean)
     sw_buf_clear(clean);
 }
 
-static void take_some(struct stream *stream, char *piece, struct sw_buf *clean)
+static void take_some(struct redacted_stream *stream, char *piece, struct sw_buf *clean)
 {
     ssize_t n = read(stream->from, piece, PIECE);
 
@@ -48,24 +48,24 @@ static void take_some(struct stream *stream, char *piece, struct sw_buf *clean)
     }
 }
 
-static volatile sig_atomic_t told_to_end;
+static volatile sig_atomic_t stop_child;
 
 /* Schedulers send TERM to every process of a job; only the runner knows when the command is over. */
 static void on_term(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)context;
-    told_to_end |= info->si_pid == getppid();
+    stop_child |= info->si_pid == getppid();
 }
 
-/* Until both streams are over. Told to end, it takes what is there and waits for nothing more. */
-static void pump(struct stream streams[2])
+/* Until both streams are over. After TERM it takes what is there and waits for nothing more. */
+static void pump(struct redacted_stream streams[2])
 {
     sw_autofree char *piece = sw_alloc(PIECE);
     sw_auto(sw_buf) struct sw_buf clean = SW_BUF_INIT;
 
     while (streams[0].from >= 0 || streams[1].from >= 0) {
         struct pollfd wait[2] = { { streams[0].from, POLLIN, 0 }, { streams[1].from, POLLIN, 0 } };
-        bool last = told_to_end;
+        bool last = stop_child;
         int ready = poll(wait, 2, last ? 0 : LOOK_UP_MS);
 
         if (ready == 0 && last)
@@ -80,7 +80,7 @@ static void pump(struct stream streams[2])
 
 static void become_pump(const int out[2], const int err[2])
 {
-    struct stream streams[2] = { { out[0], STDOUT_FILENO, runner_redactor_new() },
+    struct redacted_stream streams[2] = { { out[0], STDOUT_FILENO, runner_redactor_new() },
                                  { err[0], STDERR_FILENO, runner_redactor_new() } };
     struct sigaction end = { .sa_sigaction = on_term, .sa_flags = SA_SIGINFO };
     sigset_t none;

@@ -34,7 +34,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
     sw_time_format(sw_now_ms(), now);
     return sw_json_object(
         SW_INT("version", 1), SW_STR("job_id", runner->payload->job_id),
-        SW_INT("rank", runner->place.rank), SW_STR("attempt", runner->place.attempt),
+        SW_INT("rank", runner->scratch.rank), SW_STR("attempt", runner->scratch.attempt),
         SW_STR("phase", phase), SW_STR("at", now),
         SW_SUB("exit_code", result ? json_integer(result->exit_code) : NULL),
         SW_SUB("signal", result ? json_integer(result->signal) : NULL),
@@ -54,7 +54,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
                                     SW_INT("command", t->command_ms),
                                     SW_INT("collect", t->collect_ms))),
         SW_SUB("gpu", gpu_json(t)),
-        SW_STR("results", runner->place.results_root));
+        SW_STR("results", runner->scratch.results_root));
 }
 
 /* While data is on its way nothing else speaks; a command is not interrupted. */
@@ -65,11 +65,10 @@ static void say_beat(const struct runner *runner, const char *phase, const json_
     if (!runner->report_in_log || sw_text_same(phase, "running"))
         return;
     line = sw_json_dump(report);
-    runner_say("report %s", line);
+    runner_log("report %s", line);
 }
 
-/* Not synced to disk: what a crash of the machine loses has told the truth. Without it our exit code
- * still tells the most important half. */
+/* Not synced to disk: a crash of the machine may lose it, and our exit code says the most important half. */
 void runner_leave_report(const char *path, const json_t *report)
 {
     sw_autofree char *text = sw_json_dump_pretty(report), *beside = sw_format("%s.new", path);
@@ -87,7 +86,7 @@ void runner_beat(const struct runner *runner, const char *phase)
     static int64_t next_ms;
     static const char *last_phase;
     bool begins = !sw_text_same(phase, last_phase);
-    sw_autofree char *name = sw_format("heartbeat-%d.json", runner->place.rank);
+    sw_autofree char *name = sw_format("heartbeat-%d.json", runner->scratch.rank);
     sw_autofree char *path = runner_state_path(runner, name), *folder = runner_folder_of(path);
     sw_auto(json) json_t *report = NULL;
 

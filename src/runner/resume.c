@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resume.c - a new attempt goes on from the newest complete checkpoint (contract §6.4, repaired).
+ * resume.c - a new attempt goes on from the newest complete checkpoint.
  *
  * Every empty resume_training_checkpoint_path in the config is filled in. A job that names a
  * checkpoint folder also gets $SLIPWAY_RESUME_FROM, and when that folder is empty because this is
@@ -89,11 +89,11 @@ static void bring_back(struct runner *runner, const char *folder)
         sw_mover_stat(runner->mover, from, &object, &why) < 0 ||
         object.kind != SW_OBJECT_FOLDER)
         return;
-    if (runner_carry(runner, RUNNER_IN, from, folder, &(struct sw_copy_rules){ .recursive = true },
+    if (runner_copy_counted(runner, RUNNER_IN, from, folder, &(struct sw_copy_rules){ .recursive = true },
                      &report, &why) < 0)
-        runner_say("checkpoints could not be brought back from %s: %s", from, why.message);
+        runner_log("checkpoints could not be brought back from %s: %s", from, why.message);
     else
-        runner_say("%lld files brought back from %s", (long long)report.files, from);
+        runner_log("%lld files brought back from %s", (long long)report.files, from);
 }
 
 int runner_resume(struct runner *runner, struct sw_error *err)
@@ -118,7 +118,7 @@ int runner_resume(struct runner *runner, struct sw_error *err)
     }
     if (!runner->resume_from)
         return 0;
-    runner_say("going on from the checkpoint %s", runner->resume_from);
+    runner_log("going on from the checkpoint %s", runner->resume_from);
     if (runner->config)
         fill_in(runner->config, runner->resume_from);
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.c - the user's command as our child: its own process group, signals passed on, and its end
- * told exactly.
+ * run.c - the user's command as our child: its own process group, signals passed on, its exact end
+ * reported.
  *
  * Standard input, terminal and environment are left as they are, but for what the payload adds and
  * for credentials that were brought for the runner alone.
@@ -43,7 +43,7 @@ static char **words_of(const struct runner *runner)
     size_t before = json_array_size(entrypoint);
     size_t count = before + (runner->argv ? json_array_size(runner->argv) : 3);
     char **words = sw_realloc_array(NULL, count + 1, sizeof *words);
-    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    sw_autofree char *rank = sw_format("%d", runner->scratch.rank);
     const struct sw_fill fill = { .rank = runner->payload->filled ? NULL : rank };
 
     for (size_t i = 0; i < before; i++)
@@ -71,7 +71,7 @@ SW_DEFINE_AUTO(words, char **, words_free)
 
 enum { IN_PROGRAM, IN_FOLDER };     /* steps at which the start may fail */
 
-struct command {
+struct runner_command {
     const struct runner *runner;
     char **words;
     const struct runner_redaction *redaction;
@@ -79,7 +79,7 @@ struct command {
 
 static void become_command(void *context, struct sw_start_failure *why)
 {
-    const struct command *command = context;
+    const struct runner_command *command = context;
     sw_autofree char *workdir = runner_command_folder(command->runner);
 
     setpgid(0, 0);
@@ -119,7 +119,7 @@ static pid_t start(const struct runner *runner, const struct runner_redaction *r
                    struct runner_result *result, struct sw_error *err)
 {
     sw_auto(words) char **words = words_of(runner);
-    struct command command = { runner, words, redaction };
+    struct runner_command command = { runner, words, redaction };
     struct sw_start_failure why;
     pid_t pid;
 
@@ -132,7 +132,7 @@ static pid_t start(const struct runner *runner, const struct runner_redaction *r
 /* Folders that belong to one rank are made by that rank. */
 static int make_own_outputs(const struct runner *runner, struct sw_error *err)
 {
-    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    sw_autofree char *rank = sw_format("%d", runner->scratch.rank);
     size_t i;
     json_t *entry;
 
@@ -148,18 +148,18 @@ static int make_own_outputs(const struct runner *runner, struct sw_error *err)
     return 0;
 }
 
-struct running {
+struct runner_beat_context {
     struct runner *runner;
     struct runner_result *result;
 };
 
 static void beat(void *context)
 {
-    const struct running *running = context;
+    const struct runner_beat_context *running = context;
 
     runner_beat(running->runner, "running");
     if (running->result->failed_peer < 0 && !running->result->stopped) {
-        running->result->failed_peer = runner_peers_look(running->runner);
+        running->result->failed_peer = runner_failed_rank(running->runner);
         running->result->stop_wanted = running->result->failed_peer >= 0;
     }
 }
@@ -169,13 +169,13 @@ static int64_t syncer_until(const struct runner *runner, const struct runner_res
 {
     int64_t grace_ms = runner_grace_ms(runner, result);
 
-    return result->told_ms ? result->told_ms + grace_ms + sw_collect_ms(grace_ms) / 2 : 0;
+    return result->stopped_ms ? result->stopped_ms + grace_ms + sw_collect_ms(grace_ms) / 2 : 0;
 }
 
 int runner_run(struct runner *runner, struct runner_result *result, struct sw_error *err)
 {
     struct runner_redaction redaction = RUNNER_REDACTION_INIT;
-    struct running running = { runner, result };
+    struct runner_beat_context running = { runner, result };
     int64_t begun = sw_monotonic_ms(), oom_kills = runner_oom_kills();
     struct runner_child command = { .kind = RUNNER_COMMAND, .grace_ms = runner->payload->grace_ms,
                                     .time_grace_ms = runner->payload->time_grace_ms,

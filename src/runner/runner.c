@@ -24,7 +24,7 @@ struct runner *runner_new(struct sw_payload *payload)
     runner->args = payload->args ? json_deep_copy(payload->args) : NULL;
     runner->staged = json_object();
     runner->only_collect = getenv("SLIPWAY_COLLECT_ONLY") != NULL;
-    runner_place_init(&runner->place, payload, from_environment);
+    runner_scratch_init(&runner->scratch, payload, from_environment);
     /* Shared with the processes of the phases: they add, the first process reports. */
     runner->tally = mmap(NULL, sizeof *runner->tally, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -39,7 +39,7 @@ void runner_free(struct runner *runner)
         return;
     sw_mover_close(runner->mover);
     sw_payload_free(runner->payload);
-    runner_place_done(&runner->place);
+    runner_scratch_done(&runner->scratch);
     munmap(runner->tally, sizeof *runner->tally);
     json_decref(runner->config);
     json_decref(runner->args);
@@ -47,7 +47,7 @@ void runner_free(struct runner *runner)
     json_decref(runner->argv);
     json_decref(runner->staged);
     free(runner->mover_state);
-    free(runner->letter_folder);
+    free(runner->payload_folder);
     free(runner->config_path);
     free(runner->command);
     free(runner->resume_from);
@@ -67,7 +67,7 @@ struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
     if (runner->mover)
         return runner->mover;
     if (!runner->mover_state)
-        runner->mover_state = sw_path_join(runner->place.work_dir, ".slipway");
+        runner->mover_state = sw_path_join(runner->scratch.work_dir, ".slipway");
     runner->mover = sw_mover_open(
         &(struct sw_mover_options){ .state_dir = runner->mover_state,
                                     .storage = { .env = setting,
@@ -77,7 +77,7 @@ struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
 
 char *runner_state_path(const struct runner *runner, const char *name)
 {
-    return sw_format("%s/.slipway/%s", runner->place.work_dir, name);
+    return sw_format("%s/.slipway/%s", runner->scratch.work_dir, name);
 }
 
 char *runner_folder_of(const char *path)
@@ -93,7 +93,7 @@ char *runner_code_folder(const struct runner *runner)
 {
     const char *to = sw_json_str(runner->payload->code, "to");
 
-    return to ? sw_strdup(to) : sw_path_join(runner->place.work_dir, "code");
+    return to ? sw_strdup(to) : sw_path_join(runner->scratch.work_dir, "code");
 }
 
 /* With code the command runs where the code is, or below. */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runner.h - the program inside the job's place: prepare, run, collect, report.
+ * runner.h - the program inside the job's container: prepare, run, collect, report.
  *
- *     place.c     where we may work and where results go, from the environment   (pure)
- *     carry.c     one copy, counted
- *     fetch.c     one input to its place; cache.c: through the shared cache
- *     config.c    inputs and outputs named by places of the config or the arguments
- *     resume.c    the checkpoint a new attempt goes on from
- *     prepare.c   all of that in order, once for all ranks that share the folder
- *     probe.c     whether outputs will find their destinations
- *     run.c       the command: its signals, its end
- *     listener.c  whether a signal came to us alone
- *     terminal.c  the terminal, handed to the command
- *     gpu.c       the GPU memory it took
- *     sync.c      outputs to their destinations, while it runs and at the end
- *     life.c      the whole life, each phase a process of its own
- *     verdict.c   what a failure was, for a platform's own script
+ *     scratch.c       the folder we work in and where results go, from the environment   (pure)
+ *     counted_copy.c  one copy, counted
+ *     fetch.c         one input to its path; cache.c: through the shared cache
+ *     config_paths.c  inputs and outputs named by paths of the config or the arguments
+ *     resume.c        the checkpoint a new attempt goes on from
+ *     prepare.c       all of that in order, once for all ranks that share the folder
+ *     probe.c         can the destinations of the outputs be written to?
+ *     run.c           the command: its signals, its end
+ *     listener.c      did a signal come to us alone?
+ *     terminal.c      the terminal, handed to the command
+ *     gpu.c           the GPU memory it took
+ *     sync.c          outputs to their destinations, while it runs and at the end
+ *     phases.c        all phases, each a process of its own
+ *     verdict.c       what a failure was, for a platform's own script
  *
  * A phase returns 0, or -1 with a sentence in `err` that main.c prints (it is in the job's log) and
  * puts into the report.
@@ -39,28 +39,28 @@ enum {
     RUNNER_NOT_FOUND = 127,
 };
 
-/* ---- place.c ---------------------------------------------------------------------------------- */
+/* ---- scratch.c ---------------------------------------------------------------------------------- */
 
 enum runner_kind { RUNNER_MOUNT, RUNNER_S3, RUNNER_EPHEMERAL };
 
-struct runner_place {             /* all owned */
+struct runner_scratch {           /* all owned */
     char *work_dir;               /* spec file, staged inputs, pretrained models */
     char *results_root;           /* a path, or s3://bucket/results/<id> */
     enum runner_kind kind;
     int rank;                     /* of this node */
-    char attempt[64];             /* tells one start of the job from another */
+    char attempt[64];             /* differs between two starts of the job */
 };
 
-void runner_place_init(struct runner_place *place, const struct sw_payload *payload,
-                       const char *(*get)(const char *name));
-void runner_place_done(struct runner_place *place);
+void runner_scratch_init(struct runner_scratch *scratch, const struct sw_payload *payload,
+                         const char *(*get)(const char *name));
+void runner_scratch_done(struct runner_scratch *scratch);
 /* Where `uri` is in the shared cache: s3://b/k -> <mount>/b/k. Owned. */
 char *runner_mount_path(const char *mount, const char *uri);
 /* Where an output that names no destination goes; NULL: nowhere, it stays. Owned. */
-char *runner_default_destination(const struct runner_place *place, const char *path);
+char *runner_default_destination(const struct runner_scratch *scratch, const char *path);
 
 /* Is this path among the results that stay where they are? */
-bool runner_is_result(const struct runner_place *place, const char *path);
+bool runner_is_result(const struct runner_scratch *scratch, const char *path);
 
 /* ---- the job here ----------------------------------------------------------------------------- */
 
@@ -78,12 +78,12 @@ struct runner_tally {
 
 struct runner {
     struct sw_payload *payload;
-    struct runner_place place;
-    char *letter_folder;          /* where the payload lies; relative names in it start there */
+    struct runner_scratch scratch;
+    char *payload_folder;          /* where the payload lies; relative names in it start there */
     struct runner_tally *tally;
     bool report_in_log;           /* the last report is also the last line of the log */
     const char *report_file;      /* where the last report will be, and until then the heartbeat; or NULL */
-    bool alone;                   /* this phase is the whole process: nobody else beats */
+    bool alone;                   /* this phase is the whole process and writes the heartbeat */
     bool only_command;            /* no transfer of ours follows the command */
     bool only_collect;            /* an earlier attempt ran it; its exit code: $SLIPWAY_COLLECT_ONLY */
     struct sw_mover *mover;       /* opened when first needed */
@@ -102,13 +102,13 @@ struct runner {
 struct runner *runner_new(struct sw_payload *payload);      /* takes the payload */
 void runner_free(struct runner *runner);
 SW_DEFINE_AUTO(runner, struct runner *, runner_free)
-/* memory.c: since the container began; 0 also where nobody counts. Pure: of the kernel's text. */
+/* memory.c: since the container began; 0 also where the kernel does not count. Pure: of the kernel's text. */
 int64_t runner_oom_kills(void);
 int64_t runner_oom_count(const char *text);
 struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
 /* sw_mover_copy() with the open mover, counted in the tally; `rules` without progress. */
 enum runner_way { RUNNER_IN, RUNNER_OUT };
-int runner_carry(struct runner *runner, enum runner_way way, const char *from, const char *to,
+int runner_copy_counted(struct runner *runner, enum runner_way way, const char *from, const char *to,
                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
                  struct sw_error *err);
 char *runner_state_path(const struct runner *runner, const char *name);   /* owned */
@@ -116,8 +116,8 @@ char *runner_folder_of(const char *path);                                 /* own
 char *runner_code_folder(const struct runner *runner);      /* owned */
 char *runner_command_folder(const struct runner *runner);   /* owned; NULL: as it is */
 
-/* say.c: one line into the job's log, secrets replaced. Nothing else here prints. */
-void runner_say(const char *fmt, ...) SW_PRINTF(1, 2);
+/* log.c: one line into the job's log, secrets replaced. Nothing else here prints. */
+void runner_log(const char *fmt, ...) SW_PRINTF(1, 2);
 void runner_keep_secrets(struct sw_secrets *secrets);      /* taken; kept from all that is said */
 struct sw_redactor *runner_redactor_new(void);            /* owned; NULL: there are no secrets */
 
@@ -144,19 +144,19 @@ int runner_redact_begin(struct runner_redaction *redaction, struct sw_error *err
 void runner_redact_started(struct runner_redaction *redaction);  /* the command has its ends */
 void runner_redact_end(struct runner_redaction *redaction);      /* the command is over */
 
-/* peers.c: ranks that share a folder tell each other when one of them fails. */
-void runner_peers_failed(const struct runner *runner);           /* this rank did */
-int runner_peers_look(const struct runner *runner);              /* which other did; -1: none */
-int runner_peers(void);                                          /* how many ranks there are */
-/* Until the command of every other rank is over, or the rank is dead or the time; then: is it on this one to
- * bring what all of them share? */
-bool runner_peers_leave_it(const struct runner *runner, int64_t deadline_ms);
-/* Until every other rank has brought its own, or is dead. */
-void runner_peers_done(const struct runner *runner, int64_t deadline_ms);
+/* rank_failure.c: ranks that share a folder end when one of them fails. */
+void runner_note_failure(const struct runner *runner);           /* this rank failed */
+int runner_failed_rank(const struct runner *runner);             /* another rank; -1: none failed */
+int runner_rank_count(void);
+/* Waits until the command of every other rank is over or the rank is dead. Does this rank bring the outputs
+ * that all of them share? */
+bool runner_brings_shared(const struct runner *runner, int64_t deadline_ms);
+/* Waits until every other rank has brought its outputs or is dead. */
+void runner_wait_for_ranks(const struct runner *runner, int64_t deadline_ms);
 
 /* ---- fetching ---------------------------------------------------------------------------------- */
 
-struct runner_wish {
+struct runner_fetch_request {
     const char *uri;
     const char *to;               /* file or folder there; with into: a folder for the file */
     bool into;
@@ -166,10 +166,10 @@ struct runner_wish {
     bool no_cache;
 };
 
-/* The local path that stands for it, owned: the file, the folder, or what was unpacked. */
-char *runner_fetch(struct runner *runner, const struct runner_wish *wish, struct sw_error *err);
+/* Its local path, owned: the file, the folder, or what was unpacked. */
+char *runner_fetch(struct runner *runner, const struct runner_fetch_request *request, struct sw_error *err);
 /* The same through the shared cache; NULL with SW_E_UNSUPPORTED: the cache cannot be written. */
-char *runner_cache_fetch(struct runner *runner, const struct runner_wish *wish,
+char *runner_cache_fetch(struct runner *runner, const struct runner_fetch_request *request,
                          const struct sw_object *object, struct sw_error *err);
 /* A path on this machine for file://, lustre://, slurm:// and plain paths; NULL: it is remote. */
 char *runner_local_path(const char *uri);
@@ -180,7 +180,7 @@ char *runner_local_path(const char *uri);
 json_t *runner_selection(const struct runner *runner, const json_t *entry, struct sw_error *err);
 const char **runner_texts(const json_t *names);       /* owned vector of borrowed texts */
 json_t *runner_excludes(const struct runner *runner, const json_t *entry);     /* owned */
-int runner_declared_inputs(struct runner *runner, struct sw_error *err);     /* config.c */
+int runner_declared_inputs(struct runner *runner, struct sw_error *err);     /* config_paths.c */
 int runner_declared_outputs(struct runner *runner, struct sw_error *err);
 int runner_config_uris(struct runner *runner, struct sw_error *err);         /* config_uris.c */
 json_t *runner_selected(const char *annotation, const char *format, const json_t *keys,
@@ -196,7 +196,7 @@ struct runner_result {
     int exit_code;
     int signal;                   /* that ended the command; 0: none */
     bool stopped;                 /* by TERM or INT from outside, or for a reason below */
-    int64_t told_ms;              /* monotonic: when we were first told from outside to end; 0: never */
+    int64_t stopped_ms;              /* monotonic: when the first stop from outside came; 0: never */
     int64_t deadline_ms;          /* monotonic: when its time is up; 0: never */
     bool canceled;                /* by QUIT from outside */
     bool timed_out;               /* its time was up: exit code 124 */
@@ -225,7 +225,7 @@ pid_t runner_start_syncer(struct runner *runner);
 void runner_stop_syncer(pid_t syncer, int64_t deadline_ms);
 
 /* prepare, run and collect in one, as a container's first process. */
-int runner_live(struct runner *runner, struct runner_result *result, struct sw_error *err);
+int runner_all_phases(struct runner *runner, struct runner_result *result, struct sw_error *err);
 
 /* terminal.c: the terminal is the command's while it runs, if there is one. */
 void runner_terminal_find(void);
@@ -247,7 +247,7 @@ json_t *runner_report(const struct runner *runner, const char *phase,
 void runner_block_signals(void);
 enum runner_child_kind {
     RUNNER_COMMAND,               /* a process group: signals are passed on, one TERM, the grace, KILL */
-    RUNNER_PHASE,                 /* a process: TERM when we are told to end */
+    RUNNER_PHASE,                 /* a process: TERM when a stop comes */
     RUNNER_LAST_PHASE,            /* deaf to signals; KILL when its time is over */
 };
 struct runner_child {

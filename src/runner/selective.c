@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * selective.c - the files that an annotation file speaks of, so that only those of a large folder
- * are fetched (contract §3.7).
+ * are fetched.
  *
  * json (a list of maps, a map of maps, or a map with lists of maps inside), jsonl and csv; every one
  * of the keys counts, and a value may be a list. Parquet would need a library of its own: it is
- * refused by name instead of being ignored (weakness 66).
+ * refused by name instead of being ignored.
  */
 #include "runner/runner.h"
 
@@ -16,13 +16,13 @@
 
 enum { ANNOTATION_MAX = 512 * 1024 * 1024 };
 
-struct names {
+struct selected_names {
     json_t *list;
     json_t *seen;                  /* object used as a set */
     const json_t *keys;
 };
 
-static void add_name(struct names *names, const char *name)
+static void add_name(struct selected_names *names, const char *name)
 {
     while (sw_text_starts(name, "./"))
         name += 2;
@@ -32,7 +32,7 @@ static void add_name(struct names *names, const char *name)
     json_array_append_new(names->list, sw_json_text(name));
 }
 
-static bool is_key(const struct names *names, const char *key)
+static bool is_key(const struct selected_names *names, const char *key)
 {
     size_t i;
     json_t *one;
@@ -43,7 +43,7 @@ static bool is_key(const struct names *names, const char *key)
     return false;
 }
 
-static void add_value(struct names *names, const json_t *value)
+static void add_value(struct selected_names *names, const json_t *value)
 {
     size_t i;
     json_t *element;
@@ -56,7 +56,7 @@ static void add_value(struct names *names, const json_t *value)
 }
 
 /* The document is bounded in depth by its reader. */
-static void collect(struct names *names, const json_t *value)
+static void collect(struct selected_names *names, const json_t *value)
 {
     const char *key;
     json_t *inside;
@@ -72,7 +72,7 @@ static void collect(struct names *names, const json_t *value)
         collect(names, inside);
 }
 
-static int read_json_lines(struct names *names, const char *text, struct sw_error *err)
+static int read_json_lines(struct selected_names *names, const char *text, struct sw_error *err)
 {
     int number = 0;
 
@@ -123,7 +123,7 @@ static char *csv_field(const char **at, bool *last)
     return out.data ? sw_buf_steal(&out) : sw_strdup("");
 }
 
-static void read_csv(struct names *names, const char *text)
+static void read_csv(struct selected_names *names, const char *text)
 {
     bool wanted[256] = { false };
     bool header = true;
@@ -163,7 +163,7 @@ json_t *runner_selected(const char *annotation, const char *said, const json_t *
     size_t length = 0;
     sw_autofree char *text = sw_file_read(annotation, ANNOTATION_MAX, &length, err);
     sw_auto(json) json_t *seen = json_object(), *list = json_array(), *document = NULL;
-    struct names names = { list, seen, keys };
+    struct selected_names names = { list, seen, keys };
 
     if (!text)
         return NULL;

@@ -4,13 +4,14 @@
  *
  * We may be the first process of a container, where no other reaps and where TERM comes to us alone:
  * so what comes is passed on, after TERM or INT the grace runs, and then KILL does what TERM could not.
- * However often we are told to end, the command gets one TERM: a second one would end many programs in
- * the middle of their save. QUIT is how a cancel of ours says what it is: the command hears TERM, and
- * the report tells it from a machine that goes down. XCPU says that its time is up, where a platform counts
- * it: that may leave the command another grace. All orphans are reaped on the way.
+ * However often we get a stop, the command gets one TERM: a second one would end many programs in
+ * the middle of their save. QUIT marks a cancel of ours: the command gets TERM, and the report can tell it
+ * from a machine that goes down. XCPU says that its time is up, where a platform counts it: that may leave
+ * the command another grace. All orphans are reaped on the way.
  */
 #include "runner/runner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -92,7 +93,7 @@ static bool reap(pid_t child, int *status)
 
 /* ---- ending it ------------------------------------------------------------------------------- */
 
-static void tell_child(const struct runner_child *child, int signal)
+static void signal_child(const struct runner_child *child, int signal)
 {
     kill(child->kind == RUNNER_COMMAND ? -child->pid : child->pid, signal);
 }
@@ -102,7 +103,7 @@ static void pass_on(const struct runner_child *child, int signal)
 {
     if (child->kind == RUNNER_COMMAND && runner_heard_by_all(signal))
         return;
-    tell_child(child, signal);
+    signal_child(child, signal);
 }
 
 /* From now on it has the grace. */
@@ -110,7 +111,7 @@ static void begin_to_end(struct runner_child *child, struct runner_result *resul
 {
     if (child->kind == RUNNER_LAST_PHASE) {
         if (!child->kill_at_ms)
-            child->kill_at_ms = result->told_ms + sw_stop_ms(child->grace_ms);
+            child->kill_at_ms = result->stopped_ms + sw_stop_ms(child->grace_ms);
         return;
     }
     if (child->kill_at_ms)
@@ -128,13 +129,13 @@ static void send_term(struct runner_child *child, bool from_outside)
     if (from_outside)
         pass_on(child, SIGTERM);
     else
-        tell_child(child, SIGTERM);
+        signal_child(child, SIGTERM);
 }
 
-static void told_to_end(struct runner_child *child, struct runner_result *result, int signal)
+static void stop_child(struct runner_child *child, struct runner_result *result, int signal)
 {
-    if (!result->told_ms)
-        result->told_ms = sw_monotonic_ms();
+    if (!result->stopped_ms)
+        result->stopped_ms = sw_monotonic_ms();
     result->canceled |= signal == SIGQUIT;
     if (signal == SIGXCPU && !child->kill_at_ms) {
         result->timed_out = true;
@@ -152,7 +153,7 @@ static void told_to_end(struct runner_child *child, struct runner_result *result
 static void take_signal(struct runner_child *child, struct runner_result *result, int signal)
 {
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGXCPU)
-        told_to_end(child, result, signal);
+        stop_child(child, result, signal);
     else if (child->kind == RUNNER_COMMAND)
         pass_on(child, signal);              /* USR1 and the like are between others and the command */
 }
@@ -188,6 +189,7 @@ int runner_watch(struct runner_child *child, struct runner_result *result)
 {
     int status = 0;
 
+    assert(child->pid > 0);              /* kill(0) and kill(-1) would reach others */
     while (!reap(child->pid, &status)) {
         int signal = runner_next_signal(wait_for(child, result));
 
@@ -197,7 +199,7 @@ int runner_watch(struct runner_child *child, struct runner_result *result)
             send_term(child, false);
             begin_to_end(child, result);
         } else if (!signal && child->kill_at_ms && sw_monotonic_ms() >= child->kill_at_ms) {
-            tell_child(child, SIGKILL);
+            signal_child(child, SIGKILL);
             child->killed = true;
             child->kill_at_ms = sw_monotonic_ms() + 1000;
         }

@@ -6,12 +6,13 @@
  * While it runs only files that have settled are taken: one that was written in the last moments may
  * be half of itself. A manifest is written last and removed first, so a reader who finds one knows
  * that everything it lists is there; among the results themselves there is none. What all ranks share is
- * brought by one of them when the commands of all are over (peers.c); a path with {rank} in it, or one that
- * each rank has for itself, by its own rank. One output that fails does not keep the others from arriving; a
- * server out of reach is tried again for some minutes, since what a training left is worth the wait.
+ * brought by one of them when the commands of all are over (rank_failure.c); a path with {rank} in it, or
+ * one that each rank has for itself, by its own rank. One output that fails does not keep the others from
+ * arriving; a server out of reach is tried again for some minutes: what a training left is worth the wait.
  */
 #include "runner/runner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -31,14 +32,14 @@ enum {
     PATIENCE_MS = 300000, PAUSE_MOST_MS = 30000,       /* with a server that is out of reach, at the end */
 };
 
-struct output {                      /* one entry, with its rank filled in; all owned */
+struct sync_output {                      /* one entry, with its rank filled in; all owned */
     char *path, *to;
     const char **exclude;
     size_t exclude_count;
     bool is_folder, each_rank;
 };
 
-static void output_auto(struct output *output)
+static void output_auto(struct sync_output *output)
 {
     free(output->path);
     free(output->to);
@@ -46,10 +47,10 @@ static void output_auto(struct output *output)
 }
 
 /* False: nowhere to bring it to, or not there. */
-static bool output_of(const struct runner *runner, const json_t *entry, struct output *out)
+static bool output_of(const struct runner *runner, const json_t *entry, struct sync_output *out)
 {
     const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
-    sw_autofree char *rank = sw_format("%d", runner->place.rank);
+    sw_autofree char *rank = sw_format("%d", runner->scratch.rank);
     const struct sw_fill fill = { .rank = rank };
     const json_t *patterns = json_object_get(entry, "exclude");
     struct stat info;
@@ -59,7 +60,7 @@ static bool output_of(const struct runner *runner, const json_t *entry, struct o
     out->each_rank = sw_json_bool(entry, "each_rank", false);
     out->path = sw_fill_word(path, &fill);
     out->to = sw_fill_word(to, &fill);
-    if (runner->place.rank != 0 && sw_json_bool(entry, "own", false)) {
+    if (runner->scratch.rank != 0 && sw_json_bool(entry, "own", false)) {
         sw_autofree char *first = out->to, *below = sw_format("rank-%s/", rank);
 
         out->to = sw_uri_join(first, below);     /* the first rank's are above */
@@ -77,7 +78,7 @@ static bool output_of(const struct runner *runner, const json_t *entry, struct o
 
 /* ---- the manifest ---------------------------------------------------------------------------- */
 
-static char *manifest_uri(const struct output *output)
+static char *manifest_uri(const struct sync_output *output)
 {
     sw_autofree char *own = sw_path_join(output->path, "manifest.json");
 
@@ -88,13 +89,13 @@ static char *manifest_uri(const struct output *output)
                                                        : "manifest.json");
 }
 
-struct listing {
-    const struct output *output;
+struct manifest_listing {
+    const struct sync_output *output;
     json_t *files;
     int64_t bytes, deadline_ms;
 };
 
-static bool is_excluded(const struct output *output, const char *name)
+static bool is_excluded(const struct sync_output *output, const char *name)
 {
     for (size_t i = 0; i < output->exclude_count; i++)
         if (sw_name_matches(output->exclude[i], name))
@@ -121,7 +122,7 @@ static bool file_sha256(const char *path, int64_t deadline_ms, char out[SW_DIGES
     return fd >= 0;
 }
 
-static void list_one(struct listing *all, const char *path, const char *name, int64_t size)
+static void list_one(struct manifest_listing *all, const char *path, const char *name, int64_t size)
 {
     char hash[SW_DIGEST_HEX];
     const char *known = file_sha256(path, all->deadline_ms, hash) ? hash : NULL;
@@ -133,7 +134,7 @@ static void list_one(struct listing *all, const char *path, const char *name, in
 
 static int list_file(void *context, const char *relative, const struct stat *info)
 {
-    struct listing *all = context;
+    struct manifest_listing *all = context;
     sw_autofree char *path = sw_path_join(all->output->path, relative);
 
     if (S_ISREG(info->st_mode) && !is_excluded(all->output, relative))
@@ -147,23 +148,24 @@ int runner_put_text(struct runner *runner, const char *uri, const char *text,
     sw_autofree char *path = runner_local_path(uri);
     sw_autofree char *folder = path ? runner_folder_of(path) : NULL;
 
+    assert(path || runner->mover);
     if (path)                        /* nothing may have been copied there before */
         return sw_mkdirs(folder, 0777, err) < 0
                    ? -1 : sw_file_write(path, text, strlen(text), 0644, err);
     return sw_mover_put_bytes(runner->mover, uri, text, strlen(text), err);
 }
 
-static int write_manifest(struct runner *runner, const struct output *output,
+static int write_manifest(struct runner *runner, const struct sync_output *output,
                           const struct runner_result *result, bool complete, int64_t deadline_ms,
                           struct sw_error *err)
 {
     sw_autofree char *uri = manifest_uri(output), *text = NULL;
     sw_auto(json) json_t *files = json_array(), *manifest = NULL;
-    struct listing all = { output, files, 0, deadline_ms };
+    struct manifest_listing all = { output, files, 0, deadline_ms };
     struct stat info;
     char now[40];
 
-    if (runner_is_result(&runner->place, output->to))
+    if (runner_is_result(&runner->scratch, output->to))
         return 0;
     if (output->is_folder)
         sw_walk(output->path, list_file, &all, NULL);
@@ -172,14 +174,14 @@ static int write_manifest(struct runner *runner, const struct output *output,
     sw_time_format(sw_now_ms(), now);
     manifest = sw_json_object(
         SW_INT("version", 1), SW_STR("job_id", runner->payload->job_id),
-        SW_STR("attempt", runner->place.attempt), SW_BOOL("complete", complete),
+        SW_STR("attempt", runner->scratch.attempt), SW_BOOL("complete", complete),
         SW_INT("exit_code", result->exit_code), SW_STR("written_at", now),
         SW_INT("bytes", all.bytes), SW_SUB_COPY("files", files));
     text = sw_json_dump_pretty(manifest);
     return runner_put_text(runner, uri, text, err);
 }
 
-static void remove_manifest(struct runner *runner, const struct output *output)
+static void remove_manifest(struct runner *runner, const struct sync_output *output)
 {
     sw_autofree char *uri = manifest_uri(output), *path = runner_local_path(uri);
 
@@ -203,7 +205,7 @@ static int say_left_out(void *context, enum sw_moved_how how, const char *relati
 
     (void)relative, (void)object;
     if (how == SW_MOVED_LEFT_OUT && *said < LEFT_OUT_MOST && ++*said)
-        runner_say("output: %s", why->message);
+        runner_log("output: %s", why->message);
     return 0;
 }
 
@@ -219,7 +221,7 @@ static const char *warn_if_empty(struct runner *runner, int64_t files)
 
 /* A file that vanished or was renamed between the look and the copy is no failure while the command
  * runs: the next round sees what became of it. */
-static int copy(struct runner *runner, const struct output *output, bool last,
+static int copy(struct runner *runner, const struct sync_output *output, bool last,
                 int64_t deadline_ms, struct sw_error *err)
 {
     int said = last ? 0 : LEFT_OUT_MOST;
@@ -228,19 +230,19 @@ static int copy(struct runner *runner, const struct output *output, bool last,
         .exclude_count = output->exclude_count, .settle_ms = last ? 0 : SETTLE_MS,
         .deadline_ms = deadline_ms };
     struct sw_copy_report report = { 0 };
-    int result = runner_carry(runner, RUNNER_OUT, output->path, output->to, &rules, &report, err);
+    int result = runner_copy_counted(runner, RUNNER_OUT, output->path, output->to, &rules, &report, err);
 
     if (report.files || last)
-        runner_say("%soutput %s: %lld files, %lld bytes brought to %s%s",
+        runner_log("%soutput %s: %lld files, %lld bytes brought to %s%s",
                    last && result == 0 ? warn_if_empty(runner, report.files + report.same) : "",
                    output->path, (long long)report.files, (long long)report.bytes, output->to,
                    last ? "" : " while it runs");
     if (last && report.left_out > said)
-        runner_say("output: %lld more are left out", (long long)(report.left_out - said));
+        runner_log("output: %lld more are left out", (long long)(report.left_out - said));
     return result;
 }
 
-static int bring(struct runner *runner, const struct output *output,
+static int bring(struct runner *runner, const struct sync_output *output,
                  const struct runner_result *result, int64_t deadline_ms, bool first,
                  struct sw_error *err)
 {
@@ -273,7 +275,7 @@ static int64_t patience(int64_t deadline_ms)
 }
 
 /* The last time, as often as it takes. */
-static int bring_at_last(struct runner *runner, const struct output *output,
+static int bring_at_last(struct runner *runner, const struct sync_output *output,
                          const struct runner_result *result, int64_t deadline_ms, struct sw_error *err)
 {
     int64_t until = patience(deadline_ms), pause_ms = 1000;
@@ -281,7 +283,7 @@ static int bring_at_last(struct runner *runner, const struct output *output,
     while (bring(runner, output, result, deadline_ms, true, err) < 0) {
         if (!may_pass(err) || sw_monotonic_ms() + pause_ms > until)
             return -1;
-        runner_say("%s; it is tried again", err->message);
+        runner_log("%s; it is tried again", err->message);
         sw_sleep_ms(pause_ms);
         pause_ms = pause_ms < PAUSE_MOST_MS ? pause_ms * 2 : PAUSE_MOST_MS;
     }
@@ -289,11 +291,11 @@ static int bring_at_last(struct runner *runner, const struct output *output,
 }
 
 /* Nothing is there: the command left nothing, or it was left where we cannot see it. */
-static int bring_nothing(struct runner *runner, const struct output *output, struct sw_error *err)
+static int bring_nothing(struct runner *runner, const struct sync_output *output, struct sw_error *err)
 {
     if (runner->only_collect)
         return sw_fail(err, SW_E_NOT_FOUND, "the output '%s' is not here: " GONE, output->path);
-    runner_say("%soutput %s: no such file or folder", warn_if_empty(runner, 0), output->path);
+    runner_log("%soutput %s: no such file or folder", warn_if_empty(runner, 0), output->path);
     return 0;
 }
 
@@ -311,7 +313,7 @@ static bool any_shared(const json_t *outputs)
 static int bring_last(struct runner *runner, const json_t *entry, const struct runner_result *result,
                       bool shared, int64_t deadline_ms, struct sw_error *err)
 {
-    __attribute__((cleanup(output_auto))) struct output output = { 0 };
+    __attribute__((cleanup(output_auto))) struct sync_output output = { 0 };
     bool there = output_of(runner, entry, &output);
 
     if (!output.path || output.each_rank == shared)
@@ -329,7 +331,7 @@ int runner_sync(struct runner *runner, const struct runner_result *result, int64
     json_t *entry;
 
     for (int shared = 0; shared < 2; shared++) {
-        if (shared && (!any_shared(runner->outputs) || !runner_peers_leave_it(runner, deadline_ms)))
+        if (shared && (!any_shared(runner->outputs) || !runner_brings_shared(runner, deadline_ms)))
             break;
         json_array_foreach(runner->outputs, i, entry) {
             struct sw_error why = { 0 };
@@ -339,7 +341,7 @@ int runner_sync(struct runner *runner, const struct runner_result *result, int64
             if (outcome == 0 && err)
                 *err = why;
             else
-                runner_say("%s", why.message);
+                runner_log("%s", why.message);
             outcome = -1;
         }
     }
@@ -356,7 +358,7 @@ static int64_t every_of(const struct runner *runner, const json_t *entry)
     int64_t every = sw_json_int(entry, "every_ms", 0);
 
     if (every <= 0 || sw_text_empty(sw_json_str(entry, "to")) ||
-        (runner->place.rank != 0 && !sw_json_bool(entry, "each_rank", false)))
+        (runner->scratch.rank != 0 && !sw_json_bool(entry, "each_rank", false)))
         return 0;
     return every < LEAST_EVERY_MS ? LEAST_EVERY_MS : every;
 }
@@ -369,13 +371,13 @@ static void end_soon(int signal)
 
 static void bring_settled(struct runner *runner, const json_t *entry, bool first)
 {
-    __attribute__((cleanup(output_auto))) struct output output = { 0 };
+    __attribute__((cleanup(output_auto))) struct sync_output output = { 0 };
     struct sw_error why = { 0 };
 
-    if (!output_of(runner, entry, &output) || (runner->place.rank != 0 && !output.each_rank))
+    if (!output_of(runner, entry, &output) || (runner->scratch.rank != 0 && !output.each_rank))
         return;
     if (bring(runner, &output, NULL, 0, first, &why) < 0)
-        runner_say("%s; it is tried again", why.message);
+        runner_log("%s; it is tried again", why.message);
     else
         runner->tally->synced_at_ms = sw_now_ms();
 }

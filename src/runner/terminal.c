@@ -2,7 +2,7 @@
 /*
  * terminal.c - the command has the terminal while it runs, as if we were not there.
  *
- * The command is a process group of its own, and the kernel stops whoever reads from a terminal
+ * The command is a process group of its own, and the kernel stops a process that reads from a terminal
  * without being its foreground group. So the terminal is handed over and taken back; Ctrl-C and the
  * size of the window then reach the command directly. When Ctrl-Z stops it, we stop, too, so that
  * the shell that called us gets its turn; as the first process of a container, which cannot stop,
@@ -25,7 +25,7 @@ void runner_terminal_find(void)
             terminal = fd;
 }
 
-/* Whoever is not in front may do this only while TTOU is ignored. */
+/* A process that is not in front may do this only while TTOU is ignored. */
 void runner_terminal_hand_to(pid_t group)
 {
     void (*before)(int);
@@ -40,7 +40,7 @@ void runner_terminal_hand_to(pid_t group)
 void runner_terminal_stopped(pid_t group, int by)
 {
     if (terminal < 0 || by == SIGSTOP)
-        return;                       /* somebody meant the command alone */
+        return;                       /* that stop was meant for the command alone */
     if (getpid() != 1)
         kill(getpid(), SIGSTOP);      /* and here we go on when the shell says so */
     if (getpid() == 1 || tcgetpgrp(terminal) == getpgrp())

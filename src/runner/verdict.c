@@ -9,6 +9,7 @@
  * rules are diagnose/'s own, so client and script cannot disagree (docs/decisions/0027). One line
  * comes out: AGAIN CLASS CAUSE RULE NODE, with `again` or `never`, and `-` for what is not known.
  */
+#include "core/reason.h"
 #include "runner/runner.h"
 
 #include <fcntl.h>
@@ -26,7 +27,7 @@
 
 enum { TAIL_BYTES = 32 * 1024, RULES_MAX = 1024 * 1024 };
 
-struct question {
+struct verdict_request {
     struct sw_evidence evidence;
     struct sw_buf log;
     json_t *on;                   /* NULL: as the rules say */
@@ -36,26 +37,26 @@ struct question {
 
 /* ---- what is asked ------------------------------------------------------------------------ */
 
-static int take_exit(struct question *question, const char *value)
+static int take_exit(struct verdict_request *question, const char *value)
 {
     question->evidence.exit_code = atoi(value);
     return 0;
 }
 
-static int take_reason(struct question *question, const char *value)
+static int take_reason(struct verdict_request *question, const char *value)
 {
     snprintf(question->evidence.reason, sizeof question->evidence.reason, "%s", value);
     return 0;
 }
 
-static int take_gpus(struct question *question, const char *value)
+static int take_gpus(struct verdict_request *question, const char *value)
 {
     return json_object_set_new(question->evidence.facts, "gpus_requested",
                                json_integer(atoi(value)));
 }
 
 /* "node,gpu"; empty: as the rules say. */
-static int take_on(struct question *question, const char *value)
+static int take_on(struct verdict_request *question, const char *value)
 {
     if (!*value)
         return 0;
@@ -71,7 +72,7 @@ static int take_on(struct question *question, const char *value)
 }
 
 /* Rules that cannot be read are none: the built-in ones decide. */
-static int take_rules(struct question *question, const char *value)
+static int take_rules(struct verdict_request *question, const char *value)
 {
     size_t length = 0;
     sw_autofree char *text = sw_file_read(value, RULES_MAX, &length, NULL);
@@ -82,7 +83,7 @@ static int take_rules(struct question *question, const char *value)
 }
 
 /* What the runner of the rank that failed has left. */
-static int take_report(struct question *question, const char *value)
+static int take_report(struct verdict_request *question, const char *value)
 {
     size_t length = 0;
     sw_autofree char *text = sw_file_read(value, SW_REPORT_MAX, &length, NULL);
@@ -94,7 +95,7 @@ static int take_report(struct question *question, const char *value)
 
 /* The end of a file, from the byte on where this attempt began to write. A log that is not there
  * has said nothing. */
-static int take_log(struct question *question, const char *value)
+static int take_log(struct verdict_request *question, const char *value)
 {
     const char *colon = strrchr(value, ':');
     sw_autofree char *path = sw_strndup(value, colon ? (size_t)(colon - value) : strlen(value));
@@ -124,14 +125,14 @@ static int take_log(struct question *question, const char *value)
 
 static const struct {
     const char *name;
-    int (*take)(struct question *question, const char *value);
+    int (*take)(struct verdict_request *question, const char *value);
 } words[] = {
     { "--exit", take_exit }, { "--reason", take_reason }, { "--gpus", take_gpus },
     { "--on", take_on },     { "--log", take_log },       { "--rules", take_rules },
     { "--report", take_report },
 };
 
-static int read_question(int argc, char **argv, struct question *question)
+static int read_question(int argc, char **argv, struct verdict_request *question)
 {
     for (int i = 2; i < argc; i += 2) {
         size_t w = 0;
@@ -145,13 +146,13 @@ static int read_question(int argc, char **argv, struct question *question)
 }
 
 /* A script that only saw an exit code: the report knows which phase of the runner failed. */
-static void add_report(struct question *question)
+static void add_report(struct verdict_request *question)
 {
     const char *reason = sw_report_reason(question->report);
 
     sw_report_facts(question->report, question->evidence.facts);
     if (reason && question->evidence.exit_code == RUNNER_IO &&
-        sw_text_same(question->evidence.reason, "exit"))
+        sw_text_same(question->evidence.reason, SW_REASON_EXIT))
         take_reason(question, reason);
 }
 
@@ -192,7 +193,7 @@ char *runner_failed_node(const char *log)
 
 int runner_verdict(int argc, char **argv)
 {
-    struct question question = { .evidence = { .state = SW_ERROR, .reason = "exit",
+    struct verdict_request question = { .evidence = { .state = SW_ERROR, .reason = SW_REASON_EXIT,
                                                .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1,
                                                .facts = json_object() } };
     sw_auto(json) json_t *verdict = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_rehearsal.c - any text as the script and the faults of a rehearsal: a script or a reason,
- * and whatever the script, its scenes are final for good and its log only grows.
+ * and whatever the script, its end is final and its log only grows.
  */
 #include "fuzz.h"
 #include "core/observation.h"
@@ -12,7 +12,7 @@ static void play(const struct rehearsal_script *script)
 {
     static const int64_t moments[] = { 0, 1, 50, 1000, 3000, 100000, INT64_MAX / 4 };
     struct rehearsal_run run = { .submitted_ms = 1000, .limit_ms = 60000 };
-    struct rehearsal_scene before = { 0 }, now;
+    struct sw_observation before = { 0 }, now = { 0 };
     int64_t written = 0;
     char bytes[100];
 
@@ -20,7 +20,7 @@ static void play(const struct rehearsal_script *script)
         int64_t size;
 
         run.now_ms = run.submitted_ms + moments[i];
-        rehearsal_scene_at(script, &run, &now);
+        rehearsal_observe_at(script, &run, &now);
         size = rehearsal_log_size(script, &run);
         CLAIM(size >= written);
         CLAIM(!sw_state_is_final(before.state) || now.state == before.state);

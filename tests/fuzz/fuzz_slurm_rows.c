@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rest = two;
     for (char *line; (line = strsep(&rest, "\n")) && answers.past_count < ROWS;)
         answers.past_count += slurm_sacct_line(line, &past[answers.past_count]);
-    if (slurm_seen(&answers, &known, &seen)) {
+    if (slurm_observation(&answers, &known, &seen)) {
         CLAIM(seen.state <= SW_CANCELED);
         CLAIM(strnlen(seen.message, sizeof seen.message) < sizeof seen.message);
         CLAIM(strnlen(seen.reason, sizeof seen.reason) < sizeof seen.reason);

@@ -16,57 +16,7 @@
 #include "base/text.h"
 #include "net/ssh_options.h"
 #include "platform/docker/docker_events.h"
-
-extern const struct sw_platform sw_platform_docker;
-
-static const char *const pull_policies[] = { "always", "missing", "never", NULL };
-static const char *const run_as[] = { "auto", "me", "image", NULL };
-static const char *const results_ways[] = { "auto", "bind", "volume", NULL };
-static const char *const entrypoints[] = { "keep", "drop", NULL };
-static const char *const tls_ways[] = { "auto", "none", "verify", "any", NULL };
-
-static const struct sw_option docker_options[] = {
-    { "host", SW_TEXT, SW_CONNECTION, .help = "the engine: unix://, tcp:// or ssh:// address "
-                               "(else DOCKER_HOST, the docker context, the usual sockets)" },
-    { "context", SW_TEXT, SW_CONNECTION, .help = "docker context that names the engine" },
-    { "tls", SW_CHOICE, SW_CONNECTION, .initial = "auto", .choices = tls_ways,
-      .help = "of tcp:// engines: none, verify, any certificate; auto: as DOCKER_TLS_VERIFY says" },
-    { "certificates", SW_TEXT, SW_CONNECTION,
-      .help = "folder with ca.pem, cert.pem and key.pem (else DOCKER_CERT_PATH, the context's own)" },
-    SW_SSH_OPTIONS("DOCKER_SSH_KEY", "DOCKER_"),            /* of ssh:// engines */
-    { "pull", SW_CHOICE, .initial = "missing", .env = "DOCKER_PULL_POLICY",
-      .choices = pull_policies, .help = "when the image is fetched: always, missing, never" },
-    { "network", SW_TEXT, .initial = "tao_default", .env = "DOCKER_NETWORK",
-      .help = "network of the containers; made when it is missing" },
-    { "mounts", SW_TEXTS, .trust = SW_TRUST_PROFILE,
-      .help = "SOURCE:TARGET[:ro] as seen from the engine; a source without slash is a volume" },
-    { "results", SW_CHOICE, .initial = "auto", .choices = results_ways,
-      .help = "where results are: in a folder of this machine (bind), or a volume of the engine" },
-    { "user", SW_TEXT, .help = "UID[:GID] or name that the container runs as" },
-    { "run_as", SW_CHOICE, .initial = "auto", .choices = run_as,
-      .help = "without user: me, the image's user, or (auto) me when results are bound" },
-    { "entrypoint", SW_CHOICE, .initial = "keep", .choices = entrypoints,
-      .help = "the image's ENTRYPOINT starts the command (keep), or is left out (drop)" },
-    { "gpu_ids", SW_TEXTS, .help = "GPUs to choose from, by number or UUID; all: every one" },
-    { "gpu_devices", SW_TEXTS, SW_CONNECTION, .env = "SLIPWAY_DOCKER_GPUS",
-      .help = "GPUs the engine has, where it cannot be found out" },
-    { "share_gpus", SW_FLAG, .initial = "false",
-      .help = "use GPUs that other jobs have, instead of waiting until they are free" },
-    { "runtime", SW_TEXT, .trust = SW_TRUST_PROFILE,
-      .help = "OCI runtime of the engine, such as nvidia" },
-    { "ipc", SW_TEXT, .help = "IPC mode: private, shareable, host, container:NAME" },
-    { "ulimits", SW_TEXT_MAP,
-      .help = "limits NAME: N or SOFT:HARD (with GPUs memlock -1 and stack 64 MiB are usual)" },
-    { "read_only", SW_FLAG, .initial = "false",
-      .help = "the container's root is read-only; results and mounts stay writable" },
-    { "auto_remove", SW_FLAG, .initial = "false", .env = "DOCKER_AUTO_REMOVE",
-      .help = "remove the containers when the job is over, and its logs and results are kept here" },
-    { "log_driver", SW_TEXT, .initial = "local",
-      .help = "log driver of the containers; engine: the engine's own default" },
-    { "host_config", SW_FREE, .trust = SW_TRUST_PROFILE,
-      .help = "more of the Engine API's HostConfig; cannot change what the job itself says" },
-    { 0 }
-};
+#include "platform/kit/log.h"
 
 static const char *const docker_variables[] = {
     "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY",
@@ -82,13 +32,12 @@ static const struct sw_credential docker_credentials[] = {
 
 /* ---- clients, lent one at a time ------------------------------------------------------------- */
 
-enum { POOL_MOST = DOCKER_AT_ONCE, ENDS_MOST = 2048 };
+enum { POOL_MAX = DOCKER_AT_ONCE };
 
 struct docker_pool {
     pthread_mutex_t lock;
-    struct docker_api *idle[POOL_MOST];
+    struct docker_api *idle[POOL_MAX];
     size_t count;
-    json_t *ends;                    /* "id/attempt" -> how it ended */
 };
 
 static struct docker_pool *pool_new(void)
@@ -96,7 +45,6 @@ static struct docker_pool *pool_new(void)
     struct docker_pool *pool = sw_new(struct docker_pool);
 
     pthread_mutex_init(&pool->lock, NULL);
-    pool->ends = json_object();
     return pool;
 }
 
@@ -107,36 +55,12 @@ static void pool_free(struct docker_pool *pool)
     for (size_t i = 0; i < pool->count; i++)
         docker_api_close(pool->idle[i]);
     pthread_mutex_destroy(&pool->lock);
-    json_decref(pool->ends);
     free(pool);
-}
-
-void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end)
-{
-    sw_autofree char *key = sw_format("%s/%d", id, attempt);
-
-    pthread_mutex_lock(&conn->pool->lock);
-    if (json_object_size(conn->pool->ends) > ENDS_MOST)
-        json_object_clear(conn->pool->ends);          /* nobody asked */
-    json_object_set_new(conn->pool->ends, key, end);
-    pthread_mutex_unlock(&conn->pool->lock);
-}
-
-json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt)
-{
-    sw_autofree char *key = sw_format("%s/%d", id, attempt);
-    json_t *end;
-
-    pthread_mutex_lock(&conn->pool->lock);
-    end = json_incref(json_object_get(conn->pool->ends, key));
-    json_object_del(conn->pool->ends, key);
-    pthread_mutex_unlock(&conn->pool->lock);
-    return end;
 }
 
 int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err)
 {
-    struct docker_pool *pool = conn->pool;
+    struct docker_pool *pool = docker_of(conn)->pool;
 
     *out = (struct docker_lent){ .conn = conn };
     pthread_mutex_lock(&pool->lock);
@@ -144,18 +68,18 @@ int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw
         out->api = pool->idle[--pool->count];
     pthread_mutex_unlock(&pool->lock);
     if (!out->api)
-        out->api = docker_api_open(&conn->where, err);
+        out->api = docker_api_open(&docker_of(conn)->where, err);
     return out->api ? 0 : -1;
 }
 
 void docker_give_back(struct docker_lent *lent)
 {
-    struct docker_pool *pool = lent->api ? lent->conn->pool : NULL;
+    struct docker_pool *pool = lent->api ? docker_of(lent->conn)->pool : NULL;
 
     if (!pool)
         return;
     pthread_mutex_lock(&pool->lock);
-    if (pool->count < POOL_MOST)
+    if (pool->count < POOL_MAX)
         pool->idle[pool->count++] = sw_take(lent->api);
     pthread_mutex_unlock(&pool->lock);
     docker_api_close(lent->api);
@@ -164,15 +88,16 @@ void docker_give_back(struct docker_lent *lent)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-static void docker_close(struct sw_connection *conn)
+static void docker_close(struct sw_connection *closing)
 {
+    struct docker_connection *conn = docker_of(closing);
+
     if (!conn)
         return;
     sw_watch_close(conn->events);
-    docker_streams_close(conn->streams);
+    sw_log_spools_close(conn->spools);
     pool_free(conn->pool);
     docker_where_done(&conn->where);
-    json_decref(conn->options);
     free(conn->state_dir);
     free(conn->root);
     free(conn);
@@ -181,43 +106,42 @@ static void docker_close(struct sw_connection *conn)
 static struct sw_connection *docker_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     sw_autofree char *warning = NULL;
-    struct sw_connection *conn;
+    struct docker_connection *conn;
 
     if (!config->state_dir) {
         sw_fail(err, SW_E_USAGE, "the docker platform needs a state folder");
         return NULL;
     }
-    conn = sw_new(struct sw_connection);
+    conn = sw_new(struct docker_connection);
     conn->pool = pool_new();
-    conn->streams = docker_streams_open();
-    conn->options = config->options ? json_deep_copy(config->options) : json_object();
     conn->state_dir = sw_path_absolute(config->state_dir, NULL);
     conn->root = sw_path_join(conn->state_dir, "docker");
+    conn->spools = sw_log_spools_open(conn->root);
     conn->warn = config->warn;
     conn->warn_context = config->warn_context;
     conn->progress = config->progress;
     conn->progress_context = config->progress_context;
     conn->where.env = config->env;
     conn->where.env_context = config->env_context;
-    if (docker_where_find(conn->options, &conn->where, err) < 0) {
-        docker_close(conn);
+    if (docker_where_find(config->options, &conn->where, err) < 0) {
+        docker_close((struct sw_connection *)conn);
         return NULL;
     }
     conn->where.state_dir = sw_strdup(conn->state_dir);
-    conn->where.ssh = json_incref(conn->options);
     conn->events = docker_events_open(&conn->where);
     warning = docker_where_warning(&conn->where);
     if (warning && conn->warn)
         conn->warn(conn->warn_context, warning);
-    return conn;
+    return (struct sw_connection *)conn;
 }
 
 static void docker_place(struct sw_connection *conn, struct sw_place *out)
 {
-    sw_auto(json) json_t *way = docker_where_options(&conn->where);
+    const struct docker_where *where = &docker_of(conn)->where;
+    sw_auto(json) json_t *way = docker_where_options(where);
 
-    out->address = sw_strdup(conn->where.text);
-    out->options = sw_connection_options(docker_options, conn->options);
+    out->address = sw_strdup(where->text);
+    out->options = sw_connection_options(docker_options, where->options);
     json_object_del(out->options, "context");
     json_object_update(out->options, way);
     sw_ssh_options_settle(out->options);
@@ -251,18 +175,18 @@ static bool docker_sees_loopback(struct sw_connection *conn, const struct sw_pla
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
 
-    return sw_text_same(sw_json_str(plan->options, "network"), "host") &&
+    return sw_text_same(docker_job_options(plan->options).network, "host") &&
            docker_borrow(conn, &lent, NULL) == 0 && docker_api_is_local(lent.api);
 }
 
 char *docker_job_folder(const struct sw_connection *conn, const char *id)
 {
-    return sw_path_join(conn->root, id);
+    return sw_path_join(docker_of(conn)->root, id);
 }
 
-char *docker_attempt_folder(const struct sw_connection *conn, const char *id, int attempt)
+static struct sw_log_spools *docker_log_spools(struct sw_connection *conn)
 {
-    return sw_format("%s/%s/attempt-%d", conn->root, id, attempt);
+    return docker_of(conn)->spools;
 }
 
 const struct sw_platform sw_platform_docker = {
@@ -282,11 +206,10 @@ const struct sw_platform sw_platform_docker = {
     .preflight_report = docker_preflight_report,
     .submit = docker_submit,
     .observe = docker_observe,
+    .reconcile = docker_reconcile,
     .wake_fd = docker_wake_fd,
-    .read_log = docker_read_log,
-    .log_size = docker_log_size,
-    .log_time = docker_log_time,
-    .log_since = docker_log_since,
+    .log_fetch = docker_log_fetch,
+    .log_spools = docker_log_spools,
     .cancel = docker_cancel,
     .cleanup = docker_cleanup,
     .finalize = docker_finalize,
@@ -297,7 +220,7 @@ const struct sw_platform sw_platform_docker = {
     .list_path = docker_list_path,
     .adopt = docker_adopt,
     .jobs = docker_jobs,
-    .exec = docker_exec,
+    .exec_open = docker_exec_open,
     .orphans = docker_orphans,
     .inventory = docker_inventory,
 };

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "net/http_stream.h"
 #include "platform/docker/docker_internal.h"
 
 struct docker_api {
@@ -22,6 +21,8 @@ struct docker_api {
     char *base;                              /* "http://docker", "https://host:2376" */
     char version[16];                        /* "" until settled */
     bool podman;
+    enum docker_refusal refusal;             /* of the last call */
+    char *refused_path;                      /* that it names; NULL: none */
 };
 
 /* ---- what the engine means ---------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static const struct {
     int status;
     const char *words;                       /* NULL: any */
     enum sw_code code;
-} refusals[] = {
+} meanings[] = {
     { 403, NULL, SW_E_CREDENTIAL },
     { 501, NULL, SW_E_UNSUPPORTED },
     /* Podman answers 500 where Docker has a number of its own. */
@@ -41,17 +42,61 @@ static const struct {
     { 500, "no container with", SW_E_NOT_FOUND },
 };
 
+#define NO_BIND_SOURCE "bind source path does not exist"
+
+/* What callers must know of a refusal, and only the engine's words say. The first that matches counts. */
+static const struct {
+    const char *words;
+    enum docker_refusal refusal;
+} refusals[] = {
+    { "No such container", DOCKER_NO_SUCH_CONTAINER },
+    { NO_BIND_SOURCE, DOCKER_NO_BIND_SOURCE },
+    { "rlimit", DOCKER_LIMIT_DENIED },
+    { "is already in progress", DOCKER_REMOVAL_IN_PROGRESS },
+    { "ambiguous", DOCKER_NETWORK_AMBIGUOUS },
+    { "could not select device driver", DOCKER_NO_DEVICE_DRIVER },
+    { "unknown or invalid runtime", DOCKER_NO_RUNTIME },
+    { "nvidia-container-cli", DOCKER_NVIDIA_FAILS },
+    { "exec format error", DOCKER_OTHER_PROCESSOR },
+    { "permission denied", DOCKER_MAY_NOT_EXECUTE },
+    { "network", DOCKER_NO_NETWORK },
+};
+
+void docker_api_note_refusal(struct docker_api *api, const char *words)
+{
+    const char *path = strstr(words, NO_BIND_SOURCE ": ");
+
+    api->refusal = DOCKER_REFUSED;
+    for (size_t i = SW_COUNT(refusals); i-- > 0;)
+        if (strstr(words, refusals[i].words))
+            api->refusal = refusals[i].refusal;
+    free(api->refused_path);
+    api->refused_path = path ? sw_strdup(path + strlen(NO_BIND_SOURCE ": ")) : NULL;
+}
+
+enum docker_refusal docker_api_refusal(const struct docker_api *api)
+{
+    return api->refusal;
+}
+
+const char *docker_api_refused_path(const struct docker_api *api)
+{
+    return api->refused_path;
+}
+
 static void explain(void *context, const struct sw_http_reply *reply, const char *words,
                     struct sw_error *err)
 {
-    const struct docker_api *api = context;
+    struct docker_api *api = context;
 
     if (reply->status == 0)
         docker_no_answer(&api->where, api->dialer, *api->version != '\0', reply, err);
-    for (size_t i = 0; i < SW_COUNT(refusals); i++)
-        if (refusals[i].status == reply->status &&
-            (!refusals[i].words || strstr(words, refusals[i].words)))
-            err->code = refusals[i].code;
+    else
+        docker_api_note_refusal(api, words);
+    for (size_t i = 0; i < SW_COUNT(meanings); i++)
+        if (meanings[i].status == reply->status &&
+            (!meanings[i].words || strstr(words, meanings[i].words)))
+            err->code = meanings[i].code;
     if (strstr(words, "is too new") || strstr(words, "is too old"))
         sw_hint(err, "slipway speaks Docker API 1.%d to 1.%d; use an engine that does, too",
                 DOCKER_API_OLDEST, DOCKER_API_NEWEST);
@@ -107,6 +152,7 @@ void docker_api_close(struct docker_api *api)
     docker_dialer_close(api->dialer);
     docker_where_done(&api->where);
     free(api->base);
+    free(api->refused_path);
     free(api);
 }
 
@@ -191,6 +237,7 @@ int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **
     struct sw_rest_pair auth[2];
     struct sw_rest_call one;
 
+    api->refusal = DOCKER_NOT_REFUSED;
     if (settle_version(api, err) < 0)
         return -1;
     one = rest_call(api, call, auth, &path);
@@ -227,24 +274,18 @@ int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
 
 void docker_wake(struct docker_api *api)
 {
-    sw_http_wake(sw_rest_http(api->rest));
+    sw_rest_wake(api->rest);
 }
 
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
                                      struct sw_error *err)
 {
-    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
-    sw_auto(json) json_t *said = NULL;
-    sw_autofree char *url = NULL, *text = sw_json_dump(body);
-    struct sw_http_stream *stream;
+    sw_autofree char *versioned = NULL;
 
     if (settle_version(api, err) < 0)
         return NULL;
-    url = sw_format("%s/v%s%s", api->base, api->version, path);
-    stream = sw_http_upgrade(sw_rest_http(api->rest), url, text, &reply);
-    if (!stream)
-        sw_rest_judge(api->rest, &reply, &said, err);
-    return stream;
+    versioned = sw_format("/v%s%s", api->version, path);
+    return sw_rest_upgrade(api->rest, versioned, body, err);
 }
 
 /* ---- paths -------------------------------------------------------------------------------------- */

@@ -64,6 +64,27 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
+/* Why the engine refused the last docker_ask() on this client, where its status alone does not say it. */
+enum docker_refusal {
+    DOCKER_NOT_REFUSED = 0,
+    DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
+    DOCKER_NO_SUCH_CONTAINER,
+    DOCKER_NO_BIND_SOURCE,           /* it does not see the folder docker_api_refused_path() */
+    DOCKER_LIMIT_DENIED,             /* it may not raise limits: it is rootless */
+    DOCKER_REMOVAL_IN_PROGRESS,
+    DOCKER_NO_NETWORK,
+    DOCKER_NETWORK_AMBIGUOUS,        /* there are several of that name */
+    DOCKER_NO_DEVICE_DRIVER,
+    DOCKER_NO_RUNTIME,
+    DOCKER_NVIDIA_FAILS,
+    DOCKER_OTHER_PROCESSOR,
+    DOCKER_MAY_NOT_EXECUTE,
+};
+enum docker_refusal docker_api_refusal(const struct docker_api *api);
+const char *docker_api_refused_path(const struct docker_api *api);
+/* The engine's words came another way: it noted them in a container. */
+void docker_api_note_refusal(struct docker_api *api, const char *words);
+
 /* A call whose connection becomes a stream of bytes in both directions (net/http_stream.h), owned. */
 struct sw_http_stream;
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,

@@ -5,7 +5,7 @@
  * One list of containers serves all jobs of a pass. Passes follow until nothing is left: a container that
  * waited for GPUs may have got them just now.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <string.h>
 
@@ -42,9 +42,7 @@ static int wait_over(struct docker_api *api, const char *container, struct sw_er
         return 1;
     if (why.code == SW_E_TIMEOUT)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* 0, also when it is over already; -1 + err. */
@@ -57,9 +55,7 @@ static int send_signal(struct docker_api *api, const char *container, const char
     if (docker_tell(api, container, verb, &why) == 0 || why.code == SW_E_NOT_FOUND ||
         why.code == SW_E_CONFLICT)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* QUIT is said again and again (`told`: once already): a container that begins just now may have missed it.
@@ -118,9 +114,7 @@ static int end_one(struct docker_api *api, const json_t *container, int64_t dead
             return 1;
         }
         if (why.code != SW_E_CONFLICT) {
-            if (err)
-                *err = why;
-            return -1;
+            return sw_pass(err, &why);
         }
     }
     if (sw_text_same(state, "paused"))

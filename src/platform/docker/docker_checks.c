@@ -187,9 +187,8 @@ int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *er
     docker_ask(api, &call, NULL, &why);
     if (why.code == SW_E_NOT_FOUND)
         return 1;
-    if (err)
-        *err = why;
-    return why.code == SW_E_REFUSED && strstr(why.message, "does not exist") ? 0 : -1;
+    sw_pass(err, &why);
+    return docker_api_refusal(api) == DOCKER_NO_BIND_SOURCE ? 0 : -1;
 }
 
 static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)

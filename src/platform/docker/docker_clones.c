@@ -44,9 +44,7 @@ static int begin_again(struct docker_api *api, const char *volume, struct sw_err
         return 0;
     if (why.code == SW_E_CONFLICT)
         return 1;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int fill(struct docker_sending *s, const char *volume, const struct sw_bundle *bundle,
@@ -83,8 +81,8 @@ static int send_clone(struct docker_sending *s, const struct sw_mount *mount, co
 
 int docker_clone_repositories(struct docker_sending *s, struct sw_error *err)
 {
-    sw_autofree char *cache = sw_path_join(s->conn->state_dir, "git");
-    sw_autofree char *own = sw_format("%s/%s/mounts", s->conn->root, s->plan->job_id);
+    sw_autofree char *cache = sw_path_join(docker_of(s->conn)->state_dir, "git");
+    sw_autofree char *own = sw_format("%s/%s/mounts", docker_of(s->conn)->root, s->plan->job_id);
     sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
     if (sw_mounts_parse(s->plan->mounts, &mounts, err) < 0)

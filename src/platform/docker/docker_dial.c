@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "net/ssh_options.h"
+#include "net/ssh.h"
 #include "platform/docker/docker_internal.h"
 
 #define LAST_WORDS_MS 500
@@ -31,12 +31,13 @@ static char *command_for(const char *socket)
 
 struct docker_dialer *docker_dialer_open(const struct docker_where *where, struct sw_error *err)
 {
-    struct sw_ssh_options options = {
-        .state_dir = where->state_dir, .hosts = where->host, .user = where->user, .port = where->port,
-    };
+    struct sw_ssh_options options = where->ssh;
     struct docker_dialer *dialer = sw_new(struct docker_dialer);
 
-    sw_ssh_options_read(where->ssh, &options);
+    options.state_dir = where->state_dir;
+    options.hosts = where->host;
+    options.user = where->user;
+    options.port = where->port;
     dialer->ssh = sw_ssh_open(&options, err);
     if (!dialer->ssh) {
         docker_dialer_close(dialer);
@@ -92,11 +93,8 @@ void docker_dial(void *context, int fd)
 
 int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err)
 {
-    if (dialer->trouble.code != SW_OK) {
-        if (err)
-            *err = dialer->trouble;
-        return -1;
-    }
+    if (dialer->trouble.code != SW_OK)
+        return sw_pass(err, &dialer->trouble);
     /* Its output ends a little before it does. */
     for (int64_t until_ms = sw_monotonic_ms() + LAST_WORDS_MS; ; sw_sleep_ms(5)) {
         for (size_t i = dialer->count; i-- > 0;)

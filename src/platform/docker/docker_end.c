@@ -2,7 +2,7 @@
 /*
  * docker_end.c - cleanup, and what was left behind.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static int remove_one(struct sw_connection *conn, const struct sw_jobref *job, b
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL;
     sw_autofree char *volume = docker_volume_name(job->id), *end = docker_end_volume(job->id);
-    const char *network = sw_json_str(json_object_get(job->plan, "options"), "network");
+    const char *network = docker_job_options(json_object_get(job->plan, "options")).network;
     size_t i;
     json_t *container;
     int brought;
@@ -227,10 +227,10 @@ static int left_caches(const struct search *search, struct sw_error *err)
 
 static void left_folders(const struct search *search, const struct sw_connection *conn)
 {
-    DIR *folders = opendir(conn->root);
+    DIR *folders = opendir(docker_of(conn)->root);
 
     for (struct dirent *entry; folders && (entry = readdir(folders));) {
-        sw_autofree char *path = sw_path_join(conn->root, entry->d_name);
+        sw_autofree char *path = sw_path_join(docker_of(conn)->root, entry->d_name);
         sw_autofree char *results = sw_path_join(path, "results");
 
         if (entry->d_name[0] == '.' ||

@@ -187,7 +187,7 @@ struct sw_watch *docker_events_open(const struct docker_where *where)
 
 int docker_wake_fd(struct sw_connection *conn)
 {
-    return sw_watch_fd(conn->events);
+    return sw_watch_fd(docker_of(conn)->events);
 }
 
 /* ---- what was heard -------------------------------------------------------------------------- */
@@ -228,13 +228,13 @@ static void merge_one(json_t *known, json_t *container)
 json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err)
 {
-    json_t *list = docker_list(api, id, err), *known = sw_watch_lock(conn->events), *container;
+    json_t *list = docker_list(api, id, err), *known = sw_watch_lock(docker_of(conn)->events), *container;
     size_t i;
 
     if (known)
         json_array_foreach(list, i, container)
             merge_one(known, container);
-    sw_watch_unlock(conn->events);
+    sw_watch_unlock(docker_of(conn)->events);
     return list;
 }
 

@@ -8,14 +8,14 @@
  * written down how the job ended (the caller did), its logs are whole in their spools, its results on this
  * machine. What cannot be brought home keeps its container; `rm` takes it like any other.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include "platform/docker/docker_events.h"
-#include "platform/docker/docker_keep.h"
+#include "platform/kit/log.h"
 
-bool docker_removes_itself(const struct sw_jobref *job)
+static bool removes_itself(const struct sw_jobref *job)
 {
-    return sw_json_bool(json_object_get(job->plan, "options"), "auto_remove", false);
+    return docker_job_options(json_object_get(job->plan, "options")).auto_remove;
 }
 
 /* To ask for the size of a log that grows no more is to have all of it. */
@@ -27,7 +27,8 @@ static int keep_log(struct sw_connection *conn, const struct sw_jobref *job, con
 
     attempt.attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
     attempt.finished = true;
-    return docker_log_size(conn, &attempt, docker_label_number(container, LABEL_RANK, 0), &size, err);
+    return sw_log_size(&(struct sw_log){ &sw_platform_docker, conn, &attempt,
+                                         docker_label_number(container, LABEL_RANK, 0) }, &size, err);
 }
 
 static int keep_results(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
@@ -72,8 +73,8 @@ static int remove_containers(struct sw_connection *conn, const struct sw_jobref 
 
 void docker_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count)
 {
-    docker_keep_logs(conn, jobs, count);
+    sw_log_keep_ends(&sw_platform_docker, conn, jobs, count);
     for (size_t i = 0; i < count; i++)
-        if (docker_removes_itself(jobs[i]))
+        if (removes_itself(jobs[i]))
             remove_containers(conn, jobs[i], NULL);
 }

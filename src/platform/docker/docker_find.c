@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "core/registry_login.h"
 #include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_options.h"
 
 #define CONFIG_MAX (1024u * 1024)
 
@@ -63,22 +64,19 @@ static int certificates_from_env(struct docker_where *out, struct sw_error *err)
 }
 
 /* The options of a job or of its row say it outright; then the environment is not asked. */
-static int certificates_of(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int certificates_of(const struct docker_connect_options *options, struct docker_where *out,
+                           struct sw_error *err)
 {
-    const char *tls = sw_json_str(options, "tls"), *folder = sw_json_str(options, "certificates");
-
-    if (sw_text_empty(tls) || strcmp(tls, "auto") == 0) {
-        if (!folder)
-            return certificates_from_env(out, err);
-        tls = "verify";
-    }
-    if (strcmp(tls, "none") != 0 && (out->way == DOCKER_TCP || out->way == DOCKER_TLS))
-        take_certificates(out, folder, strcmp(tls, "any") == 0);
+    if (options->tls == DOCKER_TLS_AUTO && !options->certificates)
+        return certificates_from_env(out, err);
+    if (options->tls != DOCKER_TLS_NONE && (out->way == DOCKER_TCP || out->way == DOCKER_TLS))
+        take_certificates(out, options->certificates, options->tls == DOCKER_TLS_ANY);
     return 0;
 }
 
-static int from_text(const char *text, const char *origin, const json_t *options,
-                     struct docker_where *out, struct sw_error *err)
+static int from_text(const char *text, const char *origin,
+                     const struct docker_connect_options *options, struct docker_where *out,
+                     struct sw_error *err)
 {
     out->origin = origin;
     if (docker_where_parse(text, out, err) < 0)
@@ -169,7 +167,8 @@ static char *usual_socket(const struct docker_where *out)
     return there ? sw_take(there) : sw_strdup(usual[0].path);
 }
 
-static int from_usual(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int from_usual(const struct docker_connect_options *options, struct docker_where *out,
+                      struct sw_error *err)
 {
     sw_autofree char *path = usual_socket(out);
 
@@ -184,10 +183,10 @@ static bool is_default(const char *context)
     return !context || strcmp(context, "default") == 0;
 }
 
-static int find(const json_t *options, struct docker_where *out, struct sw_error *err)
+static int find(const struct docker_connect_options *options, struct docker_where *out,
+                struct sw_error *err)
 {
-    const char *host = sw_json_str(options, "host");
-    const char *context = sw_json_str(options, "context");
+    const char *host = options->host, *context = options->context;
     sw_autofree char *folder = sw_docker_config_folder(out->env, out->env_context);
     sw_auto(json) json_t *config = NULL;
 
@@ -214,7 +213,12 @@ static int find(const json_t *options, struct docker_where *out, struct sw_error
 
 int docker_where_find(const json_t *options, struct docker_where *out, struct sw_error *err)
 {
-    if (find(options, out, err) == 0)
+    json_t *kept = options ? json_deep_copy(options) : json_object();
+    struct docker_connect_options connect = docker_connect_options(kept);
+
+    out->options = kept;
+    out->ssh = connect.ssh;
+    if (find(&connect, out, err) == 0)
         return 0;
     docker_where_done(out);
     return -1;

@@ -146,21 +146,19 @@ char *docker_gpu_join(const json_t *ids)
 }
 
 /* One name for one device: a number becomes what the engine's list has at that place. */
-json_t *docker_gpu_candidates(const json_t *options, const json_t *found)
+json_t *docker_gpu_candidates(const json_t *gpu_ids, const json_t *gpu_devices, const json_t *found)
 {
-    const json_t *wanted = json_object_get(options, "gpu_ids");
-    const json_t *told = json_object_get(options, "gpu_devices");
-    const json_t *all = json_array_size(told) ? told : found;
+    const json_t *all = json_array_size(gpu_devices) ? gpu_devices : found;
     json_t *out = json_array(), *id;
     size_t i;
 
-    if (!json_array_size(wanted)) {
+    if (!json_array_size(gpu_ids)) {
         json_array_extend(out, (json_t *)all);
         if (!json_array_size(out))
             json_array_append_new(out, json_string(DOCKER_GPU_ANY));
         return out;
     }
-    json_array_foreach((json_t *)wanted, i, id) {
+    json_array_foreach((json_t *)gpu_ids, i, id) {
         const char *text = json_string_value(id);
         char *end;
         unsigned long place = strtoul(text, &end, 10);

@@ -13,8 +13,8 @@
 #include "core/image_ref.h"
 #include "core/registry_login.h"
 #include "platform/docker/docker_api.h"
+#include "platform/docker/docker_options.h"
 
-enum docker_pull_policy { DOCKER_PULL_MISSING, DOCKER_PULL_ALWAYS, DOCKER_PULL_NEVER };
 
 /* How far a pull is: layers are "files". `what` is "pulling IMAGE". Non-zero cancels it. */
 typedef int docker_pull_progress(void *context, const char *what,

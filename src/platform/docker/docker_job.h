@@ -3,31 +3,6 @@
  * docker_job.h - what the files about jobs share: the connection, names, and the pure functions that
  * turn a plan into what the engine is sent and its words into ours.
  *
- *     docker.c           descriptor, options, connection
- *     docker_render.c    plan -> containers, network, letter to the runner     (pure)
- *     docker_mounts.c    what of the engine's files the container sees         (pure)
- *     docker_clones.c    the repositories among its mounts
- *     docker_user.c      the user that a container runs as, in numbers         (pure)
- *     docker_states.c    the engine's words for states, in ours                (pure)
- *     docker_frames.c    the engine's log stream, cut into messages            (pure)
- *     docker_gpu.c       which GPUs are free                                   (pure)
- *     docker_pack.c      the files that go in by archive upload
- *     docker_runner.c    the runner, kept on the engine
- *     docker_submit.c    one plan, sent; found again after a crash
- *     docker_queue.c     jobs that wait for GPUs
- *     docker_watch.c     all jobs from one list
- *     docker_hand.c      was it stopped by somebody, or by an engine that went down
- *     docker_record.c    how it ended, when its container is gone
- *     docker_events.c    what the engine tells by itself, for whoever stays
- *     docker_look.c      one job: report, evidence, replicas, adoption, results
- *     docker_paths.c     files of the engine's machine
- *     docker_results.c   results, wherever the engine has them
- *     docker_spool.c     the log as a local file that grows
- *     docker_cancel.c    cancel
- *     docker_end.c       cleanup, leftovers
- *     docker_finalize.c    what is done when a job is over: its log is kept, its containers may go
- *     docker_keep.c      the end of a log, kept when the end is seen
- *
  * Everything on the engine carries labels; they are the truth, this machine only remembers.
  */
 #ifndef SW_PLATFORM_DOCKER_JOB_H
@@ -39,6 +14,7 @@
 #include "core/payload.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
+#include "platform/docker/docker_options.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
@@ -73,37 +49,36 @@ enum {
 
 /* ---- docker.c: the connection ---------------------------------------------------------------- */
 
-struct sw_connection {
+extern const struct sw_platform sw_platform_docker;
+
+struct docker_connection {           /* what struct sw_connection is for this platform */
     struct docker_where where;
     char *state_dir;
     char *root;                      /* <state_dir>/docker: spools, results */
-    json_t *options;
     void (*warn)(void *context, const char *text);
     void *warn_context;
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
     struct docker_pool *pool;        /* clients that are not in use */
-    struct docker_streams *streams;  /* logs that are being followed */
+    struct sw_log_spools *spools;    /* copies of logs */
     struct sw_watch *events;         /* what the engine tells by itself */
 };
+static inline struct docker_connection *docker_of(const struct sw_connection *conn)
+{
+    return (struct docker_connection *)conn;
+}
 
 /* A client of the engine for one call of ours: several threads may share a connection. */
 struct docker_lent {
     struct sw_connection *conn;
     struct docker_api *api;
 };
-/* What a poll found out about a job's end, for whoever asks about it next: {"facts"}.
- * Remember takes the document; recall gives it away, or NULL. */
-void docker_remember(struct sw_connection *conn, const char *id, int attempt, json_t *end);
-json_t *docker_recall(struct sw_connection *conn, const char *id, int attempt);
-
 int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err);
 void docker_give_back(struct docker_lent *lent);
 static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
 
 char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
-char *docker_attempt_folder(const struct sw_connection *conn, const char *id, int attempt);   /* owned */
 
 /* ---- docker_talk.c: single questions --------------------------------------------------------- */
 
@@ -133,7 +108,7 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 const char *docker_label(const json_t *container, const char *name);
 int docker_label_number(const json_t *container, const char *name, int missing);
 
-/* ---- docker_spool.c: logs that are being followed -------------------------------------------- */
+/* ---- docker_log.c: logs and reports in them --------------------------------------------------- */
 
 /* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
  * may be NULL). -1: it could not be read. */
@@ -146,11 +121,8 @@ int docker_ask_report(struct docker_api *api, const char *container, const char 
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
-/* The last lines that are in the spool; owned; NULL: none. */
-/* *gone: there was a log, and neither the engine nor this machine has it. */
-char *docker_spool_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica, bool *gone);
-struct docker_streams *docker_streams_open(void);
-void docker_streams_close(struct docker_streams *streams);
+int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
 
 /* ---- docker_render.c ------------------------------------------------------------------------- */
 
@@ -248,26 +220,11 @@ void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct 
 
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
+#define DOCKER_LOST_TRACK 255        /* the engine's exit code for a container that it lost */
 enum docker_engine {                 /* and the end of a container */
     DOCKER_ENGINE_NOT_KNOWN,
     DOCKER_ENGINE_STAYED,            /* it was there when the container ended, and still is */
     DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
-};
-
-struct docker_end {                  /* how one container ended, from inspect and our report */
-    int exit_code;
-    int signal;
-    bool reported;                   /* its runner said how it ended */
-    bool oom, stopped, timed_out, canceled;
-    bool by_hand;                    /* somebody stopped it with the engine's own means */
-    enum docker_engine engine;       /* asked only where it matters */
-    bool never_began;                /* gone, and the engine remembers no start of it */
-    bool gone;                       /* there is no container any more, and no report */
-    int rank;                        /* of several; -1: there is one */
-    int failed_peer;                 /* -1: none */
-    const char *failed;              /* the reason when a phase of the runner failed: "outputs"; NULL */
-    const char *message;             /* the runner's own words; NULL */
-    const char *error;               /* the engine's: State.Error; NULL */
 };
 
 enum sw_state docker_state(const char *said, const char **note);
@@ -275,8 +232,9 @@ enum sw_state docker_state(const char *said, const char **note);
 int docker_exit_code(const char *status);
 /* RFC 3339 with nanoseconds, in UTC or not, to milliseconds; 0: "0001-01-01T00:00:00Z", or no time. */
 int64_t docker_time_ms(const char *text);
-/* What the end of its containers means for the job; state, reason, message, exit code, signal. */
-void docker_judge_end(const struct docker_end *end, struct sw_observation *seen);
+/* What the end of a container means for the job; state, reason, message, exit code, signal. */
+struct docker_ended;
+void docker_judge_end(const struct docker_ended *ended, struct sw_observation *seen);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 
@@ -316,8 +274,8 @@ json_t *docker_gpu_waiting(const json_t *containers);
 json_t *docker_gpu_choose(const json_t *free_ones, int nodes, int count);
 json_t *docker_gpu_split(const char *text);          /* "0,1" -> ["0","1"]; owned */
 char *docker_gpu_join(const json_t *ids);            /* and back; owned */
-/* GPUs that a job may get, by options (gpu_ids, gpu_devices) and what was `found`; owned. */
-json_t *docker_gpu_candidates(const json_t *options, const json_t *found);
+/* GPUs that a job may get, by its options and what was `found`; owned. */
+json_t *docker_gpu_candidates(const json_t *gpu_ids, const json_t *gpu_devices, const json_t *found);
 
 /* ---- docker_queue.c -------------------------------------------------------------------------- */
 
@@ -336,15 +294,8 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
                   struct sw_error *err);
 int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                 struct sw_error *err);
+void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 int docker_wake_fd(struct sw_connection *conn);
-ssize_t docker_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
-int docker_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
-                    struct sw_error *err);
-int docker_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
-                    int64_t *at_ms, int64_t *until, struct sw_error *err);
-int docker_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
-                     int64_t *offset, struct sw_error *err);
 enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
 void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -371,8 +322,8 @@ json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw
 int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err);
 json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err);
-int docker_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-                int *exit_status, struct sw_error *err);
+int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                     struct sw_stream **out, struct sw_error *err);
 json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 /* Put on everything that is made for a job: whose it is. */
 void docker_render_marks(json_t *labels, const struct sw_plan *plan);

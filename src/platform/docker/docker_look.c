@@ -3,183 +3,202 @@
  * docker_look.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
  * the engine has.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
+#include "platform/kit/log.h"
 
-static int crew_of(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
-                   json_t **list, struct docker_crew *crew, struct sw_error *err)
+/* The containers of the job's attempt; they live in *list. */
+static int containers_of(const struct docker_job *job, json_t **list, struct docker_containers *own,
+                         struct sw_error *err)
 {
-    sw_auto(json) json_t *own = json_array();
-    json_t *container;
-    size_t i;
+    sw_auto(json) json_t *index = NULL;
 
-    *list = docker_list_now(conn, api, job->id, err);
+    *list = docker_list_now(job->conn, job->api, job->ref->id, err);
     if (!*list)
         return -1;
-    json_array_foreach(*list, i, container)
-        if (docker_label_number(container, LABEL_ATTEMPT, 1) == job->attempt)
-            json_array_append(own, container);
-    docker_crew_read(crew, own);            /* they live in the list */
+    index = docker_list_by_attempt(*list);
+    docker_containers_read(own, docker_attempt_in(index, job->ref));
     return 0;
 }
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-struct rank {                        /* one of a job */
-    struct docker_story story;
+struct replica {
+    struct docker_ended ended;
+    struct sw_rank rank;
     bool over;
 };
 
-static json_t *replica(const json_t *container, const struct sw_jobref *job, int nodes, int number,
-                       const struct rank *rank)
+static json_t *replica_json(const json_t *container, const struct sw_jobref *job, int nodes, int number,
+                            const struct replica *replica)
 {
-    const struct docker_story *story = &rank->story;
+    const struct docker_ended *ended = &replica->ended;
     const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
     struct sw_observation seen = { .state = docker_state(sw_json_str(container, "State"), NULL) };
-    bool coded = rank->over && story->end.exit_code != SW_NO_EXIT_CODE;
+    bool coded = replica->over && ended->end.exit_code != SW_NO_EXIT_CODE;
     char usual[DOCKER_NAME_SIZE];
 
     docker_name(usual, job->id, job->attempt, nodes, number);
-    if (rank->over)
-        docker_judge_end(&story->end, &seen);
+    if (replica->over)
+        docker_judge_end(ended, &seen);
     return sw_json_object(
         SW_INT("rank", number), SW_STR("node", name ? name + (*name == '/') : usual),
         SW_STR("status", sw_state_name(seen.state)),
-        SW_SUB("exit_code", coded ? json_integer(story->end.exit_code) : json_null()),
-        SW_SUB_COPY("pid", json_object_get(json_object_get(story->inspected, "State"), "Pid")),
+        SW_SUB("exit_code", coded ? json_integer(ended->end.exit_code) : json_null()),
+        SW_SUB_COPY("pid", json_object_get(json_object_get(ended->inspected, "State"), "Pid")),
         SW_STR_OPT("container", sw_json_str(container, "Id")),
         SW_STR_OPT("image", sw_json_str(container, "Image")),
         SW_STR_OPT("gpus", docker_label(container, LABEL_HOLDS)),
         SW_STR_OPT("message", seen.message[0] ? seen.message : NULL),
-        SW_SUB("started_ms", story->started_ms ? json_integer(story->started_ms) : NULL),
-        SW_SUB("ended_ms", story->ended_ms ? json_integer(story->ended_ms) : NULL));
+        SW_SUB("started_ms", ended->started_ms ? json_integer(ended->started_ms) : NULL),
+        SW_SUB("ended_ms", ended->ended_ms ? json_integer(ended->ended_ms) : NULL));
 }
 
-static int read_ranks(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
-                      const struct docker_crew *crew, struct rank *ranks, struct sw_error *err)
+/* All that can be known of a rank without a container. */
+static int read_gone(const struct docker_job *job, const struct docker_containers *own, int rank,
+                     struct docker_ended *out, struct sw_error *err)
 {
-    for (int i = 0; i < crew->nodes; i++) {
-        const json_t *container = crew->ranks[i];
-        int result = container ? docker_story_read(api, sw_json_str(container, "Id"),
-                                                   &ranks[i].story, err)
-                               : docker_story_gone(conn, api, job, i, &ranks[i].story, err);
+    int result = docker_ended_gone(job, rank, out, err);
 
-        ranks[i].over = !container || docker_is_over(sw_json_str(container, "State"));
-        ranks[i].story.end.rank = -1;                /* which one it is, the row says */
+    if (result > 0 && docker_record_fetch(job, own, err) < 0)
+        return -1;
+    return result > 0 ? docker_ended_gone(job, rank, out, err) : result;
+}
+
+static int read_replicas(const struct docker_job *job, const struct docker_containers *own,
+                         struct replica *replicas, struct sw_error *err)
+{
+    for (int i = 0; i < own->all.count; i++) {
+        const json_t *container = own->at[i];
+        struct replica *replica = &replicas[i];
+        int result = container ? docker_ended_read(job->api, sw_json_str(container, "Id"),
+                                                   &replica->ended, err)
+                               : read_gone(job, own, i, &replica->ended, err);
+
         if (result < 0)
             return -1;
+        replica->over = !sw_rank_goes_on(&own->ranks[i]);
+        replica->rank = docker_ended_rank(&replica->ended);
+        replica->ended.end.rank = -1;                /* the row has its number */
     }
     return 0;
 }
 
-/* Of several ranks one failed first; who was told to end because of it would look like it. */
-static int tell_apart(struct docker_api *api, const struct docker_crew *crew, struct rank *ranks,
-                      struct sw_error *err)
+/* Of several ranks one failed first; those that were told to end because of it would look like it. */
+static int tell_apart(const struct docker_job *job, const struct docker_containers *own,
+                      struct replica *replicas, struct sw_error *err)
 {
     int first = -1;
 
-    for (int i = 0; i < crew->nodes; i++)
-        if (ranks[i].over && ranks[i].story.end.exit_code != 0 &&
-            (first < 0 || docker_failed_before(&ranks[i].story, &ranks[first].story)))
+    for (int i = 0; i < own->all.count; i++)
+        if (replicas[i].over && replicas[i].rank.state != SW_COMPLETE &&
+            (first < 0 || sw_rank_failed_before(&replicas[i].rank, &replicas[first].rank)))
             first = i;
-    for (int i = 0; i < crew->nodes && first >= 0; i++)
-        if (i != first && ranks[i].story.end.stopped && ranks[i].story.end.failed_peer < 0)
-            ranks[i].story.end.failed_peer = first;
-    return first < 0 ? 0 : docker_find_hand(api, sw_json_str(crew->ranks[first], "Id"),
-                                            &ranks[first].story, err);
+    for (int i = 0; i < own->all.count && first >= 0; i++)
+        if (i != first && replicas[i].ended.end.stopped && replicas[i].ended.end.failed_peer < 0)
+            replicas[i].ended.end.failed_peer = first;
+    return first < 0 ? 0 : docker_find_stopper(job->api, sw_json_str(own->at[first], "Id"),
+                                               &replicas[first].ended, err);
 }
 
-json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *ref, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *all = json_array();
-    sw_autofree struct rank *ranks = NULL;
-    struct docker_crew crew;
+    sw_autofree struct replica *replicas = NULL;
+    struct docker_job job = { conn, NULL, ref };
+    struct docker_containers own;
     int result;
 
-    if (docker_borrow(conn, &lent, err) < 0 ||
-        crew_of(conn, lent.api, job, &list, &crew, err) < 0)
+    if (docker_borrow(conn, &lent, err) < 0)
         return NULL;
-    ranks = sw_alloc(((size_t)crew.nodes + 1) * sizeof *ranks);
-    memset(ranks, 0, ((size_t)crew.nodes + 1) * sizeof *ranks);
-    result = read_ranks(conn, lent.api, job, &crew, ranks, err);
+    job.api = lent.api;
+    if (containers_of(&job, &list, &own, err) < 0)
+        return NULL;
+    replicas = sw_alloc(((size_t)own.all.count + 1) * sizeof *replicas);
+    memset(replicas, 0, ((size_t)own.all.count + 1) * sizeof *replicas);
+    result = read_replicas(&job, &own, replicas, err);
     if (result == 0)
-        result = tell_apart(lent.api, &crew, ranks, err);
-    for (int i = 0; i < crew.nodes; i++) {
+        result = tell_apart(&job, &own, replicas, err);
+    for (int i = 0; i < own.all.count; i++) {
         if (result == 0)
-            json_array_append_new(all, replica(crew.ranks[i], job, crew.nodes, i, &ranks[i]));
-        docker_story_done(&ranks[i].story);
+            json_array_append_new(all, replica_json(own.at[i], ref, own.all.count, i, &replicas[i]));
+        docker_ended_done(&replicas[i].ended);
     }
     return result == 0 ? sw_take(all) : NULL;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-/* What a poll told a moment ago, or found out anew; owned; NULL + err. */
-static json_t *end_of(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+/* Facts about its end: what observe() learnt a moment ago, or found out anew; owned; NULL: not known. */
+static json_t *facts_of(struct sw_connection *conn, const struct sw_observation *observed)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *known = docker_recall(conn, job->id, job->attempt), *list = NULL;
-    sw_auto(json) json_t *facts = NULL;
-    struct sw_observation seen = { .job = *job, .failed_replica = -1 };
-    struct docker_crew crew;
+    struct sw_observation seen = { .job = observed->job, .failed_replica = -1 };
+    struct docker_job job = { conn, NULL, &observed->job };
+    sw_auto(json) json_t *list = NULL;
+    struct docker_containers own;
 
-    if (known)
-        return sw_take(known);
-    if (docker_borrow(conn, &lent, err) < 0 ||
-        crew_of(conn, lent.api, job, &list, &crew, err) < 0)
+    if (observed->facts)
+        return json_copy(observed->facts);
+    if (docker_borrow(conn, &lent, NULL) < 0)
         return NULL;
-    if (crew.nodes == 0 || crew.over + crew.missing < crew.nodes)
+    job.api = lent.api;
+    if (containers_of(&job, &list, &own, NULL) < 0)
+        return NULL;
+    if (own.all.phase != SW_RANKS_OVER)
         return json_object();
-    if (docker_judge_crew(conn, lent.api, &crew, &seen, &facts, err) < 0)
-        return NULL;
-    return sw_json_object(SW_SUB_COPY("facts", facts));
+    docker_judge(&job, &own, &seen, NULL);
+    json_decref(seen.runner);
+    return seen.facts;
 }
 
-struct gathering {
+struct docker_gathering {
     struct sw_connection *conn;
     const struct sw_observation *const *seen;
     struct sw_evidence *out;
+    int64_t deadline_ms;
 };
 
 static void gather_one(void *context, size_t index)
 {
-    const struct gathering *gathering = context;
+    const struct docker_gathering *gathering = context;
     const struct sw_observation *seen = gathering->seen[index];
     struct sw_evidence *out = &gathering->out[index];
-    sw_auto(json) json_t *end = end_of(gathering->conn, &seen->job, NULL);
     const char *tail;
     bool gone = false;
 
-    if (!end)
+    if (gathering->deadline_ms && sw_monotonic_ms() > gathering->deadline_ms)
         return;
-    out->facts = json_object_get(end, "facts") ? json_incref(json_object_get(end, "facts"))
-                                               : json_object();
+    out->facts = facts_of(gathering->conn, seen);
+    if (!out->facts)
+        return;
     json_object_set_new(out->facts, "gpus_requested",
                         json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     tail = sw_json_str(out->facts, "log_tail");
     out->log_tail = tail ? sw_strdup(tail)
-                         : docker_spool_tail(gathering->conn, &seen->job, seen->failed_replica, &gone);
+                         : sw_log_tail(&(struct sw_log){ &sw_platform_docker, gathering->conn, &seen->job,
+                                                         seen->failed_replica }, &gone);
     json_object_del(out->facts, "log_tail");
     if (gone)
         json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
 }
 
 void docker_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
-                     struct sw_evidence *out,
-                     size_t count, int64_t deadline_ms)
+                     struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
-    (void)deadline_ms;
-    sw_parallel(count, DOCKER_AT_ONCE, gather_one, &(struct gathering){ conn, seen, out });
+    sw_parallel(count, DOCKER_AT_ONCE, gather_one,
+                &(struct docker_gathering){ conn, seen, out, deadline_ms });
 }
 
 /* ---- adoption -------------------------------------------------------------------------------- */
@@ -190,7 +209,7 @@ char *docker_bound_results(const struct sw_connection *conn, const json_t *inspe
     json_t *mount;
     size_t i;
 
-    if (conn->where.way != DOCKER_UNIX)
+    if (docker_of(conn)->where.way != DOCKER_UNIX)
         return NULL;
     json_array_foreach((json_t *)mounts, i, mount) {
         const char *source = sw_json_str(mount, "Source");
@@ -245,7 +264,7 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
         return -1;
     if (json_array_size(list) == 0)
-        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", conn->where.text,
+        return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'", docker_of(conn)->where.text,
                        id);
     container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
     inspected = docker_inspect(lent.api, container, err);
@@ -257,7 +276,7 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
         *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
     }
     results = docker_bound_results(conn, inspected, id);
-    docker_receipt(receipt, conn->where.text, container, results, docker_bound_ends(inspected));
+    docker_receipt(receipt, docker_of(conn)->where.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);
     snprintf(receipt->signature, sizeof receipt->signature, "%s", signature ? signature : "");
     return 0;
@@ -278,7 +297,7 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
     json_object_foreach(json_object_get(info, "Runtimes"), name, value)
         json_array_append_new(runtimes, json_string(name));
     return sw_json_object(
-        SW_STR("engine", conn->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
+        SW_STR("engine", docker_of(conn)->where.text), SW_STR_OPT("name", sw_json_str(info, "Name")),
         SW_STR_OPT("version", sw_json_str(info, "ServerVersion")),
         SW_STR_OPT("system", sw_json_str(info, "OperatingSystem")),
         SW_STR_OPT("architecture", sw_json_str(info, "Architecture")),
@@ -287,5 +306,5 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
         SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
-        SW_SUB("gpus", docker_gpu_inventory(lent.api, conn->options)));
+        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->where.options)));
 }

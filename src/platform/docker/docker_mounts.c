@@ -297,7 +297,7 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
     sw_autofree char *name = docker_volume_name(plan->job_id);
     sw_autofree char *end = docker_end_volume(plan->job_id);
 
-    if (sw_json_bool(plan->options, "read_only", false))     /* the rest of it takes no archive */
+    if (docker_job_options(plan->options).read_only)     /* the rest of it takes no archive */
         json_array_append_new(mounts, docker_render_volume(NULL, DOCKER_HOME, false, NULL));
     json_array_append_new(mounts, site->ends ? bind(site->ends, DOCKER_ENDS, false)
                                              : docker_render_volume(end, DOCKER_ENDS, false,

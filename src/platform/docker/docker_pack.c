@@ -20,7 +20,7 @@ enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
 /* A read-only root takes archives only where a volume is: below our own folder. */
 static bool is_read_only(const struct docker_sending *s)
 {
-    return sw_json_bool(s->plan->options, "read_only", false);
+    return s->options.read_only;
 }
 
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,

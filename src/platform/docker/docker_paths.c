@@ -26,9 +26,9 @@ static char *path_there(const struct sw_connection *conn, const char *path, stru
 {
     if (sw_text_starts(path, "file://"))
         path += strlen("file://");
-    if (conn->where.way != DOCKER_UNIX && *path != '/') {
+    if (docker_of(conn)->where.way != DOCKER_UNIX && *path != '/') {
         sw_fail(err, SW_E_USAGE, "'%s' is no whole path, and the engine at %s is on another machine",
-                path, conn->where.text);
+                path, docker_of(conn)->where.text);
         sw_hint(err, "write the path as it is there, from / on");
         return NULL;
     }
@@ -66,7 +66,7 @@ int docker_check_path(struct sw_connection *conn, const char *path, bool *exists
 
     if (!place)
         return -1;
-    return conn->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
+    return docker_of(conn)->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
                                           : check_there(conn, place, exists, err);
 }
 
@@ -184,17 +184,17 @@ json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw
 
     if (!place)
         return NULL;
-    if (conn->where.way == DOCKER_UNIX)
+    if (docker_of(conn)->where.way == DOCKER_UNIX)
         return sw_folder_names(place, err);
     if (check_there(conn, place, &exists, err) < 0)
         return NULL;
     if (!exists) {
         sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place,
-                conn->where.text);
+                docker_of(conn)->where.text);
         return NULL;
     }
     names = list_there(conn, place, err);
     if (!names)
-        sw_wrap(err, "cannot list '%s' on the machine of %s", place, conn->where.text);
+        sw_wrap(err, "cannot list '%s' on the machine of %s", place, docker_of(conn)->where.text);
     return names;
 }

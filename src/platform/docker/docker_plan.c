@@ -20,13 +20,13 @@ json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, st
     sw_autofree char *folder = docker_job_folder(conn, plan->job_id);
     sw_autofree char *results = sw_path_join(folder, "results");
     sw_autofree char *ends = docker_end_folder(conn, plan->job_id);
-    bool local = conn->where.way == DOCKER_UNIX;
+    bool local = docker_of(conn)->where.way == DOCKER_UNIX;
     struct docker_site site = { .attempt = 1, .local = local, .owner = "",
                                 .ends = local ? ends : NULL };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     sw_auto(json) json_t *letter = NULL;
 
-    if (local && !sw_text_same(sw_json_str(plan->options, "results"), "volume"))
+    if (local && docker_job_options(plan->options).results != DOCKER_RESULTS_VOLUME)
         site.results = results;
     payload = docker_render_payload(plan, &site, err);
     if (!payload)

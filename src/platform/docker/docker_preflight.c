@@ -16,11 +16,11 @@
 static void say_gpus(const struct sw_connection *conn, const struct docker_api *api,
                      const struct sw_plan *plan)
 {
-    sw_autofree char *text = conn->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+    sw_autofree char *text = docker_of(conn)->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
                                  ? sw_gpu_unasked() : NULL;
 
     if (text)
-        conn->warn(conn->warn_context, text);
+        docker_of(conn)->warn(docker_of(conn)->warn_context, text);
 }
 
 /* The engine itself refuses too many CPUs, and takes any memory. Asked only when the job names some. */
@@ -71,15 +71,6 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
     return check_room(lent.api, plan, err);
 }
 
-static enum docker_pull_policy policy_of(const struct sw_plan *plan)
-{
-    const char *said = sw_json_str(plan->options, "pull");
-
-    return sw_text_same(said, "always")  ? DOCKER_PULL_ALWAYS
-           : sw_text_same(said, "never") ? DOCKER_PULL_NEVER
-                                         : DOCKER_PULL_MISSING;
-}
-
 static bool is_among(const json_t *texts, const char *text)
 {
     size_t i;
@@ -122,9 +113,9 @@ json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan
     struct docker_site site = { .attempt = 1 };
     sw_auto(json) json_t *mounts = NULL;
     json_t *rows;
-    struct docker_wish wish = { .image = plan->image, .policy = policy_of(plan),
-                                .gpus = plan->gpus != 0,
-                                .runtime = sw_json_str(plan->options, "runtime") };
+    struct docker_job_options options = docker_job_options(plan->options);
+    struct docker_wish wish = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
+                                .runtime = options.runtime };
 
     if (docker_borrow(conn, &lent, err) < 0)
         return NULL;

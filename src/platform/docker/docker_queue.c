@@ -58,9 +58,11 @@ static json_t *gpus_here(void)
 
 static json_t *candidates_of(struct docker_api *api, const json_t *options)
 {
+    const json_t *ids = docker_job_options(options).gpu_ids;
+    const json_t *devices = docker_connect_options(options).gpu_devices;
     sw_auto(json) json_t *found = docker_api_is_local(api) ? gpus_here() : json_array();
 
-    return docker_gpu_candidates(options, found);
+    return docker_gpu_candidates(ids, devices, found);
 }
 
 json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
@@ -249,7 +251,7 @@ int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
     if (enough_at_all(s->plan, candidates, err) < 0)
         return -1;
     s->site.choice = choice;
-    s->site.by_runtime = sw_text_same(sw_json_str(s->plan->options, "runtime"), "nvidia") ||
+    s->site.by_runtime = sw_text_same(s->options.runtime, "nvidia") ||
                          is_tegra(s->api);
     s->still_ours = still_ours;
     if (take_lock(s->api, s->image, &s->lock, err) < 0)
@@ -400,9 +402,7 @@ static int make_all(struct docker_api *api, struct turn *turn, struct sw_error *
  * that may not raise limits gets it without, as a submit that need not wait does. */
 static void start_turn(struct docker_api *api, struct turn *turn)
 {
-    struct sw_error why = { 0 };
-
-    if (start_made(api, turn, &why) < 0 && strstr(why.message, "rlimit")) {
+    if (start_made(api, turn, NULL) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {
         undo_turn(api, turn);
         turn->plain_limits = true;
         if (make_all(api, turn, NULL) == 0)

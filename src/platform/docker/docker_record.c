@@ -12,7 +12,7 @@
  * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
  * connection.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,9 +75,7 @@ static int read_there(struct docker_api *api, const char *container, const char 
         *report = sw_report_parse(text, size);
     if (text || why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
@@ -130,52 +128,85 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
 
 /* ---- a container that is gone ---------------------------------------------------------------- */
 
-/* Through a container that is never started, of an image with nothing in it. */
-static int read_volume(struct docker_api *api, const char *volume, const char *name,
-                       json_t **report, struct sw_error *err)
+/* The folder of this machine with the job's records: bound into its containers, or filled by
+ * docker_record_fetch(). Owned. */
+static char *record_folder(const struct docker_job *job)
 {
-    sw_autofree char *about = docker_path("/volumes/", volume, "");
-    struct sw_error why = { 0 };
-    char look[SW_ID_SIZE];
-    int result = -1;
+    const char *bound = sw_json_str(job->ref->details, "ends");
 
-    if (docker_ask(api, &(struct docker_call){ .path = about }, NULL, &why) < 0) {
-        if (why.code == SW_E_NOT_FOUND)
-            return 0;
-        if (err)
-            *err = why;
-        return -1;
-    }
-    sw_id_make("look", look);
-    if (docker_look_image(api, look, NULL, err) == 0 &&
-        docker_look_container(api, look, json_pack("{s:[o]}", "Mounts", docker_render_volume(
-            volume, DOCKER_ENDS, true, NULL)), err) == 0)
-        result = read_there(api, look, name, report, err);
-    docker_look_over(api, look);
-    return result;
+    return bound ? sw_strdup(bound) : docker_end_folder(job->conn, job->ref->id);
 }
 
-int docker_record_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
-                       int rank, json_t **report, struct sw_error *err)
+/* 1: it is there; 0: certainly not; -1. */
+static int has_volume(struct docker_api *api, const char *volume, struct sw_error *err)
 {
-    const char *told = sw_json_str(job->details, "ends");
-    sw_autofree char *own = docker_end_folder(conn, job->id);
-    const char *folder = told ? told : own;
-    sw_autofree char *volume = docker_end_volume(job->id);
+    sw_autofree char *path = docker_path("/volumes/", volume, "");
+    struct sw_error why = { 0 };
+
+    if (docker_ask(api, &(struct docker_call){ .path = path }, NULL, &why) == 0)
+        return 1;
+    return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+}
+
+int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err)
+{
+    sw_autofree char *folder = record_folder(job), *path = NULL;
+    sw_autofree char *volume = docker_end_volume(job->ref->id);
     char name[48];
-    int here = 0;
+    int here;
 
     *report = NULL;
-    snprintf(name, sizeof name, DOCKER_END_NAME, job->attempt, rank);
-    if (docker_api_is_local(api) && sw_file_exists(folder))
-        here = read_here(folder, name, report);
-    else if (read_volume(api, volume, name, report, err) < 0)
-        return -1;
+    snprintf(name, sizeof name, DOCKER_END_NAME, job->ref->attempt, rank);
+    path = sw_path_join(folder, name);
+    if (!sw_file_exists(path) && !(docker_api_is_local(job->api) && sw_file_exists(folder)))
+        return has_volume(job->api, volume, err);
+    here = read_here(folder, name, report);
     if (here < 0)
-        return sw_fail_errno(err, SW_E_UNREACHABLE, "cannot read how '%s' ended in '%s'", job->id,
+        return sw_fail_errno(err, SW_E_UNREACHABLE, "cannot read how '%s' ended in '%s'", job->ref->id,
                              folder);
     drop_beat(report);
     return 0;
+}
+
+/* Through a container that is never started, of an image with nothing in it. A rank that left no report gets
+ * an empty file. */
+static int fetch_files(const struct docker_job *job, const struct docker_containers *own,
+                       const char *container, const char *folder, struct sw_error *err)
+{
+    int nodes = own->all.count ? own->all.count : docker_plan_nodes(job->ref);
+
+    for (int rank = 0; rank < nodes; rank++) {
+        sw_autofree char *there = sw_format(DOCKER_ENDS "/" DOCKER_END_NAME, job->ref->attempt, rank);
+        sw_autofree char *here = sw_format("%s/" DOCKER_END_NAME, folder, job->ref->attempt, rank);
+        struct sw_error why = { 0 };
+        sw_autofree char *text = NULL;
+        size_t size = 0;
+
+        if (own->at[rank])
+            continue;
+        text = docker_file(job->api, container, there, &size, &why);
+        if (!text && why.code != SW_E_NOT_FOUND)
+            return sw_pass(err, &why);
+        if (sw_file_write(here, text ? text : "", size, 0600, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int docker_record_fetch(const struct docker_job *job, const struct docker_containers *own,
+                        struct sw_error *err)
+{
+    sw_autofree char *folder = record_folder(job), *volume = docker_end_volume(job->ref->id);
+    char look[SW_ID_SIZE];
+    int result = -1;
+
+    sw_id_make("look", look);
+    if (sw_mkdirs(folder, 0700, err) == 0 && docker_look_image(job->api, look, NULL, err) == 0 &&
+        docker_look_container(job->api, look, json_pack("{s:[o]}", "Mounts", docker_render_volume(
+            volume, DOCKER_ENDS, true, NULL)), err) == 0)
+        result = fetch_files(job, own, look, folder, err);
+    docker_look_over(job->api, look);
+    return result;
 }
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
@@ -209,51 +240,47 @@ static int note_past(void *context, json_t *event)
 
 /* It left no report. One that ended by itself is judged by its exit code; one that a hand ended, or took
  * away while it ran, is canceled; of any other nobody knows. */
-static int ask_past(struct docker_api *api, const struct sw_jobref *job, int rank,
-                    struct docker_story *out, struct sw_error *err)
+static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
+                    struct sw_error *err)
 {
-    struct past past = { .attempt = job->attempt, .rank = rank };
+    struct past past = { .attempt = job->ref->attempt, .rank = rank };
     json_t *filters = json_pack("{s:[s],s:[o]}", "type", "container", "label",
-                                json_sprintf("%s=%s", LABEL_ID, job->id));
+                                json_sprintf("%s=%s", LABEL_ID, job->ref->id));
 
-    if (docker_api_is_podman(api)) {             /* its events come late or not at all */
+    if (docker_api_is_podman(job->api)) {             /* its events come late or not at all */
         json_decref(filters);
         return 0;
     }
-    if (docker_events_past(api, filters, note_past, &past, err) < 0)
+    if (docker_events_past(job->api, filters, note_past, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
-    out->end.never_began = past.removed && !past.started && !past.died;
-    out->end.by_hand = past.killed || (past.removed && !past.died && !out->end.never_began);
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
     if (past.died && !past.killed) {
-        out->end.gone = false;
+        out->gone = false;
         out->end.exit_code = past.exit_code;
-        out->end.engine = DOCKER_ENGINE_STAYED;
+        out->engine = DOCKER_ENGINE_STAYED;
     }
     return 0;
 }
 
-/* "2026-11-15T07:47:08.123Z" */
-static int64_t report_ms(const json_t *report)
+int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ended *out,
+                      struct sw_error *err)
 {
-    return docker_time_ms(sw_json_str(report, "at"));
-}
+    int result;
 
-int docker_story_gone(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
-                      int rank, struct docker_story *out, struct sw_error *err)
-{
-    *out = (struct docker_story){ .end = { .exit_code = SW_NO_EXIT_CODE, .failed_peer = -1,
-                                           .gone = true } };
-    if (docker_record_gone(conn, api, job, rank, &out->report, err) < 0)
-        return -1;
+    *out = (struct docker_ended){ .end = SW_RUN_END_INIT, .gone = true };
+    result = docker_record_gone(job, rank, &out->report, err);
+    if (result != 0)
+        return result;
     if (!out->report)
-        return ask_past(api, job, rank, out, err);
-    out->end.gone = false;
+        return ask_past(job, rank, out, err);
+    out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
     /* A command that ended well after it was told to end is not done: its container had said so. */
     if (out->end.stopped && out->end.exit_code == 0)
         out->end.exit_code = 143;
-    out->ended_ms = report_ms(out->report);
+    out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));
     return 0;
 }

@@ -18,13 +18,6 @@
 #include "core/stop.h"
 #include "plan/entrypoint.h"
 
-static const char *option(const struct sw_plan *plan, const char *name)
-{
-    const char *value = sw_json_str(plan->options, name);
-
-    return sw_text_empty(value) ? NULL : value;
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 void docker_name(char out[DOCKER_NAME_SIZE], const char *id, int attempt, int nodes, int rank)
@@ -109,7 +102,7 @@ static char *workers_of(const struct sw_plan *plan, int attempt, bool named)
 
 static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *env)
 {
-    bool named = plan->nodes > 1 && has_names(option(plan, "network"));
+    bool named = plan->nodes > 1 && has_names(docker_job_options(plan->options).network);
     sw_autofree char *workers = workers_of(plan, attempt, named), *results = docker_results_inside(plan);
     char first[DOCKER_NAME_SIZE];
 
@@ -249,7 +242,7 @@ void docker_render_plain_limits(json_t *host_config)
 static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *site,
                        struct sw_error *err)
 {
-    const json_t *given = json_object_get(plan->options, "ulimits");
+    const json_t *given = docker_job_options(plan->options).ulimits;
     sw_auto(json) json_t *list = json_array();
     const char *name;
     json_t *value;
@@ -266,7 +259,7 @@ static json_t *ulimits(const struct sw_plan *plan, const struct docker_site *sit
 /* A driver that keeps bytes as they are, and all of them; the usual one spoils what is no text. */
 static json_t *log_config(const struct sw_plan *plan, const struct docker_site *site)
 {
-    const char *driver = option(plan, "log_driver");
+    const char *driver = docker_job_options(plan->options).log_driver;
 
     /* Podman's default keeps all bytes and has another name. */
     if (!driver || strcmp(driver, "engine") == 0 || (site->podman && strcmp(driver, "local") == 0))
@@ -284,30 +277,29 @@ static json_t *host_config(const struct sw_plan *plan, const struct docker_site 
 {
     sw_auto(json) json_t *mounts = docker_mounts(plan, site, err);
     sw_auto(json) json_t *limits = mounts ? ulimits(plan, site, err) : NULL;
-    const char *ipc = option(plan, "ipc");
-    bool own_shm = !plan->shm_bytes && !sw_text_same(ipc, "host");
+    struct docker_job_options options = docker_job_options(plan->options);
+    bool own_shm = !plan->shm_bytes && !sw_text_same(options.ipc, "host");
     json_t *host;
 
     if (!limits)
         return NULL;
     host = sw_json_object(
-        SW_STR_OPT("NetworkMode", option(plan, "network")),
+        SW_STR_OPT("NetworkMode", options.network),
         SW_SUB("RestartPolicy", sw_json_object(SW_STR("Name", "no"))),
         SW_SUB("Mounts", sw_take(mounts)),
         SW_SUB("Ulimits", sw_take(limits)),
-        SW_STR_OPT("IpcMode", ipc),
+        SW_STR_OPT("IpcMode", options.ipc),
         SW_SUB("ShmSize", plan->shm_bytes ? json_integer(plan->shm_bytes) : NULL),
         SW_SUB("Tmpfs", own_shm ? sw_json_object(SW_STR("/dev/shm", "")) : NULL),
         SW_SUB("Memory", plan->memory_bytes ? json_integer(plan->memory_bytes) : NULL),
         SW_SUB("MemorySwap", plan->memory_bytes ? json_integer(plan->memory_bytes) : NULL),
         SW_SUB("NanoCpus", plan->cpus > 0 ? json_integer((json_int_t)(plan->cpus * 1e9 + 0.5))
                                           : NULL),
-        SW_SUB("ReadonlyRootfs", sw_json_bool(plan->options, "read_only", false) ? json_true()
-                                                                               : NULL),
-        SW_STR_OPT("Runtime", option(plan, "runtime")),
+        SW_SUB("ReadonlyRootfs", options.read_only ? json_true() : NULL),
+        SW_STR_OPT("Runtime", options.runtime),
         SW_SUB("LogConfig", log_config(plan, site)));
     /* More of what the engine knows; it may add to the job, not contradict it. */
-    json_object_update_missing(host, json_object_get(plan->options, "host_config"));
+    json_object_update_missing(host, (json_t *)options.host_config);
     return host;
 }
 
@@ -358,7 +350,8 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
 {
     sw_auto(json) json_t *host = host_config(plan, site, err), *body = NULL;
     char name[DOCKER_NAME_SIZE];
-    bool own_name = !sw_text_same(option(plan, "network"), "host");
+    struct docker_job_options options = docker_job_options(plan->options);
+    bool own_name = !sw_text_same(options.network, "host");
 
     if (!host)
         return NULL;
@@ -376,7 +369,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
         SW_SUB("HostConfig", sw_take(host)));
     if (devices)
         docker_render_devices(body, devices, site->by_runtime);
-    else if (docker_gpus(plan) > 0 && sw_json_bool(plan->options, "share_gpus", false))
+    else if (docker_gpus(plan) > 0 && options.share_gpus)
         count_devices(json_object_get(body, "HostConfig"), plan->gpus);
     return sw_take(body);
 }
@@ -394,7 +387,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
-    bool keep = !sw_text_same(option(plan, "entrypoint"), "drop");
+    bool keep = docker_job_options(plan->options).entrypoint == DOCKER_ENTRYPOINT_KEEP;
 
     if (!payload)
         return NULL;

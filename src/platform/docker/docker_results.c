@@ -6,7 +6,7 @@
  * the container: into a file first, then unpacked beside, then put in place whole. Once the job is
  * over it is brought once, for each attempt.
  */
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static int bring(const struct sw_connection *conn, struct docker_api *api, const
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");
     file.fd = fd;
-    place = sw_archive_place_open(folder, conn->warn, conn->warn_context, err);
+    place = sw_archive_place_open(folder, docker_of(conn)->warn, docker_of(conn)->warn_context, err);
     if (!place)
         return -1;
     visitor = sw_archive_place_visitor(place);

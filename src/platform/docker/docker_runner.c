@@ -58,7 +58,7 @@ void docker_runner_choose(struct docker_sending *s)
     const void *runner;
 
     assert(s->payload && s->plan_text && !s->runner_volume);
-    if (s->waits || s->site.podman || sw_json_bool(s->plan->options, "read_only", false))
+    if (s->waits || s->site.podman || s->options.read_only)
         return;
     runner = sw_embedded_runner(s->base.arch, &size, NULL);
     if (!runner)

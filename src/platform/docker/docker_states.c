@@ -4,13 +4,14 @@
  */
 #include "platform/docker/docker_job.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/state.h"
+#include "platform/docker/docker_observe.h"
 
 /* `exited` and `dead` are over; how, docker_judge_end() says. */
 static const struct sw_state_word words[] = {
@@ -46,129 +47,59 @@ int docker_exit_code(const char *status)
 
 /* ---- how it ended ---------------------------------------------------------------------------- */
 
-static void say(struct sw_observation *seen, enum sw_state state, const char *reason,
-                const char *message)
-{
-    seen->state = state;
-    snprintf(seen->reason, sizeof seen->reason, "%s", reason);
-    snprintf(seen->message, sizeof seen->message, "%.255s", message);
-}
-
-static const struct {
-    int code;
-    const char *reason, *message;
-} own_codes[] = {
-    { 74,  "prepare", "its runner could not do its part" },
-    { 125, "start",   "the engine could not start the container (exit code 125)" },
-    { 126, "exit",    "the command cannot be executed (exit code 126)" },
-    { 127, "exit",    "the command was not found (exit code 127)" },
-};
-
-static void judge_code(const struct docker_end *end, struct sw_observation *seen)
-{
-    char text[256];
-
-    for (size_t i = 0; i < SW_COUNT(own_codes); i++)
-        if (own_codes[i].code == end->exit_code) {
-            /* Its own words say more; and 74 without a word of the runner is the command's. */
-            if (end->exit_code == 74 && !end->message)
-                break;
-            say(seen, SW_ERROR, end->exit_code == 74 && end->failed ? end->failed : own_codes[i].reason,
-                end->message ? end->message : own_codes[i].message);
-            return;
-        }
-    snprintf(text, sizeof text, "exit code %d", end->exit_code);
-    say(seen, SW_ERROR, "exit", end->message ? end->message : text);
-}
-
-/* A signal is certain when the runner said so. A container that ended with 137 and left no report
- * was killed whole. */
-static void judge_signal(const struct docker_end *end, struct sw_observation *seen)
-{
-    char text[256];
-
-    snprintf(text, sizeof text, "ended by signal %d", end->signal);
-    seen->signal = end->signal;
-    say(seen, SW_ERROR, "signal", text);
-}
-
 /* "its container ...", or which of several. */
-static void say_of(struct sw_observation *seen, enum sw_state state, const char *reason,
-                   const struct docker_end *end, const char *what)
+static const char *words_of(const struct docker_ended *ended, const char *what, char out[256])
 {
-    char text[256];
-
-    if (end->rank >= 0)
-        snprintf(text, sizeof text, "the container of rank %d %s", end->rank, what);
+    if (ended->end.rank >= 0)
+        snprintf(out, 256, "the container of rank %d %s", ended->end.rank, what);
     else
-        snprintf(text, sizeof text, "its container %s", what);
-    say(seen, state, reason, text);
+        snprintf(out, 256, "its container %s", what);
+    return out;
 }
 
 /* One that was never started was taken away by a client whose turn it was, or whose start was refused: it is
  * as if it had not been made. */
-static void judge_gone(const struct docker_end *end, struct sw_observation *seen)
+static void judge_gone(const struct docker_ended *ended, struct sw_observation *seen)
 {
-    if (end->never_began)
+    bool by_hand = ended->end.by_hand;
+
+    seen->exit_code = ended->end.exit_code;
+    seen->signal = 0;
+    if (ended->never_began) {
         seen->presence = SW_ABSENT;
-    else if (end->by_hand)
-        say_of(seen, SW_CANCELED, "canceled", end, "was removed by hand on the engine");
-    else
-        say_of(seen, SW_ERROR, "removed", end, "is gone, and the engine no longer knows who removed "
-               "it; how far it came is not known");
+        return;
+    }
+    seen->state = by_hand ? SW_CANCELED : SW_ERROR;
+    snprintf(seen->reason, sizeof seen->reason, "%s", by_hand ? SW_REASON_CANCELED : SW_REASON_REMOVED);
+    words_of(ended, by_hand ? "was removed by hand on the engine"
+                            : "is gone, and the engine no longer knows who removed it; how far it came is "
+                              "not known", seen->message);
 }
 
-/* Another rank failed, and this one was told to end: by its runner, or by us. */
-static void judge_follower(const struct docker_end *end, struct sw_observation *seen)
+/* The engine's words for a stop; NULL: there was none. */
+static const char *stop_words(const struct docker_ended *ended, bool engine_ended, char out[256])
 {
+    if (ended->end.by_hand)
+        return "it was stopped by hand on the engine";
+    if (engine_ended)
+        return ended->end.stopped ? "its container was stopped from outside: the engine went down"
+                                  : "the engine died under it and lost its container";
+    return ended->end.stopped ? words_of(ended, "was stopped from outside; whether by hand or by an engine "
+                                                "that went down is not known any more", out)
+                              : NULL;
+}
+
+void docker_judge_end(const struct docker_ended *ended, struct sw_observation *seen)
+{
+    struct sw_run_end end = ended->end;
     char text[256];
 
-    snprintf(text, sizeof text, "it was told to end, because rank %d did not go on",
-             end->failed_peer);
-    seen->signal = end->signal;
-    say(seen, SW_ERROR, "signal", text);
-}
-
-static void judge_stopped(const struct docker_end *end, struct sw_observation *seen)
-{
-    seen->signal = end->signal;
-    if (end->engine == DOCKER_ENGINE_CAME_LATER)
-        say(seen, SW_ERROR, "restart",
-            "its container was stopped from outside: the engine went down");
-    else
-        say_of(seen, SW_ERROR, "stopped", end, "was stopped from outside; whether by hand or by an "
-               "engine that went down is not known any more");
-}
-
-void docker_judge_end(const struct docker_end *end, struct sw_observation *seen)
-{
-    seen->exit_code = end->exit_code;
-    seen->signal = 0;
-    if (end->canceled) {
-        say(seen, SW_CANCELED, "canceled", "canceled");
-    } else if (end->gone) {
-        judge_gone(end, seen);
-    } else if (end->by_hand) {
-        say(seen, SW_CANCELED, "canceled", "it was stopped by hand on the engine");
-    } else if (end->error && *end->error && end->exit_code != 0) {
-        say(seen, SW_ERROR, "start", end->error);
-    } else if (end->timed_out) {
-        say(seen, SW_ERROR, "time", "it reached its time limit");
-    } else if (end->exit_code == 0 && !end->stopped) {
-        say(seen, SW_COMPLETE, "exit", "exit code 0");
-    } else if (end->oom) {
-        seen->signal = end->signal;
-        say(seen, SW_ERROR, "memory", "out of memory: the kernel ended a process of the container");
-    } else if (end->stopped && end->failed_peer < 0) {
-        judge_stopped(end, seen);
-    } else if (end->stopped) {
-        judge_follower(end, seen);
-    } else if (end->exit_code == 255 && !end->reported &&
-               end->engine == DOCKER_ENGINE_CAME_LATER) {
-        say(seen, SW_ERROR, "restart", "the engine died under it and lost its container");
-    } else if (end->signal) {
-        judge_signal(end, seen);
-    } else {
-        judge_code(end, seen);
+    if (ended->gone && !end.canceled) {
+        judge_gone(ended, seen);
+        return;
     }
+    end.host_ended = ended->engine == DOCKER_ENGINE_CAME_LATER &&
+                     (end.stopped || (end.exit_code == DOCKER_LOST_TRACK && !end.reported));
+    end.stopped_message = stop_words(ended, end.host_ended, text);
+    sw_run_end_judge(&end, seen);
 }

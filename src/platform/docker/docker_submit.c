@@ -22,7 +22,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "platform/docker/docker_image.h"
-#include "platform/docker/docker_watch.h"
+#include "platform/docker/docker_observe.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
@@ -43,8 +43,8 @@ static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
                        struct sw_error *err)
 {
     struct docker_pull pull = { .image = s->plan->image, .policy = policy,
-                                .progress = s->conn->progress,
-                                .progress_context = s->conn->progress_context };
+                                .progress = docker_of(s->conn)->progress,
+                                .progress_context = docker_of(s->conn)->progress_context };
     char *use = NULL;
 
     if (docker_image_ensure(s->api, &pull, &use, err) < 0)
@@ -56,23 +56,20 @@ static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
 
 static int settle_image(struct docker_sending *s, struct sw_error *err)
 {
-    const char *policy = sw_json_str(s->plan->options, "pull");
     sw_auto(sw_image_ref) struct sw_image_ref named = { 0 };
     struct sw_error why = { 0 };
 
     if (sw_image_ref_parse(s->plan->image, &named, err) < 0)
         return -1;
     s->image = sw_image_ref_text(&named);
-    if (sw_text_same(policy, "always") && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
+    if (s->options.pull == DOCKER_PULL_ALWAYS && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
         return -1;
     if (look_at_image(s, &why) == 0)
         return 0;
     if (why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
-    if (bring_image(s, sw_text_same(policy, "never") ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
+    if (bring_image(s, s->options.pull == DOCKER_PULL_NEVER ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
                     err) < 0)
         return -1;
     return look_at_image(s, err);
@@ -82,11 +79,11 @@ static int settle_image(struct docker_sending *s, struct sw_error *err)
 
 static int settle_results(struct docker_sending *s, struct sw_error *err)
 {
-    const char *way = sw_json_str(s->plan->options, "results");
+    enum docker_results_at at = s->options.results;
     sw_autofree char *folder = docker_job_folder(s->conn, s->plan->job_id);
 
-    if (docker_has_own_results(s->plan) || sw_text_same(way, "volume") ||
-        (!s->site.local && !sw_text_same(way, "bind")))
+    if (docker_has_own_results(s->plan) || at == DOCKER_RESULTS_VOLUME ||
+        (!s->site.local && at != DOCKER_RESULTS_BIND))
         return 0;
     if (!s->site.local) {
         sw_fail(err, SW_E_SPEC, "results cannot be bound: the engine is on another machine");
@@ -127,13 +124,11 @@ static int settle_ends(struct docker_sending *s, struct sw_error *err)
 
 static void settle_user(struct docker_sending *s)
 {
-    const char *user = sw_json_str(s->plan->options, "user");
-    const char *run_as = sw_json_str(s->plan->options, "run_as");
-    bool me = sw_text_same(run_as, "me") ||
-              (!sw_text_same(run_as, "image") && s->site.results && geteuid() != 0);
+    bool me = s->options.run_as == DOCKER_RUN_AS_ME ||
+              (s->options.run_as == DOCKER_RUN_AUTO && s->site.results && geteuid() != 0);
 
-    if (!sw_text_empty(user))
-        s->user = sw_strdup(user);
+    if (s->options.user)
+        s->user = sw_strdup(s->options.user);
     else if (me)
         s->user = sw_format("%d:%d", (int)geteuid(), (int)getegid());
     s->site.user = s->user;
@@ -204,9 +199,7 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
             return find_ours(s, name, rank, id, begun, err);
         if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
             return 0;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     *id = sw_strdup(sw_json_str(reply, "Id"));
     return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
@@ -221,7 +214,7 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     int result = create_once(s, name, body, rank, id, begun, &why);
 
     for (int i = 0; i < NAME_TRIES && result < 0 && why.code == SW_E_NOT_FOUND &&
-                    strstr(why.message, "No such container"); i++) {
+                    docker_api_refusal(s->api) == DOCKER_NO_SUCH_CONTAINER; i++) {
         sw_sleep_ms(NAME_PAUSE_MS);
         why = (struct sw_error){ 0 };
         result = create_once(s, name, body, rank, id, begun, &why);
@@ -231,33 +224,24 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     return result;
 }
 
-static const struct {
-    const char *words, *hint;
-} start_troubles[] = {
-    { "could not select device driver", "install the NVIDIA container toolkit on the engine's "
-      "machine, then restart Docker there" },
-    { "unknown or invalid runtime", "the engine has no such runtime: see 'slipway inventory'" },
-    { "exec format error", "the image is for another kind of processor" },
-    { "permission denied", "the runner may not be executed there: is the image's user allowed to?" },
-    { "nvidia-container-cli", "the NVIDIA driver and the container toolkit on the engine's machine "
-      "do not work together: try nvidia-smi there" },
+static const char *const start_hints[] = {
+    [DOCKER_NO_DEVICE_DRIVER] = "install the NVIDIA container toolkit on the engine's machine, then restart "
+                                "Docker there",
+    [DOCKER_NO_RUNTIME] = "the engine has no such runtime: see 'slipway inventory'",
+    [DOCKER_OTHER_PROCESSOR] = "the image is for another kind of processor",
+    [DOCKER_MAY_NOT_EXECUTE] = "the runner may not be executed there: is the image's user allowed to?",
+    [DOCKER_NVIDIA_FAILS] = "the NVIDIA driver and the container toolkit on the engine's machine do not work "
+                            "together: try nvidia-smi there",
 };
-
-static void hint_start(struct sw_error *err)
-{
-    for (size_t i = 0; err && i < SW_COUNT(start_troubles); i++)
-        if (strstr(err->message, start_troubles[i].words))
-            sw_hint(err, "%s", start_troubles[i].hint);
-}
 
 /* Whether it is worth starting again, now that there is one. */
 static bool mend_network(struct docker_api *api, const char *network, struct sw_error *why)
 {
-    if (strstr(why->message, "ambiguous")) {
+    if (docker_api_refusal(api) == DOCKER_NETWORK_AMBIGUOUS) {
         docker_network_settle(api, network);
         return true;
     }
-    return why->code == SW_E_NOT_FOUND && strstr(why->message, "network") &&
+    return why->code == SW_E_NOT_FOUND && docker_api_refusal(api) == DOCKER_NO_NETWORK &&
            docker_network_make(api, network, why) == 0;
 }
 
@@ -279,6 +263,7 @@ static int look_whether_started(struct docker_api *api, const char *id, struct s
         since_ms > docker_time_ms(sw_json_str(found, "Created")))
         return 0;
     *why = (struct sw_error){ 0 };
+    docker_api_note_refusal(api, noted);
     return sw_fail(why, strstr(noted, "not found") ? SW_E_NOT_FOUND : SW_E_REFUSED,
                    "Docker says: %.400s", noted);
 }
@@ -297,12 +282,13 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
     int tries = 0;
 
     while (start_once(api, id, &why) < 0) {
+        enum docker_refusal refusal = docker_api_refusal(api);
+
         if (tries++ < START_TRIES && network && mend_network(api, network, &why))
             continue;
-        hint_start(&why);
-        if (err)
-            *err = why;
-        return -1;
+        if (refusal < SW_COUNT(start_hints) && start_hints[refusal])
+            sw_hint(&why, "%s", start_hints[refusal]);
+        return sw_pass(err, &why);
     }
     return 0;
 }
@@ -344,9 +330,10 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
 }
 
 /* Does it refuse a folder of ours because it does not see it? Then it shall be a volume. */
-static bool do_without(struct docker_sending *s, const char **folder, const struct sw_error *why)
+static bool do_without(struct docker_sending *s, const char **folder)
 {
-    if (!*folder || !strstr(why->message, "bind source") || !strstr(why->message, *folder))
+    if (!*folder || docker_api_refusal(s->api) != DOCKER_NO_BIND_SOURCE ||
+        !sw_text_same(docker_api_refused_path(s->api), *folder))
         return false;
     docker_forget_made(s);
     *folder = NULL;
@@ -357,27 +344,25 @@ static bool do_without(struct docker_sending *s, const char **folder, const stru
  * ended. */
 static int make_somewhere(struct docker_sending *s, struct sw_error *err)
 {
-    bool must = sw_text_same(sw_json_str(s->plan->options, "results"), "bind");
+    bool must = s->options.results == DOCKER_RESULTS_BIND;
     struct sw_error why = { 0 };
 
     while (make_all(s, &why) < 0) {
-        if (!do_without(s, &s->site.ends, &why) && (must || !do_without(s, &s->site.results, &why)))
+        if (!do_without(s, &s->site.ends) && (must || !do_without(s, &s->site.results)))
             break;
         why = (struct sw_error){ 0 };
     }
     if (!why.code)
         return 0;
-    if (strstr(why.message, "bind source path does not exist"))
+    if (docker_api_refusal(s->api) == DOCKER_NO_BIND_SOURCE)
         sw_hint(&why, "the path must exist on the engine's machine");
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* A rootless engine may not raise limits; nobody asked for those, so they are left out. */
-static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_error *why)
+static bool can_do_with_plain_limits(struct docker_sending *s)
 {
-    if (s->site.plain_limits || s->plan->gpus == 0 || !strstr(why->message, "rlimit"))
+    if (s->site.plain_limits || s->plan->gpus == 0 || docker_api_refusal(s->api) != DOCKER_LIMIT_DENIED)
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
@@ -388,7 +373,7 @@ static bool can_do_with_plain_limits(struct docker_sending *s, const struct sw_e
 static int fill_and_start(struct docker_sending *s, struct sw_error *err)
 {
     const char *folder = docker_archive_folder(s);
-    const char *network = sw_json_str(s->plan->options, "network");
+    const char *network = s->options.network;
 
     if (docker_runner_ensure(s, err) < 0 || docker_pack(s, err) < 0)
         return -1;
@@ -419,7 +404,7 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
     docker_runner_choose(s);
     while (make_checked(s, &why) < 0) {
         if (why.code == SW_E_UNREACHABLE ||
-            (!can_do_with_plain_limits(s, &why) && !docker_runner_do_without(s)))
+            (!can_do_with_plain_limits(s) && !docker_runner_do_without(s)))
             return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }
@@ -449,9 +434,9 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
         make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;
     s->site.podman = docker_api_is_podman(s->api);
-    if (s->site.podman && sw_json_str(s->plan->options, "network"))
+    if (s->site.podman && s->options.network)
         /* Podman wants it before the container; that it may be there already is fine. */
-        docker_network_make(s->api, sw_json_str(s->plan->options, "network"), NULL);
+        docker_network_make(s->api, s->options.network, NULL);
     settle_user(s);
     return 0;
 }
@@ -500,7 +485,8 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(docker_sending) struct docker_sending s = {
-        .conn = conn, .plan = plan, .secrets = secrets, .site.attempt = attempt };
+        .conn = conn, .plan = plan, .secrets = secrets, .site.attempt = attempt,
+        .options = docker_job_options(plan->options) };
     sw_autofree char *results = NULL;
     struct sw_error why = { 0 };
 
@@ -509,7 +495,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     s.api = lent.api;
     if (docker_sending_begin(&s, err) < 0)
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
-    if ((docker_gpus(plan) > 0 && !sw_json_bool(plan->options, "share_gpus", false)
+    if ((docker_gpus(plan) > 0 && !s.options.share_gpus
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
         if (why.code != SW_E_UNREACHABLE && docker_forget_made(&s) < 0) {
             sw_wrap(&why, "refused, and what was made of it could not be removed");
@@ -520,6 +506,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);
-    docker_receipt(receipt, conn->where.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->where.text, s.ids[0], results, s.site.ends);
     return 0;
 }

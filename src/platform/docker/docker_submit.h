@@ -14,6 +14,7 @@ struct docker_sending {
     struct docker_api *api;
     const struct sw_plan *plan;
     const struct sw_secrets *secrets;
+    struct docker_job_options options;
     struct docker_site site;
     struct docker_base base;         /* of the image */
     char owner[128];

@@ -65,12 +65,8 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
 
     if (delete_at(api, path, &why) == 0)
         return 0;
-    /* "removal of container ... is already in progress": somebody else does it. */
-    if (why.code == SW_E_CONFLICT && strstr(why.message, "in progress"))
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
+    /* Another client removes it at this moment. */
+    return docker_api_refusal(api) == DOCKER_REMOVAL_IN_PROGRESS ? 0 : sw_pass(err, &why);
 }
 
 int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err)
@@ -78,11 +74,7 @@ int docker_forget(struct docker_api *api, const char *kind, const char *name, st
     sw_autofree char *path = docker_path(kind, name, "");
     struct sw_error why = { 0 };
 
-    if (delete_at(api, path, &why) == 0)
-        return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return delete_at(api, path, &why) == 0 ? 0 : sw_pass(err, &why);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -150,7 +150,7 @@ void docker_where_copy(struct docker_where *to, const struct docker_where *from)
     to->user = sw_strdup(from->user);
     to->remote_socket = sw_strdup(from->remote_socket);
     to->state_dir = sw_strdup(from->state_dir);
-    to->ssh = json_incref(from->ssh);
+    to->options = json_incref(from->options);
     to->ca = sw_strdup(from->ca);
     to->cert = sw_strdup(from->cert);
     to->key = sw_strdup(from->key);
@@ -164,7 +164,7 @@ void docker_where_done(struct docker_where *where)
     free(where->user);
     free(where->remote_socket);
     free(where->state_dir);
-    json_decref(where->ssh);
+    json_decref(where->options);
     free(where->ca);
     free(where->cert);
     free(where->key);

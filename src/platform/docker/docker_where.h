@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/error.h"
+#include "net/ssh.h"
 
 enum docker_way { DOCKER_UNIX, DOCKER_TCP, DOCKER_TLS, DOCKER_SSH };
 
@@ -24,7 +25,8 @@ struct docker_where {
     int port;                /* 0: usual (2375, 2376, ssh decides) */
     char *remote_socket;     /* DOCKER_SSH: from ssh://host/path; NULL: the usual one there */
     char *state_dir;         /* DOCKER_SSH: our folder, for ssh's control socket; NULL: in /tmp */
-    json_t *ssh;             /* DOCKER_SSH: options as net/ssh_options.h reads them; NULL: none */
+    struct sw_ssh_options ssh;   /* DOCKER_SSH: what the options say; its texts live in `options` */
+    json_t *options;
     char *ca, *cert, *key;   /* DOCKER_TLS: files; NULL: none */
     bool trust_any;          /* DOCKER_TLS: the certificate is not checked */
     sw_env_fn *env;          /* values of variables; NULL: getenv() */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "core/reason.h"
 #include "core/state.h"
 
 static bool is_over(const struct sw_rank *rank)
@@ -113,11 +114,11 @@ static void say_over(const struct sw_ranks *ranks, struct sw_observation *out)
     out->failed_replica = ranks->first_failed;
     snprintf(text, sizeof text, "rank %d failed", ranks->first_failed);
     if (ranks->first_failed >= 0)
-        say(out, SW_ERROR, "exit", text);
+        say(out, SW_ERROR, SW_REASON_EXIT, text);
     else if (ranks->missing)
-        say(out, SW_ERROR, "lost", "a rank is gone, and how it ended is not known");
+        say(out, SW_ERROR, SW_REASON_LOST, "a rank is gone, and how it ended is not known");
     else
-        say(out, SW_COMPLETE, "exit", "exit code 0");
+        say(out, SW_COMPLETE, SW_REASON_EXIT, "exit code 0");
 }
 
 void sw_ranks_observe(const struct sw_ranks *ranks, struct sw_observation *out)
@@ -131,21 +132,21 @@ void sw_ranks_observe(const struct sw_ranks *ranks, struct sw_observation *out)
         out->presence = SW_ABSENT;
         break;
     case SW_RANKS_STARTING:
-        say(out, SW_PENDING, "starting", "not all of its ranks have started yet");
+        say(out, SW_PENDING, SW_REASON_STARTING, "not all of its ranks have started yet");
         break;
     case SW_RANKS_RUNNING:
         say(out, SW_RUNNING, "", "");
         break;
     case SW_RANKS_PAUSED:
-        say(out, SW_PAUSED, "paused", "it is paused on the platform");
+        say(out, SW_PAUSED, SW_REASON_PAUSED, "it is paused on the platform");
         break;
     case SW_RANKS_INCOMPLETE:
         snprintf(text, sizeof text, "rank %d is gone; the others are being ended", ranks->first_missing);
-        say(out, SW_RUNNING, "ending", text);
+        say(out, SW_RUNNING, SW_REASON_ENDING, text);
         break;
     case SW_RANKS_FAILING:
         snprintf(text, sizeof text, "rank %d failed; the others are being ended", ranks->first_failed);
-        say(out, SW_RUNNING, "ending", text);
+        say(out, SW_RUNNING, SW_REASON_ENDING, text);
         break;
     case SW_RANKS_OVER:
         say_over(ranks, out);

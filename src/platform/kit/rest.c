@@ -5,6 +5,8 @@
  * sw_rest_send() is one try. sw_rest_call() adds what needs waiting: a token that the server refuses is
  * fetched anew once (a 401 means that nothing was done), and a server that asks for time (429, 503 with
  * Retry-After) gets it, if the call may be repeated and the deadline allows it.
+ *
+ * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is shared.
  */
 #include "platform/kit/rest.h"
 
@@ -42,8 +44,9 @@ struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_er
         length--;
     rest->options = *options;
     rest->base = sw_strndup(options->base_url, length);
-    rest->http = sw_http_open(&options->http, err);
-    return rest->http ? sw_take(rest) : NULL;
+    pthread_mutex_init(&rest->lock, NULL);
+    rest->own.http = sw_http_open(&options->http, err);
+    return rest->own.http ? sw_take(rest) : NULL;
 }
 
 static void request_free(struct rest_request *request)
@@ -55,21 +58,58 @@ static void request_free(struct rest_request *request)
     free(request);
 }
 
+static void worker_done(struct rest_worker *worker)
+{
+    sw_http_close(worker->http);
+    while (worker->requests)
+        request_free(worker->requests);
+}
+
 void sw_rest_close(struct sw_rest *rest)
 {
     if (!rest)
         return;
-    sw_http_close(rest->http);
-    while (rest->requests)
-        request_free(rest->requests);
+    worker_done(&rest->own);
+    for (struct rest_worker *worker; (worker = rest->idle);) {
+        rest->idle = worker->next;
+        worker_done(worker);
+        free(worker);
+    }
     sw_secret_free(rest->token);
+    pthread_mutex_destroy(&rest->lock);
     free(rest->base);
     free(rest);
 }
 
-struct sw_http *sw_rest_http(struct sw_rest *rest)
+static struct rest_worker *borrow(struct sw_rest *rest, struct sw_error *err)
 {
-    return rest->http;
+    struct rest_worker *worker;
+
+    if (!rest->options.threads)
+        return &rest->own;
+    pthread_mutex_lock(&rest->lock);
+    worker = rest->idle;
+    if (worker)
+        rest->idle = worker->next;
+    pthread_mutex_unlock(&rest->lock);
+    if (worker)
+        return worker;
+    worker = sw_new(struct rest_worker);
+    worker->http = sw_http_open(&rest->options.http, err);
+    if (!worker->http)
+        free(sw_take(worker));
+    return worker;
+}
+
+static void give_back(struct sw_rest *rest, struct rest_worker *worker)
+{
+    assert(!worker->requests || worker == &rest->own);
+    if (worker == &rest->own)
+        return;
+    pthread_mutex_lock(&rest->lock);
+    worker->next = rest->idle;
+    rest->idle = worker;
+    pthread_mutex_unlock(&rest->lock);
 }
 
 void sw_rest_seen_done(struct sw_rest_seen *seen)
@@ -84,27 +124,43 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
 
 /* ---- one try ------------------------------------------------------------------------------------ */
 
-static int need_token(struct sw_rest *rest, struct sw_error *err)
+/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: there is none to be had. */
+static int authorization(struct sw_rest *rest, struct sw_buf *value, struct sw_error *err)
 {
-    if (!rest->options.token || rest->token)
-        return 0;
-    rest->token = rest->options.token(rest->options.token_context, rest->token_refused, err);
-    rest->token_refused = false;
-    return rest->token ? 0 : -1;
+    pthread_mutex_lock(&rest->lock);
+    if (!rest->token)
+        rest->token = rest->options.token(rest->options.token_context, rest->token_refused, err);
+    if (rest->token) {
+        rest->token_refused = false;
+        sw_buf_add(value, "Bearer ");
+        sw_buf_add(value, sw_secret_reveal(rest->token));
+    }
+    pthread_mutex_unlock(&rest->lock);
+    return value->length ? 0 : -1;
 }
 
-static void add_token(const struct sw_rest *rest, struct sw_http_request *request)
+static int add_token(struct sw_rest *rest, struct sw_http_request *request, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf value = SW_BUF_INIT;
 
-    if (!rest->token)
-        return;
-    sw_buf_add(&value, "Bearer ");
-    sw_buf_add(&value, sw_secret_reveal(rest->token));
+    if (!rest->options.token)
+        return 0;
+    if (authorization(rest, &value, err) < 0)
+        return -1;
     sw_http_request_header(request, "Authorization", value.data);
     explicit_bzero(value.data, value.length);
     /* Every call goes to the base URL, so one without TLS is one that the user named. */
     request->plain_said = true;
+    return 0;
+}
+
+/* A thread that was slower may drop the token that another one has just fetched: it is fetched once more. */
+static void drop_token(struct sw_rest *rest)
+{
+    pthread_mutex_lock(&rest->lock);
+    sw_secret_free(sw_take(rest->token));
+    rest->token_refused = true;
+    pthread_mutex_unlock(&rest->lock);
 }
 
 static char *url_of(const struct sw_rest *rest, const struct sw_rest_call *call)
@@ -132,8 +188,8 @@ static void add_body(const struct sw_rest_call *call, const char *text, struct s
                                call->content_type ? call->content_type : "application/octet-stream");
 }
 
-static void fill_request(const struct sw_rest *rest, const struct sw_rest_call *call,
-                         const char *body, struct sw_http_request *request)
+static int fill_request(struct sw_rest *rest, const struct sw_rest_call *call, const char *body,
+                        struct sw_http_request *request, struct sw_error *err)
 {
     snprintf(request->method, sizeof request->method, "%s", call->method ? call->method : "GET");
     request->url = url_of(rest, call);
@@ -141,11 +197,11 @@ static void fill_request(const struct sw_rest *rest, const struct sw_rest_call *
     request->sink = call->sink;
     request->sink_context = call->sink_context;
     request->stall_ms = call->stall_ms;
-    add_token(rest, request);
     for (const struct sw_rest_pair *pair = call->headers; pair && pair->key; pair++)
         if (pair->value)
             sw_http_request_header(request, pair->key, pair->value);
     add_body(call, body, request);
+    return add_token(rest, request, err);
 }
 
 /* What a try of sw_rest_call() leaves behind for the next one. */
@@ -183,41 +239,35 @@ static void request_over(void *context, struct sw_http_reply *reply)
         answer.error.code = SW_E_REFUSED;
     if (request->out)
         keep_try(request->out, reply);
-    if (reply->status == 401 && request->rest->token) {
-        sw_secret_free(sw_take(request->rest->token));
-        request->rest->token_refused = true;
-    }
+    if (reply->status == 401)
+        drop_token(request->rest);
     request_free(request);
     finished(finished_context, &answer);
     json_decref(answer.json);
 }
 
-static int send_call(struct sw_rest *rest, const struct sw_rest_call *call, bool wants_json,
-                     sw_rest_finished *finished, void *context, struct rest_try *out,
-                     struct sw_error *err)
+static int send_call(struct sw_rest *rest, struct rest_worker *worker, const struct sw_rest_call *call,
+                     const struct rest_request *how, struct sw_error *err)
 {
     sw_auto(sw_http_request) struct sw_http_request http = SW_HTTP_REQUEST_INIT;
+    sw_autofree char *body = call->json ? sw_json_dump(call->json) : NULL;
     struct rest_request *request;
 
     assert(call->path && call->path[0] == '/');
-    if (need_token(rest, err) < 0)
+    if (fill_request(rest, call, body, &http, err) < 0)
         return -1;
     request = sw_new(struct rest_request);
+    *request = *how;
     request->rest = rest;
-    request->finished = finished;
-    request->context = context;
+    request->body = sw_take(body);
     request->changes_nothing = call->changes_nothing;
     request->silence_counts = call->silence_counts;
-    request->wants_json = wants_json && !call->sink;
-    request->out = out;
-    request->body = call->json ? sw_json_dump(call->json) : NULL;
-    request->next = rest->requests;
-    request->link = &rest->requests;
+    request->next = worker->requests;
+    request->link = &worker->requests;
     if (request->next)
         request->next->link = &request->next;
-    rest->requests = request;
-    fill_request(rest, call, request->body, &http);
-    sw_http_send(rest->http, &http, request_over, request);
+    worker->requests = request;
+    sw_http_send(worker->http, &http, request_over, request);
     return 0;
 }
 
@@ -226,28 +276,58 @@ static int send_call(struct sw_rest *rest, const struct sw_rest_call *call, bool
 int sw_rest_send(struct sw_rest *rest, const struct sw_rest_call *call, sw_rest_finished *finished,
                  void *context, struct sw_error *err)
 {
-    return send_call(rest, call, false, finished, context, NULL, err);
+    return send_call(rest, &rest->own, call,
+                     &(struct rest_request){ .finished = finished, .context = context }, err);
 }
 
-void sw_rest_drop(struct sw_rest *rest, const void *context)
+static void drop(struct rest_worker *worker, const void *context)
 {
-    for (struct rest_request *request = rest->requests, *next; request; request = next) {
+    for (struct rest_request *request = worker->requests, *next; request; request = next) {
         next = request->next;
         if (request->context == context) {
-            sw_http_drop(rest->http, request);
+            sw_http_drop(worker->http, request);
             request_free(request);
         }
     }
 }
 
+void sw_rest_drop(struct sw_rest *rest, const void *context)
+{
+    drop(&rest->own, context);
+}
+
 size_t sw_rest_busy(const struct sw_rest *rest)
 {
-    return sw_http_busy(rest->http);
+    return sw_http_busy(rest->own.http);
 }
 
 int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err)
 {
-    return sw_http_work(rest->http, wait_ms, err);
+    return sw_http_work(rest->own.http, wait_ms, err);
+}
+
+void sw_rest_wake(struct sw_rest *rest)
+{
+    sw_http_wake(rest->own.http);
+}
+
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
+                                       struct sw_error *err)
+{
+    sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
+    sw_auto(json) json_t *said = NULL;
+    sw_auto(sw_buf) struct sw_buf token = SW_BUF_INIT;
+    sw_autofree char *url = sw_format("%s%s", rest->base, path), *text = sw_json_dump(body);
+    struct sw_http_stream *stream;
+
+    if (rest->options.token && authorization(rest, &token, err) < 0)
+        return NULL;
+    stream = sw_http_upgrade(rest->own.http, url, token.data, text, &reply);
+    if (token.data)
+        explicit_bzero(token.data, token.length);
+    if (!stream)
+        rest_judge(rest, &reply, false, &said, err);
+    return stream;
 }
 
 /* ---- a call, waited for ------------------------------------------------------------------------- */
@@ -272,26 +352,40 @@ static int64_t left_ms(const struct sw_rest_call *call)
     return call->deadline_ms ? call->deadline_ms - sw_monotonic_ms() : INT64_MAX;
 }
 
+/* Until the answer is there. -1: the deadline passed, and nothing is waited for any more. */
+static int wait_for(struct sw_rest *rest, struct rest_worker *worker, const struct sw_rest_call *call,
+                    struct rest_try *try, struct sw_error *err)
+{
+    while (!try->over) {
+        int64_t left = left_ms(call);
+
+        if (left > 0 && sw_http_work(worker->http, left < 1000 ? left : 1000, err) == 0)
+            continue;
+        drop(worker, try);
+        if (left > 0)
+            return -1;
+        return sw_fail(err, call->silence_counts ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
+                       "%s did not answer in time", rest->options.name);
+    }
+    return 0;
+}
+
 /* -1: the call could not even be tried. An answer of any kind is in `try`. */
 static int try_once(struct sw_rest *rest, const struct sw_rest_call *call, bool wants_json,
                     struct rest_try *try, struct sw_error *err)
 {
-    if (send_call(rest, call, wants_json, try_over, try, try, err) < 0)
-        return -1;
-    while (!try->over) {
-        int64_t left = left_ms(call);
+    struct rest_worker *worker = borrow(rest, err);
+    struct rest_request how = { .finished = try_over, .context = try, .out = try,
+                                .wants_json = wants_json && !call->sink };
+    int result;
 
-        if (left <= 0) {
-            sw_rest_drop(rest, try);
-            return sw_fail(err, call->silence_counts ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
-                           "%s did not answer in time", rest->options.name);
-        }
-        if (sw_rest_work(rest, left < 1000 ? left : 1000, err) < 0) {
-            sw_rest_drop(rest, try);
-            return -1;
-        }
-    }
-    return 0;
+    if (!worker)
+        return -1;
+    result = send_call(rest, worker, call, &how, err);
+    if (result == 0)
+        result = wait_for(rest, worker, call, try, err);
+    give_back(rest, worker);
+    return result;
 }
 
 /* How long to wait before this call is tried again; -1: its answer counts. */

@@ -21,7 +21,8 @@
  *
  * SW_E_NOT_FOUND says nothing about an object that was never confirmed; observe() decides that.
  *
- * One thread uses a client. Tokens are struct sw_secret: no message and no log contains one.
+ * With options.threads several threads may use sw_rest_call() and sw_rest_list() at once; everything else
+ * belongs to one thread. Tokens are struct sw_secret: no message and no log contains one.
  */
 #ifndef SW_PLATFORM_KIT_REST_H
 #define SW_PLATFORM_KIT_REST_H
@@ -29,6 +30,7 @@
 #include "base/json.h"
 #include "base/secret.h"
 #include "net/http.h"
+#include "net/http_stream.h"
 
 struct sw_rest;
 
@@ -46,7 +48,8 @@ struct sw_rest_options {
     const char *base_url;        /* "https://host/api/v1", with or without '/' at its end */
     const char *name;            /* who answers, in messages: "Lepton" */
     struct sw_http_options http; /* authority, client certificate, unix socket, silence */
-    sw_rest_token *token;        /* NULL: calls carry none */
+    bool threads;                /* calls come from several threads; each gets connections of its own */
+    sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
     void *token_context;
     const struct sw_rest_field *fields;      /* ends with a row without field; NULL: none */
     /* Changes code or hint of a failure where this server differs from the table above; `words` is what
@@ -60,8 +63,6 @@ struct sw_rest_options {
 struct sw_rest *sw_rest_open(const struct sw_rest_options *options, struct sw_error *err);
 void sw_rest_close(struct sw_rest *rest);      /* requests under way are dropped, unreported */
 SW_DEFINE_AUTO(sw_rest, struct sw_rest *, sw_rest_close)
-/* For what is not a call: an upgraded connection, a wake-up. Borrowed. */
-struct sw_http *sw_rest_http(struct sw_rest *rest);
 
 /* ---- one call ----------------------------------------------------------------------------------- */
 
@@ -136,10 +137,13 @@ int sw_rest_send(struct sw_rest *rest, const struct sw_rest_call *call, sw_rest_
 void sw_rest_drop(struct sw_rest *rest, const void *context);     /* finished() is not called */
 size_t sw_rest_busy(const struct sw_rest *rest);
 int sw_rest_work(struct sw_rest *rest, int64_t wait_ms, struct sw_error *err);
+void sw_rest_wake(struct sw_rest *rest);       /* from any thread: sw_rest_work() returns soon */
 
-/* What a reply means, as above: 0, *json owned (NULL: none). For replies that came another way. */
-int sw_rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, json_t **json,
-                  struct sw_error *err);
+/* ---- a connection of its own --------------------------------------------------------------------- */
+
+/* A POST whose connection becomes a stream of bytes in both directions (exec, attach), owned; one try. */
+struct sw_http_stream *sw_rest_upgrade(struct sw_rest *rest, const char *path, const json_t *body,
+                                       struct sw_error *err);
 
 /* ---- texts, pure -------------------------------------------------------------------------------- */
 

@@ -220,9 +220,3 @@ int rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, bo
                        rest->options.name);
     return 0;
 }
-
-int sw_rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, json_t **json,
-                  struct sw_error *err)
-{
-    return rest_judge(rest, reply, false, json, err);
-}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_cancel.c - stopping jobs for certain: every supervisor is told, then all are waited for together.
+ * local_cancel.c - stopping jobs for certain: signals every supervisor, then waits for all of them.
  *
  * The cancel flag is written before a supervisor is signaled: should we die in between, the supervisor
  * sees the flag, and a job that has not started yet never will.
@@ -8,22 +8,18 @@
 #include "platform/local/local_internal.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/inotify.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "core/stop.h"
 
-enum { CANCEL_SLACK_MS = 10000, LOOK_EVERY_MS = 200 };
+enum { CANCEL_SLACK_MS = 10000, PAUSE_MOST_MS = 25 };
 
-struct ending {                    /* one job on its way to the end */
+struct local_ending {              /* one job on its way to the end */
     char *folder;                  /* of its attempt */
-    int64_t deadline;
-    int watch;                     /* what inotify calls its folder; -1: not watched */
+    int64_t deadline_ms;
     bool waits;                    /* not over yet, as far as is known */
-    bool news;                     /* something happened in its folder: ask */
     bool late;
 };
 
@@ -54,13 +50,13 @@ static void signal_supervisor(const char *folder)
         sw_proc_signal(&supervisor, SIGTERM);
 }
 
-/* The folder is watched before its supervisor is told: no exit record comes unseen. */
-static void begin(struct sw_connection *conn, int watches, struct sw_batch_job *one, struct ending *ending)
+static void begin(struct sw_connection *conn, struct sw_batch_job *one, int64_t deadline_ms,
+                  struct local_ending *ending)
 {
     const struct sw_jobref *job = one->job;
+    int64_t own_ms;
 
     ending->folder = local_attempt_folder(conn, job->id, job->attempt);
-    ending->watch = -1;
     if (local_has(ending->folder, LOCAL_EXIT))
         return;
     if (local_refuse_elsewhere(ending->folder, job->id, &one->err) < 0 ||
@@ -68,73 +64,39 @@ static void begin(struct sw_connection *conn, int watches, struct sw_batch_job *
         one->result = -1;
         return;
     }
-    if (watches >= 0)
-        ending->watch = inotify_add_watch(watches, ending->folder,
-                                          IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR);
-    ending->deadline = sw_monotonic_ms() + sw_stop_budget_ms(grace_of(ending->folder)) +
-                       CANCEL_SLACK_MS;
-    ending->waits = ending->news = true;
+    own_ms = sw_monotonic_ms() + sw_stop_budget_ms(grace_of(ending->folder)) + CANCEL_SLACK_MS;
+    ending->deadline_ms = deadline_ms && deadline_ms < own_ms ? deadline_ms : own_ms;
+    ending->waits = true;
     signal_supervisor(ending->folder);
 }
 
-/* Which folders something happened in. */
-static void hear(int watches, struct ending *endings, size_t count)
+/* The lock decides: the supervisor holds it for a moment after it wrote the exit record. */
+static void check(struct local_ending *ending)
 {
-    char events[16384] __attribute__((aligned(8)));
-    ssize_t length;
-
-    while (watches >= 0 && (length = read(watches, events, sizeof events)) > 0) {
-        for (const char *at = events; at < events + length;) {
-            const struct inotify_event *event = (const void *)at;
-
-            for (size_t i = 0; i < count; i++)
-                endings[i].news |= endings[i].watch == event->wd;
-            at += sizeof *event + event->len;
-        }
-    }
-}
-
-/* The lock has the last say. An exit record without it is asked about again in a moment. */
-static void ask(struct ending *ending, int64_t now_ms)
-{
-    ending->news = false;
     ending->waits = local_lock_held(ending->folder);
-    if (!ending->waits)
-        return;
-    ending->news = local_has(ending->folder, LOCAL_EXIT);
-    if (now_ms > ending->deadline) {
-        ending->late = !ending->news;
+    if (ending->waits && sw_monotonic_ms() > ending->deadline_ms) {
+        ending->late = !local_has(ending->folder, LOCAL_EXIT);
         ending->waits = false;
     }
 }
 
-/* Woken by exit records; every folder is asked now and then, should a wake-up be missing. */
-static void wait_for_all(int watches, struct ending *endings, size_t count)
+static void wait_for_all(struct local_ending *endings, size_t count)
 {
-    int64_t all_at = sw_monotonic_ms() + LOOK_EVERY_MS;
     bool waits = true;
 
-    while (waits) {
-        struct pollfd wake = { .fd = watches, .events = POLLIN };
-        int64_t now_ms = sw_monotonic_ms();
-        bool all = now_ms >= all_at, soon = false;
-
+    for (int64_t pause_ms = 1; waits; pause_ms = pause_ms < PAUSE_MOST_MS ? pause_ms * 2 : PAUSE_MOST_MS) {
         waits = false;
         for (size_t i = 0; i < count; i++) {
-            if (endings[i].waits && (all || endings[i].news))
-                ask(&endings[i], now_ms);
+            if (endings[i].waits)
+                check(&endings[i]);
             waits |= endings[i].waits;
-            soon |= endings[i].waits && endings[i].news;
         }
-        if (all)
-            all_at = now_ms + LOOK_EVERY_MS;
         if (waits)
-            poll(&wake, 1, soon ? 1 : LOOK_EVERY_MS);
-        hear(watches, endings, count);
+            sw_sleep_ms(pause_ms);
     }
 }
 
-static int conclude(const struct ending *ending, const char *id, struct sw_error *err)
+static int conclude(const struct local_ending *ending, const char *id, struct sw_error *err)
 {
     sw_auto(json) json_t *lost = NULL;
 
@@ -150,13 +112,11 @@ static int conclude(const struct ending *ending, const char *id, struct sw_error
 
 void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    (void)deadline_ms;
-    sw_autofree struct ending *endings = sw_alloc((count ? count : 1) * sizeof *endings);
-    sw_autofd int watches = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    sw_autofree struct local_ending *endings = sw_alloc((count ? count : 1) * sizeof *endings);
 
     for (size_t i = 0; i < count; i++)
-        begin(conn, watches, &jobs[i], &endings[i]);
-    wait_for_all(watches, endings, count);
+        begin(conn, &jobs[i], deadline_ms, &endings[i]);
+    wait_for_all(endings, count);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].result == 0)
             jobs[i].result = conclude(&endings[i], jobs[i].job->id, &jobs[i].err);

@@ -47,7 +47,7 @@ static bool is_empty(const char *path)
     return text && strstr(text, "populated 0");
 }
 
-static void look_below(const char *folder,
+static void each_below(const char *folder,
                        void (*fn)(void *context, const char *path, const char *name),
                        void *context)
 {
@@ -71,7 +71,7 @@ void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *
     sw_autofree char *above = place && place[1] ? sw_path_absolute("..", here) : NULL;
 
     if (above)
-        look_below(above, fn, context);
+        each_below(above, fn, context);
     if (here)
-        look_below(here, fn, context);
+        each_below(here, fn, context);
 }

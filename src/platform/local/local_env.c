@@ -64,20 +64,20 @@ static bool is_secret_of(const json_t *secrets, const char *name, size_t length)
     return false;
 }
 
-static bool passes(const struct sw_plan *plan, const char *name, size_t length)
+static bool passes(const struct local_job *job, const char *name, size_t length)
 {
     /* SLIPWAY_*: a job started from within a job is a job of its own. */
     if (length >= 8 && memcmp(name, "SLIPWAY_", 8) == 0)
         return false;
-    if (local_env_is_credential(name, length) || is_secret_of(plan->secrets, name, length))
+    if (local_env_is_credential(name, length) || is_secret_of(job->plan.secrets, name, length))
         return false;
-    if (plan->python && is_one_of((const char *const[]){ "PYTHONHOME" }, 1, name, length))
+    if (job->plan.python && is_one_of((const char *const[]){ "PYTHONHOME" }, 1, name, length))
         return false;
-    return sw_json_bool(plan->options, "inherit_env", true) ||
+    return job->options.inherit_env ||
            is_one_of(bare_minimum, SW_COUNT(bare_minimum), name, length);
 }
 
-char **local_env_for(const struct sw_plan *plan, char *const *environment)
+char **local_env_for(const struct local_job *job, char *const *environment)
 {
     size_t count = 0, kept = 0;
     char **out;
@@ -88,7 +88,7 @@ char **local_env_for(const struct sw_plan *plan, char *const *environment)
     for (size_t i = 0; i < count; i++) {
         const char *equals = strchr(environment[i], '=');
 
-        if (equals && passes(plan, environment[i], (size_t)(equals - environment[i])))
+        if (equals && passes(job, environment[i], (size_t)(equals - environment[i])))
             out[kept++] = environment[i];
     }
     out[kept] = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_exec.c - a command beside a running rank, on the caller's terminal.
+ * local_exec.c - a command beside a running rank, with the caller's own input, output and terminal.
  *
  * It gets what the rank's own command got: the command's environment (read from a process of it,
  * since secrets stand nowhere else), the payload's, its folder, CPUs and cgroup. It carries the
@@ -29,9 +29,13 @@
 
 extern char **environ;
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024, LOOK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
+enum { ENVIRON_MAX = 4 * 1024 * 1024, CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
 
-struct guest {                         /* what a process beside the rank is started with */
+struct guest {                         /* a process beside the rank */
+    struct sw_stream stream;
+    pid_t pid;                         /* 0: it could not be started, or ended */
+    int exit_status;                   /* then */
+
     char *folder;                      /* the attempt's */
     pid_t runner;
     char *inherited;                   /* the command's environment as /proc gives it */
@@ -43,8 +47,10 @@ struct guest {                         /* what a process beside the rank is star
     cpu_set_t cpus;
 };
 
-static void guest_auto(struct guest *guest)
+static void guest_close(struct sw_stream *stream)
 {
+    struct guest *guest = (struct guest *)stream;
+
     for (size_t i = 0; i < guest->count; i++)
         free(guest->environment[i]);
     free(guest->environment);
@@ -54,6 +60,7 @@ static void guest_auto(struct guest *guest)
     free(guest->folder);
     free(guest->cgroup);
     sw_payload_free(guest->payload);
+    free(guest);
 }
 
 /* ---- the rank ------------------------------------------------------------------------------- */
@@ -125,8 +132,7 @@ static int read_payload(struct guest *guest, struct sw_error *err)
 
 /* The status may be old and its pid used again: what counts is that processes below carry the job's
  * mark, and that the supervisor is there. The command itself may have begun just now. */
-static int find_rank(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                     struct guest *guest, struct sw_error *err)
+static int find_rank(const struct sw_jobref *job, int replica, struct guest *guest, struct sw_error *err)
 {
     sw_auto(json) json_t *over = local_record_read(guest->folder, LOCAL_EXIT);
     sw_auto(json) json_t *status = local_record_read(guest->folder, LOCAL_STATUS);
@@ -134,7 +140,6 @@ static int find_rank(struct sw_connection *conn, const struct sw_jobref *job, in
     const json_t *rank = json_array_get(ranks, (size_t)(replica < 0 ? 0 : replica));
     int64_t until = sw_monotonic_ms() + COMMAND_MS;
 
-    (void)conn;
     if (over || !local_lock_held(guest->folder) ||
         !sw_text_same(sw_json_str(status, "state"), sw_state_name(SW_RUNNING)))
         return not_running(job->id, over ? over : status, err);
@@ -172,7 +177,7 @@ static void set(struct guest *guest, const char *name, const char *value)
     guest->environment[i] = sw_format("%s=%s", name, value);
 }
 
-static void make_environment(struct guest *guest)
+static void make_environment(struct guest *guest, const char *term)
 {
     const char *at = guest->inherited, *end = at + guest->inherited_length, *name;
     json_t *value;
@@ -188,8 +193,8 @@ static void make_environment(struct guest *guest)
             set(guest, name, json_string_value(value));
     if (guest->payload->workdir)
         set(guest, "PWD", guest->payload->workdir);
-    if (getenv("TERM"))
-        set(guest, "TERM", getenv("TERM"));           /* the terminal is ours, not the job's */
+    if (term)
+        set(guest, "TERM", term);                     /* the terminal is the caller's, not the job's */
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -210,17 +215,21 @@ enum { IN_PROGRAM, IN_LIMITS, IN_FOLDER };       /* steps at which the start may
 
 struct guest_command {
     const struct guest *guest;
-    char *const *argv;
+    const struct sw_exec *what;
 };
 
 static void become_guest(void *context, struct sw_start_failure *why)
 {
     const struct guest_command *command = context;
     const struct guest *guest = command->guest;
+    const struct sw_exec *what = command->what;
     sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
 
     signal(SIGINT, SIG_DFL);
     signal(SIGQUIT, SIG_DFL);
+    for (int fd = 0; fd < 3; fd++)
+        if (what->fds[fd] != fd)
+            dup2(what->fds[fd], fd);
     if (CPU_COUNT(&guest->cpus) > 0)
         sched_setaffinity(0, sizeof guest->cpus, &guest->cpus);
     if (guest->cgroup && (cgroup < 0 || write(cgroup, "0", 1) != 1)) {
@@ -229,7 +238,7 @@ static void become_guest(void *context, struct sw_start_failure *why)
         why->step = IN_FOLDER;
     } else {
         environ = guest->environment;                 /* its PATH finds the program */
-        execvp(command->argv[0], command->argv);
+        execvp(what->argv[0], what->argv);
     }
     why->error = errno;
 }
@@ -243,34 +252,38 @@ static int explain(const struct guest *guest, const struct sw_start_failure *why
                    strerror(why->error));
 }
 
-/* As a shell says it: there is no such command, or it cannot be executed. */
-static int say_not_started(char *const argv[], int error)
+/* As a shell does it: 127 when there is no such command, 126 when it cannot be executed. */
+static void say_not_started(struct guest *guest, const struct sw_exec *what, int error)
 {
-    sw_autofree char *text = sw_format("slipway: cannot start '%s': %s\n", argv[0], strerror(error));
+    sw_autofree char *text = sw_format("slipway: cannot start '%s': %s\n", what->argv[0], strerror(error));
 
-    sw_write_all(STDERR_FILENO, text, strlen(text));
-    return error == ENOENT ? 127 : 126;
+    sw_write_all(what->fds[2], text, strlen(text));
+    guest->exit_status = error == ENOENT ? 127 : 126;
 }
 
-/* 0: no such command, and *exit_status says so. */
-static pid_t start(const struct guest *guest, char *const argv[], int *exit_status, struct sw_error *err)
+static int start(struct guest *guest, const struct sw_exec *what, struct sw_error *err)
 {
-    struct guest_command command = { guest, argv };
+    struct guest_command command = { guest, what };
     struct sw_start_failure why;
-    pid_t pid = sw_proc_start(become_guest, &command, &why, err);
+    pid_t pid;
 
-    if (pid >= 0 || !why.error)
-        return pid;
-    if (why.step != IN_PROGRAM)
-        return explain(guest, &why, err);
-    *exit_status = say_not_started(argv, why.error);
+    make_environment(guest, what->term);
+    find_limits(guest);
+    pid = sw_proc_start(become_guest, &command, &why, err);
+    if (pid < 0 && (!why.error || why.step != IN_PROGRAM))
+        return why.error ? explain(guest, &why, err) : -1;
+    if (pid < 0)
+        say_not_started(guest, what, why.error);
+    guest->pid = pid < 0 ? 0 : pid;
     return 0;
 }
 
+/* ---- the stream: only the end is awaited ------------------------------------------------------ */
+
 /* Until it ends, or the job does: then it has a moment to end, too. */
-static int stay_with(const struct guest *guest, pid_t pid)
+static int await_end(const struct guest *guest)
 {
-    sw_autofd int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    sw_autofd int process = (int)syscall(SYS_pidfd_open, guest->pid, 0);
     sw_autofd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     char events[4096] __attribute__((aligned(8)));
     int64_t kill_at = 0;
@@ -278,60 +291,64 @@ static int stay_with(const struct guest *guest, pid_t pid)
 
     if (watch >= 0)
         inotify_add_watch(watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
-    while (waitpid(pid, &status, WNOHANG) == 0) {
+    while (waitpid(guest->pid, &status, WNOHANG) == 0) {
         struct pollfd wait[] = { { .fd = process, .events = POLLIN },
                                  { .fd = watch, .events = POLLIN } };
 
         if (kill_at && sw_monotonic_ms() >= kill_at) {
-            kill(pid, SIGKILL);
+            kill(guest->pid, SIGKILL);
         } else if (!kill_at && local_has(guest->folder, LOCAL_EXIT)) {
-            kill(pid, SIGTERM);
+            kill(guest->pid, SIGTERM);
             kill_at = sw_monotonic_ms() + GUEST_GRACE_MS;
         }
-        poll(wait, 2, process < 0 ? 20 : LOOK_EVERY_MS);
+        poll(wait, 2, process < 0 ? 20 : CHECK_EVERY_MS);
         while (watch >= 0 && read(watch, events, sizeof events) > 0)
             ;
     }
-    return status;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Ctrl-C is for the command; we share its terminal and must outlive it. */
-static int run_guest(const struct guest *guest, char *const argv[], int *exit_status,
-                     struct sw_error *err)
+static int guest_read(struct sw_stream *stream, sw_stream_put *put, void *context)
 {
-    struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
-    pid_t pid;
-    int status;
+    struct guest *guest = (struct guest *)stream;
 
-    sigaction(SIGINT, &ignore, &interrupt);
-    sigaction(SIGQUIT, &ignore, &quit);
-    pid = start(guest, argv, exit_status, err);
-    status = pid > 0 ? stay_with(guest, pid) : 0;
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit, NULL);
-    if (pid <= 0)
-        return pid;
-    *exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    (void)put;
+    (void)context;
+    if (guest->pid > 0)
+        guest->exit_status = await_end(guest);
+    guest->pid = 0;
+    return 1;
+}
+
+static int guest_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
+{
+    (void)err;
+    *exit_status = ((struct guest *)stream)->exit_status;
     return 0;
 }
 
-int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err)
+static int raise_flag(const struct guest *guest, struct sw_error *err)
 {
-    __attribute__((cleanup(guest_auto))) struct guest guest = { 0 };
-    sw_autofree char *flag = NULL;
-    sw_autofd int fd = -1;
+    sw_autofree char *flag = sw_path_join(guest->folder, LOCAL_GUESTS);
+    sw_autofd int fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    guest.folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (!argv[0])
-        return sw_fail(err, SW_E_USAGE, "no command was given");
-    if (find_rank(conn, job, replica, &guest, err) < 0)
+    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", flag);
+}
+
+int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err)
+{
+    static const struct sw_stream_ops ops = { .read = guest_read, .status = guest_status,
+                                              .close = guest_close };
+    struct guest *guest = sw_new(struct guest);
+
+    guest->stream = (struct sw_stream){ .ops = &ops, .fd = -1, .passed = true };
+    guest->folder = local_attempt_folder(conn, job->id, job->attempt);
+    if (find_rank(job, what->replica, guest, err) < 0 || raise_flag(guest, err) < 0 ||
+        start(guest, what, err) < 0) {
+        guest_close(&guest->stream);
         return -1;
-    make_environment(&guest);
-    find_limits(&guest);
-    flag = sw_path_join(guest.folder, LOCAL_GUESTS);
-    fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot write '%s'", flag);
-    return run_guest(&guest, argv, exit_status, err);
+    }
+    *out = &guest->stream;
+    return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * local_gpu.h - who may use which of this machine's GPUs (core/gpu.h).
  *
- * A device is leased by locking a file named after its UUID; waiting jobs stand in line by tickets.
+ * A device is leased by locking a file named after its UUID; waiting jobs queue by tickets.
  */
 #ifndef SW_PLATFORM_LOCAL_GPU_H
 #define SW_PLATFORM_LOCAL_GPU_H
@@ -16,11 +16,11 @@ bool gpu_fits(const struct sw_gpu *gpu, const char *type, const json_t *ids);
 
 /* ---- leases ------------------------------------------------------------------------------- */
 
-struct gpu_wish {
+struct gpu_request {
     int count;                         /* of the whole job */
     const char *type;                  /* NULL: any */
     const json_t *ids;                 /* array of UUIDs or numbers to choose from; NULL: any */
-    bool share;                        /* take them whoever else uses them */
+    bool share;                        /* take them even while other jobs use them */
     const char *job_id;
     const char *lease_dir;             /* where leases are kept; NULL: the machine's own place */
     const char *state_dir;             /* for a machine that has no such place */
@@ -32,10 +32,10 @@ struct gpu_lease {
     int count;
 };
 
-struct gpu_queue;                      /* our place in the line */
+struct gpu_queue;                      /* our ticket in the queue */
 
-/* Stand in line. NULL + err when the machine can never give what is wished. */
-struct gpu_queue *gpu_queue_join(const struct gpu_wish *wish, struct sw_error *err);
+/* Join the queue. NULL + err when this machine can never give what is requested. */
+struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_error *err);
 void gpu_queue_leave(struct gpu_queue *queue);
 int gpu_queue_watch(const struct gpu_queue *queue);      /* readable when something changed */
 /* A lease (owned), or NULL and why not yet in `message`. */
@@ -46,7 +46,7 @@ void gpu_lease_free(struct gpu_lease *lease);
 bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *state_dir,
                 char id[SW_ID_SIZE]);
 
-/* Tickets of this user whose waiter is dead: `fn` hears each one's path; with `remove` they go. */
+/* Tickets of this user whose waiter is dead: `fn` gets the path of each; with `remove` they are removed. */
 void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
                       void (*fn)(void *context, const char *path), void *context);
 

@@ -21,15 +21,15 @@
 
 /* The records of an attempt's folder. */
 #define LOCAL_PLAN       "plan.json"
-#define LOCAL_PAYLOAD    "payload.json"      /* the letter to the runner */
+#define LOCAL_PAYLOAD    "payload.json"      /* what the runner shall do */
 #define LOCAL_LAUNCH     "launch.json"       /* what the supervisor needs */
-#define LOCAL_SUPERVISOR "supervisor.json"   /* who watches; its existence means "was started" */
+#define LOCAL_SUPERVISOR "supervisor.json"   /* its process; when it exists, the job was started */
 #define LOCAL_STATUS     "status.json"
-#define LOCAL_EXIT       "exit.json"         /* the last word; nothing runs once it is there */
+#define LOCAL_EXIT       "exit.json"         /* how it ended; nothing runs once it is there */
 #define LOCAL_CANCEL     "cancel"            /* a flag: stop, or never start */
 #define LOCAL_CODE       "code.tar.gz"       /* the job's code, packed */
 #define LOCAL_LOCK       "lock"              /* held by the supervisor while it lives */
-#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used, look for more processes */
+#define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used and may have left processes */
 
 #define LOCAL_SUPERVISOR_NAME "slipway-sup"  /* what the kernel calls its process */
 #define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
@@ -39,12 +39,20 @@ enum {
     LOCAL_REPLICAS_MAX = 128,
 };
 
-struct sw_connection {
+extern const struct sw_platform sw_platform_local;
+
+struct local_connection {
     char *state_dir;
     char *root;                      /* <state_dir>/local */
     void (*warn)(void *context, const char *text);
     void *warn_context;
 };
+
+/* What callers know as a connection. */
+static inline struct local_connection *local_of(const struct sw_connection *conn)
+{
+    return (struct local_connection *)conn;
+}
 
 /* ---- local_records.c: the job folder ------------------------------------------------------ */
 
@@ -62,9 +70,12 @@ int local_record_keep(const char *folder, const char *name, const json_t *record
                       struct sw_error *err);
 bool local_has(const char *folder, const char *name);
 
-int local_lock_take(const char *folder);         /* descriptor, or -1: somebody holds it */
-bool local_lock_held(const char *folder);        /* asks without disturbing anybody */
+int local_lock_take(const char *folder);         /* descriptor, or -1: another process holds it */
+bool local_lock_held(const char *folder);        /* asks without taking it */
 void local_host_name(char out[128]);
+/* A file without a name that holds the secrets, for a child: other processes of this user can read the
+ * environment of a process. Descriptor, or -1 with errno. */
+int local_secrets_file(const struct sw_secrets *secrets);
 
 /* ---- local_cgroup.c: where processes are in cgroup v2 ---------------------------------------- */
 
@@ -75,22 +86,38 @@ char *local_cgroup_of_job(pid_t pid);
 void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
                         void *context);
 
-/* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
+/* ---- local_job.c: one attempt on this machine -------------------------------------------- */
 
-struct local_site {                  /* where one attempt lives; all owned */
+struct local_job_options {
+    bool share_gpus, inherit_env;
+    const json_t *gpu_ids;           /* NULL: any */
+    const char *results_dir;         /* NULL or "": the job's own folder */
+    const char *shell;
+    int64_t disk_wait_ms;
+};
+extern const struct sw_option local_options[];
+
+struct local_job {
+    struct local_job_options options;
+    struct sw_plan plan;             /* the caller's, with `mounts:` among its own `inputs` */
     char *folder;                    /* the attempt's */
     char *work_dir;
     char *results_dir;
 };
-void local_site_init(struct local_site *site, const struct sw_connection *conn,
-                     const struct sw_plan *plan, int attempt);
-void local_site_done(struct local_site *site);
-static inline void local_site_auto(struct local_site *site) { local_site_done(site); }
 
-struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err);
+enum local_mounts { LOCAL_MOUNTS_SHOW, LOCAL_MOUNTS_CHECK, LOCAL_MOUNTS_CLONE };
+
+/* Done with local_job_done() also after a failure. */
+int local_job_init(struct local_job *job, const struct sw_connection *conn, const struct sw_plan *plan,
+                   int attempt, enum local_mounts use, struct sw_error *err);
+void local_job_done(struct local_job *job);
+static inline void local_job_auto(struct local_job *job) { local_job_done(job); }
+
+/* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
+
+struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err);
 bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
-json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt);
+json_t *local_launch(const struct local_job *job, int attempt);
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
@@ -107,29 +134,21 @@ json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_
 /* Is this variable of the client kept from jobs that do not name it under `secrets`? */
 bool local_env_is_credential(const char *name, size_t length);
 /* NULL-ended vector of borrowed texts; free() the vector only. */
-char **local_env_for(const struct sw_plan *plan, char *const *environment);
+char **local_env_for(const struct local_job *job, char *const *environment);
 
-/* ---- local_mounts.c: the same three with `mounts:` among the inputs ------------------------ */
-
-json_t *local_mounts_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-int local_mounts_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                        const struct sw_secrets *secrets, struct sw_submission *receipt,
-                        struct sw_error *err);
-
-/* ---- local_preflight_report.c: what preflight looks at besides
- * ------------------------------------------ */
+/* ---- local_preflight_report.c -------------------------------------------------------------- */
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
-/* ---- local_preflight.c, local_submit.c, local_watch.c, local_cancel.c, local_end.c -------------------- */
+/* ---- local_preflight.c, local_submit.c, local_observe.c, local_cancel.c, local_cleanup.c ---- */
 
 int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);
 int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-               struct sw_error *err);
+                  struct sw_error *err);
+void local_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                   int64_t deadline_ms);
 void local_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -139,7 +158,7 @@ int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *
 
 /* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
 
-ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t local_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
 int local_log_size(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t *size,
                    struct sw_error *err);
@@ -147,10 +166,9 @@ int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int 
                    int64_t *at_ms, int64_t *until, struct sw_error *err);
 int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-char *local_log_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
 
-/* ---- local_look.c --------------------------------------------------------------------------- */
+/* ---- local_inspect.c --------------------------------------------------------------------------- */
 
 
 json_t *local_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
@@ -161,20 +179,20 @@ char *local_results_dir(struct sw_connection *conn, const struct sw_jobref *job,
 int local_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                 struct sw_error *err);
 json_t *local_jobs(struct sw_connection *conn, struct sw_error *err);
-int local_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err);
+int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err);
 json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 json_t *local_inventory(struct sw_connection *conn, struct sw_error *err);
 
-/* The attempt has no last word, and its supervisor was started on another machine that shares this folder:
- * whether it lives is not known here. `host` gets that machine's name. */
+/* The attempt has no exit record, and its supervisor was started on another machine that shares this
+ * folder: this machine cannot know whether it lives. `host` gets that machine's name. */
 bool local_is_elsewhere(const char *folder, char host[128]);
 
-/* The supervisor is gone and left no last word: end what it left behind, and write that word.
- * Returns the exit record (owned), or NULL when the supervisor is there after all, or elsewhere. */
+/* The supervisor is gone and left no exit record: ends the processes it left, and writes that record.
+ * Returns it (owned), or NULL when the supervisor lives after all, or elsewhere. */
 json_t *local_declare_lost(const char *folder);
 
-/* What submit tells the caller about the job in this folder. */
-void local_receipt(struct sw_submission *receipt, const char *folder, const char *results_dir);
+/* What submit returns about the job in this folder. */
+void local_submission(struct sw_submission *receipt, const char *folder, const char *results_dir);
 
 #endif

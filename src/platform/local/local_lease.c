@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_lease.c - two jobs never share a GPU unless asked: leases and the line before them.
+ * local_lease.c - two jobs never share a GPU unless asked: leases and the queue for them.
  *
  * A lease is a lock on a file named after the GPU's UUID. The descriptor is inherited by
  * everything the job starts, so the GPU stays taken while anything of the job lives, even after
- * its supervisor was killed; the kernel gives it back, nobody has to clean up. The line is a
- * folder of numbered tickets, each locked by the one who waits: a ticket without a lock belongs
- * to a dead one and is passed over. First come, first served, strictly.
+ * its supervisor was killed; the kernel releases it, and no cleaning up is needed. The queue is a
+ * folder of numbered tickets, each locked by the job that waits: a ticket without a lock belongs
+ * to a dead job and is passed over. First come, first served, strictly.
  *
  * All changes are made under the folder's own lock. Looking is done through descriptors opened
- * for reading, since closing one opened for writing wakes everybody who waits (inotify).
+ * for reading, since closing one opened for writing wakes all that wait (inotify).
  *
  * The folder is shared by all users of the machine, so nothing in it is trusted: links are not
  * followed, and names that are not ours are ignored.
@@ -31,15 +31,41 @@
 #include "core/id.h"
 
 struct gpu_queue {
-    struct gpu_wish wish;
-    struct sw_gpu gpus[SW_GPU_MAX];          /* those that fit the wish */
+    struct gpu_request request;
+    struct sw_gpu gpus[SW_GPU_MAX];          /* those that fit the request */
     int gpu_count;
     int folder;                        /* of leases and tickets */
     int lock;                          /* the folder's own */
     int watch;
-    int ticket;                        /* -1: not in line yet */
+    int ticket;                        /* -1: not queued yet */
     unsigned long long number;
 };
+
+/* ---- which devices a job may have ----------------------------------------------------------- */
+
+static bool is_among(const struct sw_gpu *gpu, const json_t *ids)
+{
+    size_t i;
+    json_t *id;
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", gpu->index);
+    json_array_foreach(ids, i, id) {
+        if (json_is_integer(id) && json_integer_value(id) == gpu->index)
+            return true;
+        if (json_is_string(id) && (sw_text_same(json_string_value(id), number) ||
+                                   sw_text_same_nocase(json_string_value(id), gpu->uuid)))
+            return true;
+    }
+    return false;
+}
+
+bool gpu_fits(const struct sw_gpu *gpu, const char *type, const json_t *ids)
+{
+    if (!sw_text_empty(type) && !strcasestr(gpu->name, type))
+        return false;
+    return json_array_size(ids) == 0 || is_among(gpu, ids);
+}
 
 /* ---- locked files ------------------------------------------------------------------------- */
 
@@ -134,7 +160,7 @@ static void lease_name(const struct sw_gpu *gpu, char out[128])
     snprintf(out, 128, "%s.lease", gpu->uuid);
 }
 
-/* ---- the line ------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------ */
 
 static bool ticket_number(const char *name, unsigned long long *number)
 {
@@ -214,7 +240,7 @@ static bool take_one(struct gpu_queue *queue, const struct sw_gpu *gpu, struct g
         return false;
     }
     if (ftruncate(fd, 0) == 0)
-        dprintf(fd, "%s %d\n", queue->wish.job_id, (int)getuid());
+        dprintf(fd, "%s %d\n", queue->request.job_id, (int)getuid());
     fcntl(fd, F_SETFD, 0);              /* inherited: see above */
     lease->gpus[lease->count] = *gpu;
     lease->fds[lease->count++] = fd;
@@ -225,14 +251,14 @@ static struct gpu_lease *take(struct gpu_queue *queue)
 {
     struct gpu_lease *lease = sw_new(struct gpu_lease);
 
-    for (int i = 0; i < queue->gpu_count && lease->count < queue->wish.count; i++) {
+    for (int i = 0; i < queue->gpu_count && lease->count < queue->request.count; i++) {
         char name[128];
 
         lease_name(&queue->gpus[i], name);
         if (!is_held(queue->folder, name))
             take_one(queue, &queue->gpus[i], lease);
     }
-    if (lease->count == queue->wish.count)
+    if (lease->count == queue->request.count)
         return lease;
     gpu_lease_free(lease);
     return NULL;
@@ -257,7 +283,7 @@ static struct gpu_lease *share(const struct gpu_queue *queue)
     struct gpu_lease *lease = sw_new(struct gpu_lease);
     bool used[SW_GPU_MAX] = { false };
 
-    while (lease->count < queue->wish.count) {
+    while (lease->count < queue->request.count) {
         int best = -1;
 
         for (int i = 0; i < queue->gpu_count; i++)
@@ -278,51 +304,51 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
     unsigned long long highest;
     int ahead, free_count;
 
-    if (queue->wish.share)
+    if (queue->request.share)
         return share(queue);
     while (queue->watch >= 0 && read(queue->watch, events, sizeof events) > 0)
         ;
     if (!lock_soon(queue->lock)) {
-        snprintf(message, 256, "waiting for %d GPU%s", queue->wish.count,
-                 queue->wish.count == 1 ? "" : "s");
+        snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
+                 queue->request.count == 1 ? "" : "s");
         return NULL;
     }
     if (queue->ticket < 0)
         take_ticket(queue);
     ahead = count_ahead(queue->folder, queue->number, &highest);
     free_count = count_free(queue);
-    if (ahead == 0 && free_count >= queue->wish.count)
+    if (ahead == 0 && free_count >= queue->request.count)
         lease = take(queue);
     if (lease)
         drop_ticket(queue);
     unlock(queue->lock);
     if (!lease)
         snprintf(message, 256, "waiting for %d GPU%s: %d of %d free, %d job%s ahead",
-                 queue->wish.count, queue->wish.count == 1 ? "" : "s", free_count,
+                 queue->request.count, queue->request.count == 1 ? "" : "s", free_count,
                  queue->gpu_count, ahead, ahead == 1 ? "" : "s");
     return lease;
 }
 
-struct gpu_queue *gpu_queue_join(const struct gpu_wish *wish, struct sw_error *err)
+struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_error *err)
 {
     struct sw_gpu all[SW_GPU_MAX];
     int total = sw_gpu_list(all, SW_GPU_MAX);
     struct gpu_queue *queue = sw_new(struct gpu_queue);
 
-    *queue = (struct gpu_queue){ .wish = *wish, .folder = -1, .lock = -1, .watch = -1,
+    *queue = (struct gpu_queue){ .request = *request, .folder = -1, .lock = -1, .watch = -1,
                                  .ticket = -1 };
     for (int i = 0; i < total; i++)
-        if (gpu_fits(&all[i], wish->type, wish->ids))
+        if (gpu_fits(&all[i], request->type, request->ids))
             queue->gpus[queue->gpu_count++] = all[i];
-    if (queue->gpu_count < wish->count) {
+    if (queue->gpu_count < request->count) {
         sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
-                wish->count, queue->gpu_count);
+                request->count, queue->gpu_count);
         gpu_queue_leave(queue);
         return NULL;
     }
-    if (wish->share)
+    if (request->share)
         return queue;
-    queue->folder = open_lease_folder(wish->lease_dir, wish->state_dir);
+    queue->folder = open_lease_folder(request->lease_dir, request->state_dir);
     queue->lock = queue->folder >= 0 ? open_shared(queue->folder, "queue.lock") : -1;
     if (queue->lock < 0) {
         sw_fail_errno(err, SW_E_IO, "cannot use the folder of GPU leases");

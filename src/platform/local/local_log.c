@@ -2,22 +2,19 @@
 /*
  * local_log.c - a rank's log by offset, and by time.
  *
- * The log is a plain file. Beside it the supervisor keeps an index of times (core/log_index.h).
+ * The log is a plain file. Beside it the supervisor keeps an index of times (kit/log_index.h).
  */
 #include "platform/local/local_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/text.h"
-#include "core/log_index.h"
+#include "platform/kit/log_index.h"
 
 enum {
-    TAIL_BYTES = 65536,
     MTIME_SLACK_MS = 1000,           /* between our clock and the one that stamps files */
 };
 
@@ -40,7 +37,7 @@ static ssize_t no_log(struct sw_connection *conn, const struct sw_jobref *job, s
     return sw_fail(err, SW_E_NOT_FOUND, "the log is gone: '%s' was removed", folder);
 }
 
-ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t local_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     sw_autofd int fd = open_beside(conn, job, replica, "log");
@@ -56,7 +53,7 @@ ssize_t local_read_log(struct sw_connection *conn, const struct sw_jobref *job, 
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read the log of '%s'", job->id);
 }
 
-static int look_at_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static int stat_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        struct stat *info, struct sw_error *err)
 {
     sw_autofd int fd = open_beside(conn, job, replica, "log");
@@ -72,31 +69,10 @@ int local_log_size(struct sw_connection *conn, const struct sw_jobref *job, int 
 {
     struct stat info;
 
-    if (look_at_log(conn, job, replica, &info, err) < 0)
+    if (stat_log(conn, job, replica, &info, err) < 0)
         return -1;
     *size = info.st_size;
     return 0;
-}
-
-char *local_log_tail(struct sw_connection *conn, const struct sw_jobref *job, int replica)
-{
-    sw_autofree char *bytes = sw_alloc(TAIL_BYTES);
-    const char *from = bytes, *newline;
-    int64_t size = 0, at;
-    ssize_t n;
-
-    if (local_log_size(conn, job, replica, &size, NULL) < 0)
-        return NULL;
-    if (size == 0)
-        return sw_strdup("");
-    at = size > TAIL_BYTES ? size - TAIL_BYTES : 0;
-    n = local_read_log(conn, job, replica, at, bytes, TAIL_BYTES, NULL);
-    if (n <= 0)
-        return NULL;
-    newline = at > 0 ? memchr(bytes, '\n', (size_t)n) : NULL;
-    if (newline)
-        from = newline + 1;                  /* half a line would only mislead */
-    return sw_text_utf8(from, (size_t)(n - (from - bytes)));
 }
 
 static int64_t modified_ms(const struct stat *info)
@@ -128,43 +104,32 @@ int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int 
                    int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
     struct stat info;
-    struct sw_log_moment moment, next;
-    bool known = false, has_next = false;
     sw_autofd int index = -1;
 
-    /* The size first: what is in the file by now has its line by then. */
-    if (look_at_log(conn, job, replica, &info, err) < 0)
+    /* The size first: a byte that is in the file by now has its line in the index. */
+    if (stat_log(conn, job, replica, &info, err) < 0)
         return -1;
     index = open_beside(conn, job, replica, "idx");
-    if (index >= 0 && offset < INT64_MAX)
-        sw_log_index_search(index, false, offset + 1, &moment, &known, &next, &has_next);
-    *at_ms = known ? moment.at_ms : 0;
-    *until = has_next ? next.offset : info.st_size > offset ? info.st_size : offset;
+    sw_log_index_time(index, offset, info.st_size, at_ms, until);
     return 0;
 }
 
-/* Never misses a byte: a line of the index stands for all bytes of the moment it begins, so the
- * answer may be that one moment too early. */
 int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err)
 {
     struct stat info;
-    struct sw_log_moment earlier = { 0 }, first;
-    bool any_earlier = false, found = false;
+    struct sw_log_moment earlier, first;
     sw_autofd int index = -1;
 
-    if (look_at_log(conn, job, replica, &info, err) < 0)
+    if (stat_log(conn, job, replica, &info, err) < 0)
         return -1;
     index = open_beside(conn, job, replica, "idx");
-    if (index >= 0)
-        sw_log_index_search(index, true, at_ms - SW_LOG_INDEX_EVERY_MS + 1, &earlier, &any_earlier, &first,
-               &found);
-    if (found)
+    if (sw_log_index_since(index, at_ms, &first, &earlier))
         *offset = first.offset;
     else if (modified_ms(&info) + MTIME_SLACK_MS < at_ms ||
-             (any_earlier && modified_ms(&info) < earlier.at_ms + MTIME_SLACK_MS))
+             (earlier.ends > 0 && modified_ms(&info) < earlier.at_ms + MTIME_SLACK_MS))
         *offset = info.st_size;
-    else                           /* written since, by the file's word, but not in the index */
+    else                           /* the file was written since then, but the index does not say what */
         *offset = earlier.offset;
     return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_orphans.c - what is left on this machine of jobs nobody knows any more.
+ * local_orphans.c - what is left on this machine of jobs that no store knows.
  *
  * Everything listed is provably ours (our folder, our mark, our names, our user) and provably
- * without use: its supervisor's lock is free. Results are never removed here, whoever forgot the
- * job: a folder keeps them unless they are empty. Nothing is touched while a job runs.
+ * without use: its supervisor's lock is free. Results are never removed here: a folder
+ * keeps them unless they are empty. Nothing is touched while a job runs.
  */
 #include "platform/local/local_internal.h"
 
@@ -21,7 +21,7 @@
 
 enum { SWEEP_GRACE_MS = 2000 };
 
-struct search {
+struct orphan_search {
     struct sw_connection *conn;
     bool (*known)(void *context, const char *id);
     void *context;
@@ -29,15 +29,15 @@ struct search {
     json_t *found;
 };
 
-static void note(struct search *search, const char *what, const char *where, const char *id)
+static void note(struct orphan_search *search, const char *what, const char *where, const char *id)
 {
     json_array_append_new(search->found, sw_json_object(SW_STR("what", what),
                                                         SW_STR("where", where),
                                                         SW_STR("job", id ? id : "")));
 }
 
-/* The last word is written a moment before the lock is let go. What another machine has begun may run
- * there. */
+/* The exit record is written a moment before the lock is released. What another machine has begun may
+ * run there. */
 static bool runs(const char *folder)
 {
     char host[128];
@@ -46,7 +46,7 @@ static bool runs(const char *folder)
            local_is_elsewhere(folder, host);
 }
 
-static bool any_attempt_runs(const struct search *search, const char *id)
+static bool any_attempt_runs(const struct orphan_search *search, const char *id)
 {
     for (int n = local_newest_attempt(search->conn, id); n > 0; n--) {
         sw_autofree char *folder = local_attempt_folder(search->conn, id, n);
@@ -60,9 +60,9 @@ static bool any_attempt_runs(const struct search *search, const char *id)
 /* ---- processes ------------------------------------------------------------------------------ */
 
 /* "<root>/ID/attempt-N" -> ID; false: not of that form. */
-static bool id_of_folder(const struct search *search, const char *folder, char id[SW_ID_SIZE])
+static bool id_of_folder(const struct orphan_search *search, const char *folder, char id[SW_ID_SIZE])
 {
-    const char *rest = folder + strlen(search->conn->root) + 1;
+    const char *rest = folder + strlen(local_of(search->conn)->root) + 1;
     size_t length = strcspn(rest, "/");
 
     if (length == 0 || length > SW_ID_MAX || !sw_text_starts(rest + length, "/attempt-"))
@@ -72,14 +72,14 @@ static bool id_of_folder(const struct search *search, const char *folder, char i
     return sw_id_valid(id);
 }
 
-static void look_at_process(void *context, pid_t pid, const char *folder)
+static void check_process(void *context, pid_t pid, const char *folder)
 {
-    struct search *search = context;
+    struct orphan_search *search = context;
     char id[SW_ID_SIZE], where[64];
 
     if (!id_of_folder(search, folder, id) || runs(folder))
         return;
-    /* Of a known job without a last word, refresh will say and do what is right. */
+    /* A known job without an exit record is left to observe and reconcile. */
     if (!local_has(folder, LOCAL_EXIT) && search->known(search->context, id))
         return;
     snprintf(where, sizeof where, "pid %d", (int)pid);
@@ -90,7 +90,7 @@ static void look_at_process(void *context, pid_t pid, const char *folder)
 
 /* ---- folders -------------------------------------------------------------------------------- */
 
-static void remove_attempts(const struct search *search, const char *id, const char *folder)
+static void remove_attempts(const struct orphan_search *search, const char *id, const char *folder)
 {
     sw_autofree char *results = sw_path_join(folder, "results");
 
@@ -100,7 +100,7 @@ static void remove_attempts(const struct search *search, const char *id, const c
 
         if (!sw_file_exists(below))
             continue;
-        lock = local_lock_take(below);       /* nobody may start it while it goes */
+        lock = local_lock_take(below);       /* no process may start it while it is removed */
         if (lock < 0 && !local_has(below, LOCAL_EXIT))
             return;
         local_tree_sweep(below, SWEEP_GRACE_MS);
@@ -110,9 +110,9 @@ static void remove_attempts(const struct search *search, const char *id, const c
     rmdir(folder);
 }
 
-static void look_at_folders(struct search *search)
+static void check_folders(struct orphan_search *search)
 {
-    DIR *entries = opendir(search->conn->root);
+    DIR *entries = opendir(local_of(search->conn)->root);
 
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         const char *id = entry->d_name;
@@ -133,15 +133,15 @@ static void look_at_folders(struct search *search)
 
 /* ---- tickets, cgroups ----------------------------------------------------------------------- */
 
-static void look_at_ticket(void *context, const char *path)
+static void note_ticket(void *context, const char *path)
 {
     note(context, "GPU ticket", path, NULL);
 }
 
 /* "slipway-ID-ATTEMPT", and nothing of that attempt runs from this state folder. */
-static void look_at_cgroup(void *context, const char *path, const char *name)
+static void check_cgroup(void *context, const char *path, const char *name)
 {
-    struct search *search = context;
+    struct orphan_search *search = context;
     const char *rest = name + strlen(LOCAL_CGROUP_PREFIX), *dash = strrchr(rest, '-');
     char id[SW_ID_SIZE];
     sw_autofree char *folder = NULL;
@@ -159,13 +159,13 @@ static void look_at_cgroup(void *context, const char *path, const char *name)
 
 json_t *local_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
-    struct search search = { conn, sweep->known, sweep->context, sweep->remove, json_array() };
+    struct orphan_search search = { conn, sweep->known, sweep->context, sweep->remove, json_array() };
 
     (void)err;
-    local_tree_each_marked(conn->root, look_at_process, &search);
-    local_cgroup_empty(look_at_cgroup, &search);      /* while their folders can still tell */
-    look_at_folders(&search);
-    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), conn->state_dir, sweep->remove, look_at_ticket,
-                     &search);
+    local_tree_each_marked(local_of(conn)->root, check_process, &search);
+    local_cgroup_empty(check_cgroup, &search);      /* before their folders go */
+    check_folders(&search);
+    gpu_dead_tickets(getenv("SLIPWAY_GPU_LEASE_DIR"), local_of(conn)->state_dir, sweep->remove,
+                     note_ticket, &search);
     return search.found;
 }

@@ -109,9 +109,9 @@ static void name_gpus(const struct sw_gpu *gpus, int count, struct sw_buf *out)
         sw_buf_addf(out, "%s%d %s", i ? ", " : "", gpus[i].index, gpus[i].name);
 }
 
-static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
+static int check_gpus(const struct local_job *job, struct sw_error *err)
 {
-    const json_t *ids = json_object_get(plan->options, "gpu_ids");
+    const struct sw_plan *plan = &job->plan;
     struct sw_gpu gpus[SW_GPU_MAX];
     sw_auto(sw_buf) struct sw_buf here = SW_BUF_INIT;
     int64_t wanted = (int64_t)plan->gpus * plan->nodes;
@@ -121,7 +121,7 @@ static int check_gpus(const struct sw_plan *plan, struct sw_error *err)
         return 0;
     count = sw_gpu_list(gpus, SW_GPU_MAX);
     for (int i = 0; i < count; i++)
-        fitting += gpu_fits(&gpus[i], plan->gpu_type, ids);
+        fitting += gpu_fits(&gpus[i], plan->gpu_type, job->options.gpu_ids);
     if (wanted <= fitting)
         return 0;
     name_gpus(gpus, count, &here);
@@ -156,43 +156,44 @@ static int check_outputs(const struct sw_payload *payload, struct sw_error *err)
     return 0;
 }
 
-static int check_shell(const struct sw_plan *plan, struct sw_error *err)
+static int check_shell(const char *shell, struct sw_error *err)
 {
-    const char *shell = sw_json_str(plan->options, "shell");
-
     if (sw_text_empty(shell) || access(shell, X_OK) == 0)
         return 0;
     return sw_fail_errno(err, SW_E_SPEC, "local.shell '%s'", shell);
 }
 
-static void say_what_is_not_used(const struct sw_connection *conn, const struct sw_plan *plan)
+static void warn_of_unused(const struct local_connection *here, const struct sw_plan *plan)
 {
-    sw_autofree char *gpus = conn->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
+    sw_autofree char *gpus = here->warn && sw_plan_gpus_unsaid(plan) ? sw_gpu_unasked() : NULL;
 
     if (gpus)
-        conn->warn(conn->warn_context, gpus);
-    if (conn->warn && plan->shm_bytes)
-        conn->warn(conn->warn_context, "shm: /dev/shm is this machine's own on local, and keeps its size");
-    if (conn->warn && plan->image)
-        conn->warn(conn->warn_context,
-                   "local runs the command on this machine, not in the image");
+        here->warn(here->warn_context, gpus);
+    if (here->warn && plan->shm_bytes)
+        here->warn(here->warn_context,
+                   "shm: /dev/shm is this machine's own on local, and keeps its size");
+    if (here->warn && plan->image)
+        here->warn(here->warn_context, "local runs the command on this machine, not in the image");
 }
 
-int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+int local_preflight(struct sw_connection *conn, const struct sw_plan *given, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
+    const struct sw_plan *plan = &job.plan;
 
-    if (plan->nodes > LOCAL_REPLICAS_MAX)
+    if (given->nodes > LOCAL_REPLICAS_MAX)
         return sw_fail(err, SW_E_REFUSED, "%d nodes are too many for one machine (at most %d)",
-                       plan->nodes, LOCAL_REPLICAS_MAX);
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
-    if (!payload || check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
-        check_shell(plan, err) < 0 || (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
-        check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
-        check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(plan, err) < 0)
+                       given->nodes, LOCAL_REPLICAS_MAX);
+    if (local_job_init(&job, conn, given, 1, LOCAL_MOUNTS_CHECK, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return -1;
-    say_what_is_not_used(conn, plan);
+    if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
+        check_shell(job.options.shell, err) < 0 ||
+        (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
+        check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
+        check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(&job, err) < 0)
+        return -1;
+    warn_of_unused(local_of(conn), plan);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_preflight_report.c - what `slipway preflight` looks at besides local_preflight.c: things
+ * local_preflight_report.c - what `slipway preflight` checks besides local_preflight.c: things
  * that do not keep a
  * job from being started, and make it fail at once.
  */
@@ -62,7 +62,7 @@ static char *find_program(const char *name, const char *folder, const char *path
     return NULL;
 }
 
-/* A shell's text is not looked into, nor is a program that travels with the code or is an input. */
+/* A shell's text is not parsed, nor is a program that travels with the code or is an input. */
 static void add_program(json_t *rows, const struct sw_plan *plan, const struct sw_payload *payload)
 {
     const char *name = json_string_value(json_array_get(plan->argv, 0));
@@ -81,13 +81,12 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
     json_t *rows;
 
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
-    if (!payload)
+    if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_CHECK, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return NULL;
     rows = json_array();
     add_machine(rows);

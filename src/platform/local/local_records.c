@@ -4,7 +4,7 @@
  *
  * The surprising decision: whether a supervisor lives is asked of a lock, not of a pid. The
  * kernel drops the lock in the instant the process is gone, zombies included, numbers are never
- * confused, and asking (F_OFD_GETLK) takes one system call and disturbs nobody.
+ * confused, and asking (F_OFD_GETLK) takes one system call and no lock.
  */
 #include "platform/local/local_internal.h"
 
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
@@ -21,12 +22,12 @@
 
 char *local_job_folder(const struct sw_connection *conn, const char *id)
 {
-    return sw_path_join(conn->root, id);
+    return sw_path_join(local_of(conn)->root, id);
 }
 
 char *local_attempt_folder(const struct sw_connection *conn, const char *id, int attempt)
 {
-    return sw_format("%s/%s/attempt-%d", conn->root, id, attempt > 0 ? attempt : 1);
+    return sw_format("%s/%s/attempt-%d", local_of(conn)->root, id, attempt > 0 ? attempt : 1);
 }
 
 int local_newest_attempt(const struct sw_connection *conn, const char *id)
@@ -124,4 +125,13 @@ void local_host_name(char out[128])
     if (gethostname(out, 128) < 0)
         snprintf(out, 128, "localhost");
     out[127] = '\0';
+}
+
+int local_secrets_file(const struct sw_secrets *secrets)
+{
+    sw_autofd int fd = memfd_create("slipway-secrets", MFD_CLOEXEC);
+
+    if (fd < 0 || sw_secrets_send(secrets, fd) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return -1;
+    return sw_take_fd(fd);
 }

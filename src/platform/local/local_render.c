@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_render.c - plan in, what will be started out: the runner's letter and the launch record.
+ * local_render.c - plan in, what will be started out: the payload and the launch record.
  *
  * Everything that can be decided before a process exists is decided here, so that `slipway plan`
  * shows it and tests compare it. What differs between ranks (rendezvous, GPUs) is left to the
@@ -24,70 +24,8 @@ static const char *const format_endings[] = {
     [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
 };
 
-/* Where the outputs of an earlier attempt are brought it is that attempt's folder. */
-static char *work_dir(const struct sw_connection *conn, const struct sw_plan *plan, int attempt)
-{
-    sw_autofree char *folder = local_attempt_folder(conn, plan->job_id, attempt);
-
-    while (plan->only_collect && attempt > 1) {
-        sw_autofree char *before = local_attempt_folder(conn, plan->job_id, --attempt);
-        sw_auto(json) json_t *launch = local_record_read(before, LOCAL_LAUNCH);
-
-        free(folder);
-        folder = sw_take(before);
-        if (!json_object_get(launch, "command_exit"))
-            break;
-    }
-    return sw_path_join(folder, "work");
-}
-
-void local_site_init(struct local_site *site, const struct sw_connection *conn,
-                     const struct sw_plan *plan, int attempt)
-{
-    const char *asked = sw_json_str(plan->options, "results_dir");
-
-    site->folder = local_attempt_folder(conn, plan->job_id, attempt);
-    site->work_dir = work_dir(conn, plan, attempt);
-    if (sw_text_empty(asked)) {
-        site->results_dir = sw_format("%s/%s/results", conn->root, plan->job_id);
-    } else {
-        sw_autofree char *folder = sw_path_absolute(asked, plan->base_dir);
-
-        site->results_dir = sw_path_join(folder, plan->job_id);
-    }
-}
-
-void local_site_done(struct local_site *site)
-{
-    free(site->folder);
-    free(site->work_dir);
-    free(site->results_dir);
-}
-
-struct fill {                       /* values of the placeholders */
-    const char *config_path, *results_dir, *job_id;
-};
-
-static const char *placeholder(const struct fill *fill, const char *at, size_t *length)
-{
-    const struct {
-        const char *word, *value;
-    } all[] = {
-        { "{config_path}", fill->config_path },
-        { "{results_dir}", fill->results_dir },
-        { "{job_id}", fill->job_id },
-    };
-
-    for (size_t i = 0; i < SW_COUNT(all); i++)
-        if (all[i].value && sw_text_starts(at, all[i].word)) {
-            *length = strlen(all[i].word);
-            return all[i].value;
-        }
-    return NULL;
-}
-
-/* "{name}" that is none of ours: its length, or 0. */
-static size_t unknown_name(const char *at)
+/* "{name}" in this text: its length, or 0. */
+static size_t placeholder_length(const char *at)
 {
     size_t length = 1;
 
@@ -98,260 +36,144 @@ static size_t unknown_name(const char *at)
     return at[length] == '}' ? length + 1 : 0;
 }
 
-/* One argument, no shell in between: values need no quotes. */
-static char *fill_word(const char *word, const struct fill *fill, bool strict,
-                       struct sw_error *err)
+/* What is left after all known placeholders were filled in is a typing mistake. */
+static int check_python_args(const json_t *argv, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    for (size_t i = 2; i < json_array_size(argv); i++)
+        for (const char *at = json_string_value(json_array_get(argv, i)); *at; at++) {
+            size_t length = placeholder_length(at);
 
-    while (*word) {
-        size_t length = 0;
-        const char *value = placeholder(fill, word, &length);
-
-        if (value) {
-            sw_buf_add(&out, value);
-            word += length;
-            continue;
+            if (length == 0)
+                continue;
+            sw_fail(err, SW_E_SPEC, "python.args: %.*s is not a placeholder", (int)length, at);
+            return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
         }
-        if (strict && (length = unknown_name(word)) > 0) {
-            sw_fail(err, SW_E_SPEC, "python.args: %.*s is not a placeholder", (int)length, word);
-            sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
-            return NULL;
-        }
-        sw_buf_add_char(&out, *word++);
-    }
-    return out.data ? sw_buf_steal(&out) : sw_strdup("");
+    return 0;
 }
 
-static json_t *fill_words(const json_t *words, const struct sw_paths *paths,
-                          const struct fill *fill, bool strict, struct sw_error *err)
+/* The interpreter of the virtual environment, and the script's path on this machine. */
+static int set_python(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *out = json_array();
+    const char *venv = sw_json_str(plan->python, "venv");
+    sw_autofree char *folder = NULL, *program = NULL, *script = NULL;
+
+    if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
+        return -1;
+    script = local_source_path(sw_json_str(plan->python, "script"), plan->base_dir, err);
+    if (!script)
+        return -1;
+    if (folder) {
+        program = sw_path_join(folder, "bin/python");
+        json_array_set_new(payload->argv, 0, sw_json_text(program));
+        json_object_set_new(payload->env, "VIRTUAL_ENV", sw_json_text(folder));
+    }
+    return json_array_set_new(payload->argv, 1, sw_json_text(script));
+}
+
+static int fill_words(json_t *words, const struct sw_fill *fill, struct sw_error *err)
+{
     size_t i;
     json_t *word;
 
     json_array_foreach(words, i, word) {
-        sw_autofree char *mapped = NULL, *filled = NULL;
+        sw_autofree char *filled = json_is_string(word)
+                                       ? sw_fill_word(json_string_value(word), fill) : NULL;
 
-        if (!json_is_string(word)) {
-            sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
-            return NULL;
-        }
-        mapped = sw_paths_word(paths, json_string_value(word));
-        filled = fill_word(mapped, fill, strict, err);
         if (!filled)
-            return NULL;
-        json_array_append_new(out, sw_json_text(filled));
+            return sw_fail(err, SW_E_SPEC, "argument %zu is not a text", i);
+        json_array_set_new(words, i, sw_json_text(filled));
     }
-    return sw_take(out);
+    return 0;
 }
 
-static json_t *python_argv(const struct sw_plan *plan, const struct sw_paths *paths,
-                           const struct fill *fill, struct sw_error *err)
+/* Another shell than /bin/sh reads the command. What the runner adds with `args:` are words behind it. */
+static void set_shell(struct sw_payload *payload, const char *shell)
 {
-    const char *venv = sw_json_str(plan->python, "venv");
-    const char *script = sw_json_str(plan->python, "script");
-    sw_autofree char *folder = NULL, *program = NULL, *script_path = NULL;
-    sw_auto(json) json_t *args = NULL;
-    json_t *argv;
+    sw_autofree char *command = sw_take(payload->command), *taking = NULL;
+    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
+    size_t length = strlen(command);
 
-    if (sw_text_empty(script)) {
-        sw_fail(err, SW_E_SPEC, "python: needs a 'script'");
-        return NULL;
-    }
-    if (venv && !(folder = local_source_path(venv, plan->base_dir, err)))
-        return NULL;
-    script_path = local_source_path(script, plan->base_dir, err);
-    args = script_path ? fill_words(json_object_get(plan->python, "args"), paths, fill, true, err)
-                       : NULL;
-    if (!args)
-        return NULL;
-    program = folder ? sw_path_join(folder, "bin/python") : sw_strdup("python3");
-    argv = json_pack("[s, s]", program, script_path);
-    json_array_extend(argv, args);
-    return argv;
-}
-
-/* The command as words for exec: the job's own shell, unless it is the ordinary one. */
-static void set_command(struct sw_payload *payload, const struct sw_plan *plan, char *command)
-{
-    const char *shell = sw_json_str(plan->options, "shell");
-
-    if (plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *wrapped = sw_command_torchrun(command, plan->nodes, plan->gpus > 0 ? plan->gpus : 1);
-
-        if (wrapped) {
-            free(command);
-            command = wrapped;
-        }
-    }
-    if (sw_text_empty(shell) || strcmp(shell, "/bin/sh") == 0) {
-        payload->command = command;
+    if (!payload->args) {
+        payload->argv = json_pack("[s, s, s]", shell, "-c", command);
         return;
     }
-    if (plan->args) {                        /* what the runner adds are words for the command */
-        sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-        size_t length = strlen(command);
-        sw_autofree char *taking = NULL;
-
-        while (length > 0 && strchr("\r\n", command[length - 1]))
-            length--;
-        taking = sw_format("%.*s \"$@\"", (int)length, command);
-
-        sw_buf_add(&out, "exec ");
-        sw_buf_add_quoted(&out, shell);
-        sw_buf_add(&out, " -c ");
-        sw_buf_add_quoted(&out, taking);
-        sw_buf_add_char(&out, ' ');
-        sw_buf_add_quoted(&out, shell);
-        payload->command = sw_buf_steal(&out);
-    } else {
-        payload->argv = json_pack("[s, s, s]", shell, "-c", command);
-    }
-    free(command);
+    while (length > 0 && strchr("\r\n", command[length - 1]))
+        length--;
+    taking = sw_format("%.*s \"$@\"", (int)length, command);
+    sw_buf_add(&out, "exec ");
+    sw_buf_add_quoted(&out, shell);
+    sw_buf_add(&out, " -c ");
+    sw_buf_add_quoted(&out, taking);
+    sw_buf_add_char(&out, ' ');
+    sw_buf_add_quoted(&out, shell);
+    payload->command = sw_buf_steal(&out);
 }
 
-static int payload_command(struct sw_payload *payload, const struct sw_plan *plan,
-                           const struct sw_paths *paths, struct sw_error *err)
+/* With `args:` a command is used as it is: its braces are its own. */
+static int set_command(struct sw_payload *payload, const struct local_job *job, struct sw_error *err)
 {
-    const struct fill fill = { payload->config_path, payload->results_dir, payload->job_id };
+    const struct sw_plan *plan = &job->plan;
+    const char *shell = job->options.shell;
+    const struct sw_fill fill = { .config_path = payload->config_path,
+                                  .results_dir = payload->results_dir, .job_id = payload->job_id };
 
-    if (plan->command) {
-        sw_autofree char *mapped = sw_paths_command(paths, plan->command);
+    if (plan->python && set_python(payload, plan, err) < 0)
+        return -1;
+    if (payload->argv && (fill_words(payload->argv, &fill, err) < 0 ||
+                          (plan->python && check_python_args(payload->argv, err) < 0)))
+        return -1;
+    if (payload->command && !plan->args) {
+        sw_autofree char *plain = sw_take(payload->command);
 
-        /* With args it is used as it is: its braces are its own. */
-        set_command(payload, plan, plan->args ? sw_take(mapped)
-                                              : sw_command_fill(mapped, fill.config_path,
-                                                                fill.results_dir, fill.job_id));
-        return 0;
+        payload->command = sw_fill_command(plain, &fill);
     }
-    payload->argv = plan->python ? python_argv(plan, paths, &fill, err)
-                                 : fill_words(plan->argv, paths, &fill, false, err);
-    if (payload->argv && plan->launcher == SW_LAUNCHER_TORCHRUN) {
-        char *text = sw_words_line(payload->argv);
-
-        json_decref(sw_take(payload->argv));
-        set_command(payload, plan, text);
-    }
-    return payload->argv || payload->command ? 0 : -1;
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
+        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    if (payload->command && !sw_text_empty(shell) && strcmp(shell, "/bin/sh") != 0)
+        set_shell(payload, shell);
+    payload->filled = true;
+    return 0;
 }
 
-static json_t *payload_env(const struct sw_plan *plan, const struct local_site *site,
-                           const struct sw_paths *paths)
+static int set_inputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(json) json_t *own = sw_job_env_own(plan->env);
-    json_t *env = sw_paths_document(paths, own);
-    sw_autofree char *above = sw_path_absolute("..", site->results_dir);
-
-    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = site->results_dir,
-                                         .results_above = above, .results_dir = site->results_dir }, env);
-    if (sw_json_str(plan->python, "venv")) {
-        sw_autofree char *venv = local_source_path(sw_json_str(plan->python, "venv"),
-                                                   plan->base_dir, NULL);
-
-        json_object_set_new(env, "VIRTUAL_ENV", sw_json_text(venv));
-    }
-    return env;
-}
-
-/* The annotation is named by its path in the job. */
-static json_t *selective_of(const json_t *entry, const struct sw_paths *paths)
-{
-    json_t *rules = json_deep_copy(json_object_get(entry, "selective"));
-    const char *annotation = sw_json_str(rules, "annotation");
-
-    if (annotation)
-        json_object_set_new(rules, "annotation", sw_json_text(sw_paths_of(paths, annotation)));
-    return rules;
-}
-
-static json_t *payload_inputs(const struct sw_plan *plan, const struct sw_paths *paths,
-                              struct sw_error *err)
-{
-    sw_auto(json) json_t *out = json_array();
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->inputs, i, entry) {
-        const char *path = sw_json_str(entry, "path"), *from = sw_json_str(entry, "from");
+    json_array_foreach(payload->inputs, i, entry) {
+        const char *path = sw_json_str(json_array_get(plan->inputs, i), "path");
+        const char *from = sw_json_str(entry, "from");
         sw_autofree char *source = NULL;
 
-        if (sw_text_empty(path) || sw_text_empty(from)) {
-            sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
-                    path ? path : "");
-            return NULL;
-        }
+        if (sw_text_empty(path) || sw_text_empty(from))
+            return sw_fail(err, SW_E_SPEC, "input '%s' does not say where it comes from",
+                           path ? path : "");
         source = local_place_of(from, plan->base_dir, err);
-        if (!source) {
-            sw_wrap(err, "input '%s'", path);
-            return NULL;
-        }
-        json_array_append_new(out, sw_json_object(
-            SW_STR("path", sw_paths_of(paths, path)), SW_STR("from", source),
-            SW_SUB("selective", selective_of(entry, paths)),
-            SW_SUB_COPY("extract", json_object_get(entry, "extract"))));
+        if (!source)
+            return sw_wrap(err, "input '%s'", path);
+        json_object_set_new(entry, "from", sw_json_text(source));
     }
-    return sw_take(out);
+    return 0;
 }
 
-static json_t *every_ms(const json_t *entry)
+static int set_outputs(struct sw_payload *payload, const struct sw_plan *plan, struct sw_error *err)
 {
-    const char *every = sw_json_str(entry, "every");
-    int64_t ms = 0;
-
-    return every && sw_duration_parse(every, &ms, NULL) == 0 ? json_integer(ms) : NULL;
-}
-
-/* The code is unpacked into the job's work folder, and the command runs there. */
-static void payload_code(struct sw_payload *payload, const struct sw_plan *plan,
-                         const struct local_site *site)
-{
-    sw_autofree char *archive = sw_path_join(site->folder, LOCAL_CODE);
-    sw_autofree char *to = sw_path_join(site->work_dir, "code");
-
-    payload->code = sw_json_object(SW_STR("archive", archive), SW_STR("to", to));
-    payload->workdir = sw_strdup(plan->workdir);
-}
-
-static json_t *payload_checkpoint(const struct sw_plan *plan, const struct sw_paths *paths)
-{
-    const char *dir = sw_json_str(plan->checkpoint, "dir");
-    sw_autofree char *mapped = dir ? sw_paths_value(paths, dir) : NULL;
-
-    return mapped ? sw_json_object(SW_STR("dir", mapped),
-                                   SW_SUB_COPY("resume",
-                                               json_object_get(plan->checkpoint, "resume")))
-                  : NULL;
-}
-
-static json_t *payload_outputs(const struct sw_plan *plan, const struct sw_paths *paths,
-                               struct sw_error *err)
-{
-    sw_auto(json) json_t *out = json_array();
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->outputs, i, entry) {
-        const char *path = sw_json_str(entry, "path"), *to = sw_json_str(entry, "to");
+    json_array_foreach(payload->outputs, i, entry) {
+        const char *to = sw_json_str(entry, "to");
         sw_autofree char *filled = NULL, *place = NULL;
 
-        if (sw_text_empty(path))
+        if (!to)
             continue;
-        if (to) {
-            filled = sw_fill_destination(to, plan->job_id);
-            place = local_place_of(filled, plan->base_dir, err);
-            if (!place) {
-                sw_wrap(err, "output '%s'", path);
-                return NULL;
-            }
-        }
-        json_array_append_new(out, sw_json_object(SW_STR("path", sw_paths_of(paths, path)),
-                                                  SW_STR_OPT("to", place),
-                                                  SW_SUB("every_ms", every_ms(entry)),
-                                                  SW_SUB_COPY("exclude",
-                                                              json_object_get(entry, "exclude"))));
+        filled = sw_fill_destination(to, plan->job_id);
+        place = local_place_of(filled, plan->base_dir, err);
+        if (!place)
+            return sw_wrap(err, "output '%s'", sw_json_str(json_array_get(plan->outputs, i), "path"));
+        json_object_set_new(entry, "to", sw_json_text(place));
     }
-    return sw_take(out);
+    return 0;
 }
 
 bool local_rewrites_paths(const struct sw_plan *plan)
@@ -360,41 +182,34 @@ bool local_rewrites_paths(const struct sw_plan *plan)
     return true;
 }
 
-struct sw_payload *local_payload(const struct sw_plan *plan, const struct local_site *site,
-                                 int attempt, struct sw_error *err)
+struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
+    const struct sw_plan *plan = &job->plan;
+    sw_auto(sw_payload) struct sw_payload *payload = sw_entrypoint_payload(plan, err);
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(plan, site->work_dir, site->results_dir);
+        sw_paths_of_plan(plan, job->work_dir, job->results_dir);
+    sw_autofree char *above = sw_path_absolute("..", job->results_dir);
 
-    (void)attempt;
-    memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
-    payload->results_dir = sw_strdup(site->results_dir);
-    payload->work_dir = sw_strdup(site->work_dir);
-    payload->filled = true;
-    payload->fetch_uris = true;
-    if (plan->code)
-        payload_code(payload, plan, site);
-    else
-        payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
-    payload->checkpoint = payload_checkpoint(plan, paths);
-    payload->secrets = json_incref(plan->secrets);
-    payload->credentials = json_incref(plan->credentials);
+    if (!payload)
+        return NULL;
+    payload->work_dir = sw_strdup(job->work_dir);
+    payload->results_dir = sw_strdup(job->results_dir);
     payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
-    payload->grace_ms = plan->grace_ms;
-    if (plan->config && !json_is_null(plan->config)) {
-        payload->config = sw_paths_document(paths, plan->config);
-        payload->config_format = plan->config_format;
-        payload->config_path =
-            sw_format("%s/spec.%s", site->work_dir, format_endings[plan->config_format]);
+    if (!plan->code) {
+        free(payload->workdir);
+        payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
     }
-    sw_entrypoint_common(payload, plan);
-    payload->args = plan->args ? sw_paths_document(paths, plan->args) : NULL;
-    payload->config_inputs = sw_paths_entries(paths, plan->config_inputs, "container_path");
-    payload->env = payload_env(plan, site, paths);
-    payload->inputs = payload_inputs(plan, paths, err);
-    payload->outputs = payload->inputs ? payload_outputs(plan, paths, err) : NULL;
-    if (!payload->outputs || payload_command(payload, plan, paths, err) < 0)
+    if (payload->config)
+        payload->config_path =
+            sw_format("%s/spec.%s", job->work_dir, format_endings[plan->config_format]);
+    json_decref(payload->env);
+    payload->env = sw_job_env_own(plan->env);
+    sw_paths_payload(paths, payload);
+    sw_job_env_add(&(struct sw_job_env){ .job_id = plan->job_id, .results_root = job->results_dir,
+                                         .results_above = above,
+                                         .results_dir = job->results_dir }, payload->env);
+    if (set_inputs(payload, plan, err) < 0 || set_outputs(payload, plan, err) < 0 ||
+        set_command(payload, job, err) < 0)
         return NULL;
     return sw_take(payload);
 }
@@ -419,8 +234,9 @@ static json_t *guard_json(const json_t *guard)
                           SW_BOOL("stop", sw_text_same(sw_json_str(guard, "action"), "stop")));
 }
 
-json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, int attempt)
+json_t *local_launch(const struct local_job *job, int attempt)
 {
+    const struct sw_plan *plan = &job->plan;
     sw_autofree char *venv_bin = NULL;
 
     if (sw_json_str(plan->python, "venv")) {
@@ -435,17 +251,17 @@ json_t *local_launch(const struct sw_plan *plan, const struct local_site *site, 
         SW_INT("nodes", plan->nodes),
         SW_INT("gpus", plan->only_collect ? 0 : plan->gpus),
         SW_STR_OPT("gpu_type", plan->gpu_type),
-        SW_BOOL("share_gpus", sw_json_bool(plan->options, "share_gpus", false)),
-        SW_SUB_COPY("gpu_ids", json_object_get(plan->options, "gpu_ids")),
+        SW_BOOL("share_gpus", job->options.share_gpus),
+        SW_SUB("gpu_ids", json_deep_copy(job->options.gpu_ids)),
         SW_REAL("cpus", plan->cpus),
         SW_INT("memory_bytes", plan->memory_bytes),
         SW_INT("time_ms", plan->time_ms),
         SW_INT("grace_ms", plan->grace_ms),
-        SW_INT("disk_wait_ms", sw_json_duration_ms(plan->options, "disk_wait", 60000)),
+        SW_INT("disk_wait_ms", job->options.disk_wait_ms),
         SW_SUB("guard", guard_json(plan->guard)),
         SW_BOOL("world_size_ranks", plan->world_size_ranks),
-        SW_STR("work_dir", site->work_dir),
-        SW_STR("results_dir", site->results_dir),
+        SW_STR("work_dir", job->work_dir),
+        SW_STR("results_dir", job->results_dir),
         SW_STR_OPT("path_first", venv_bin),
         SW_INT("secrets", (json_int_t)json_array_size(plan->secrets)),
         SW_SUB("command_exit", plan->only_collect ? json_integer(plan->command_exit) : NULL),
@@ -484,28 +300,31 @@ static char *shown_command(const struct sw_payload *payload)
                : sw_words_line(words);
 }
 
+static json_t *row(const char *what, json_t *text)
+{
+    return sw_json_object(SW_STR("what", what), SW_SUB("text", text));
+}
+
+static json_t *pretty_text(json_t *document)
+{
+    sw_autofree char *text = sw_json_dump_pretty(document);
+
+    json_decref(document);
+    return sw_json_text(text);
+}
+
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
+    sw_auto(local_job) struct local_job job = { 0 };
     sw_auto(sw_payload) struct sw_payload *payload = NULL;
-    sw_auto(json) json_t *letter = NULL, *launch = NULL;
-    sw_autofree char *command = NULL, *letter_text = NULL, *launch_text = NULL;
+    sw_autofree char *command = NULL;
 
-    local_site_init(&site, conn, plan, 1);
-    payload = local_payload(plan, &site, 1, err);
-    if (!payload)
+    if (local_job_init(&job, conn, plan, 1, LOCAL_MOUNTS_SHOW, err) < 0 ||
+        !(payload = local_payload(&job, err)))
         return NULL;
     command = shown_command(payload);
-    letter = sw_payload_to_json(payload);
-    letter_text = sw_json_dump_pretty(letter);
-    launch = local_launch(plan, &site, 1);
-    launch_text = sw_json_dump_pretty(launch);
-    return json_pack("[o, o, o, o]",
-                     sw_json_object(SW_STR("what", "command"), SW_STR("text", command)),
-                     sw_json_object(SW_STR("what", "environment"),
-                                    SW_SUB("text", names_of(payload->env, plan))),
-                     sw_json_object(SW_STR("what", "payload for the runner"),
-                                    SW_STR("text", letter_text)),
-                     sw_json_object(SW_STR("what", "launch record for the supervisor"),
-                                    SW_STR("text", launch_text)));
+    return json_pack("[o, o, o, o]", row("command", sw_json_text(command)),
+                     row("environment", names_of(payload->env, plan)),
+                     row("payload for the runner", pretty_text(sw_payload_to_json(payload))),
+                     row("launch record for the supervisor", pretty_text(local_launch(&job, 1))));
 }

@@ -2,18 +2,18 @@
 /*
  * local_submit.c - hand a plan to a new supervisor, at most once.
  *
- * A conversation over two descriptors makes "at most once" certain whenever the client dies:
+ * A conversation over a socket makes "at most once" certain whenever the client dies:
  *
  *     client                                   supervisor (own session, double fork)
  *     writes the folder, starts it       ->    takes the folder's lock
- *     secrets on descriptor 3, end       ->    reads them all
- *                                        <-    "ready", or "known PID" when it was started before
+ *     (descriptor 3: secrets)                  reads them all
+ *                                        <-    "ready", or "known" when it was started before
  *     "go"                               ->    writes supervisor.json: from here on the job exists
  *                                        <-    "ok PID"
  *
- * A client that dies before "go" leaves a supervisor that reads end-of-file and leaves, too. No
- * file is synced to disk on the way: the plan is in the store already, and a machine that loses
- * these files has lost the processes with them.
+ * When the client dies before "go", the supervisor reads end-of-file and exits. No file is synced to disk
+ * on the way: the plan is in the store already, and a machine that loses these files has lost the
+ * processes with them.
  */
 #include "platform/local/local_internal.h"
 
@@ -27,7 +27,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -38,20 +37,7 @@ extern char **environ;
 
 enum { ANSWER_DEADLINE_MS = 20000 };
 
-struct talk {                      /* our ends of the conversation */
-    int secrets;
-    int control;
-};
-
-static void talk_auto(struct talk *talk)
-{
-    if (talk->secrets >= 0)
-        close(talk->secrets);
-    if (talk->control >= 0)
-        close(talk->control);
-}
-
-void local_receipt(struct sw_submission *receipt, const char *folder, const char *results_dir)
+void local_submission(struct sw_submission *receipt, const char *folder, const char *results_dir)
 {
     sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
     int64_t pid = sw_json_int(supervisor, "pid", 0);
@@ -64,11 +50,11 @@ void local_receipt(struct sw_submission *receipt, const char *folder, const char
 }
 
 /* Packed once, at the first attempt: a later one runs the same code, whatever was edited since. */
-static int write_code(const struct sw_plan *plan, const struct local_site *site, int attempt,
-                      struct sw_error *err)
+static int write_code(const struct local_job *job, int attempt, struct sw_error *err)
 {
-    sw_autofree char *path = sw_path_join(site->folder, LOCAL_CODE);
-    sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, site->folder);
+    const struct sw_plan *plan = &job->plan;
+    sw_autofree char *path = sw_path_join(job->folder, LOCAL_CODE);
+    sw_autofree char *first = sw_format("%s/../attempt-1/" LOCAL_CODE, job->folder);
     sw_auto(sw_bundle) struct sw_bundle bundle = { 0 };
 
     if (!plan->code)
@@ -80,50 +66,38 @@ static int write_code(const struct sw_plan *plan, const struct local_site *site,
     return sw_file_write(path, bundle.bytes, bundle.length, 0600, err);
 }
 
-static int write_folder(const struct sw_plan *plan, const struct local_site *site, int attempt,
-                        struct sw_error *err)
+static int write_folder(const struct local_job *job, int attempt, struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = local_payload(plan, site, attempt, err);
-    sw_auto(json) json_t *plan_json = NULL, *letter = NULL, *launch = NULL;
-    sw_autofree char *logs = sw_path_join(site->folder, "logs");
+    sw_auto(sw_payload) struct sw_payload *payload = local_payload(job, err);
+    sw_auto(json) json_t *plan = NULL, *payload_json = NULL, *launch = NULL;
+    sw_autofree char *logs = sw_path_join(job->folder, "logs");
     sw_autofree char *runner = sw_helper_path("slipway-runner", err);
 
     if (!payload || !runner || sw_mkdirs(logs, 0700, err) < 0 ||
-        sw_mkdirs(site->work_dir, 0700, err) < 0 || sw_mkdirs(site->results_dir, 0777, err) < 0 ||
-        write_code(plan, site, attempt, err) < 0)
+        sw_mkdirs(job->work_dir, 0700, err) < 0 || sw_mkdirs(job->results_dir, 0777, err) < 0 ||
+        write_code(job, attempt, err) < 0)
         return -1;
-    plan_json = sw_plan_to_json(plan);
-    letter = sw_payload_to_json(payload);
-    launch = local_launch(plan, site, attempt);
+    plan = sw_plan_to_json(&job->plan);
+    payload_json = sw_payload_to_json(payload);
+    launch = local_launch(job, attempt);
     json_object_set_new(launch, "runner", sw_json_text(runner));
     if (!sw_text_empty(getenv("SLIPWAY_GPU_LEASE_DIR")))
         json_object_set_new(launch, "lease_dir", sw_json_text(getenv("SLIPWAY_GPU_LEASE_DIR")));
-    if (local_record_write(site->folder, LOCAL_PAYLOAD, letter, err) < 0 ||
-        local_record_write(site->folder, LOCAL_LAUNCH, launch, err) < 0 ||
-        local_record_write(site->folder, LOCAL_PLAN, plan_json, err) < 0)
+    if (local_record_write(job->folder, LOCAL_PAYLOAD, payload_json, err) < 0 ||
+        local_record_write(job->folder, LOCAL_LAUNCH, launch, err) < 0 ||
+        local_record_write(job->folder, LOCAL_PLAN, plan, err) < 0)
         return -1;
     return 0;
 }
 
-/* Both ends far above 0-4, so that moving them to 3 and 4 in the child overwrites neither. */
-static int pair_out_of_the_way(int ends[2], bool is_socket)
+/* A descriptor far above 0-4, so that moving it to 3 or 4 in the child overwrites no other. */
+static int out_of_the_way(int fd)
 {
-    int made[2];
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 16) : -1;
 
-    if ((is_socket ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, made)
-                   : pipe2(made, O_CLOEXEC)) < 0)
-        return -1;
-    for (int i = 0; i < 2; i++) {
-        ends[i] = fcntl(made[i], F_DUPFD_CLOEXEC, 16);
-        close(made[i]);
-    }
-    if (ends[0] >= 0 && ends[1] >= 0)
-        return 0;
-    for (int i = 0; i < 2; i++)
-        if (ends[i] >= 0)
-            close(ends[i]);
-    errno = EMFILE;              /* also when no descriptor may be as large as 16 */
-    return -1;
+    if (fd >= 0)
+        close(fd);
+    return moved;
 }
 
 static int spawn_program(const char *program, const char *folder, char **environment,
@@ -155,63 +129,41 @@ static int spawn_program(const char *program, const char *folder, char **environ
     return failed ? -1 : 0;
 }
 
-static int start_supervisor(const struct sw_plan *plan, const char *folder, struct talk *talk,
+/* Returns our end of the conversation, or -1. */
+static int start_supervisor(const struct local_job *job, const struct sw_secrets *secrets,
                             struct sw_error *err)
 {
     sw_autofree char *program = sw_helper_path("slipway-supervisor", err);
-    sw_autofree char **environment = local_env_for(plan, environ);
-    int secrets[2], control[2], result;
+    sw_autofree char **environment = local_env_for(job, environ);
+    sw_autofd int values = out_of_the_way(local_secrets_file(secrets));
+    sw_autofd int ours = -1, theirs = -1;
+    int ends[2];
     pid_t pid = 0;
 
     if (!program)
         return -1;
-    if (pair_out_of_the_way(secrets, false) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
-    if (pair_out_of_the_way(control, true) < 0) {
-        close(secrets[0]);
-        close(secrets[1]);
-        return sw_fail_errno(err, SW_E_IO, "cannot make a socket pair");
-    }
-    result = spawn_program(program, folder, environment, secrets[0], control[1], &pid);
-    if (result < 0)
-        sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);
-    close(secrets[0]);
-    close(control[1]);
-    *talk = (struct talk){ .secrets = secrets[1], .control = control[0] };
-    /* The first of its two forks ends at once; a caller that ignores SIGCHLD has reaped it. */
-    while (result == 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+    if (values < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot open a socket or a file in memory");
+    ours = out_of_the_way(ends[0]);
+    theirs = out_of_the_way(ends[1]);
+    if (ours < 0 || theirs < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot open a socket");
+    if (spawn_program(program, job->folder, environment, values, theirs, &pid) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);
+    /* The first of its two forks ends immediately; a caller that ignores SIGCHLD has reaped it. */
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    return result;
+    return sw_take_fd(ours);
 }
 
-/* A supervisor that died early must not end the client by SIGPIPE, whatever handler it has. */
-static void send_secrets(struct talk *talk, const struct sw_secrets *secrets)
-{
-    sigset_t pipe_only, before, pending;
-    const struct timespec at_once = { 0, 0 };
-    bool was_pending;
-
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    if (sw_secrets_send(secrets, talk->secrets) < 0 && errno == EPIPE && !was_pending)
-        while (sigtimedwait(&pipe_only, NULL, &at_once) < 0 && errno == EINTR)
-            ;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close(talk->secrets);
-    talk->secrets = -1;
-}
-
-/* One line of the supervisor; -1 when it says nothing more. */
-static int hear(const struct talk *talk, char *line, size_t size)
+/* One line of the supervisor; -1 when none comes any more. */
+static int read_answer(int control, char *line, size_t size)
 {
     int64_t deadline = sw_monotonic_ms() + ANSWER_DEADLINE_MS;
     size_t length = 0;
 
     while (length + 1 < size) {
-        struct pollfd wait = { .fd = talk->control, .events = POLLIN };
+        struct pollfd wait = { .fd = control, .events = POLLIN };
         int64_t left = deadline - sw_monotonic_ms();
         ssize_t n;
 
@@ -221,7 +173,7 @@ static int hear(const struct talk *talk, char *line, size_t size)
         }
         if (poll(&wait, 1, (int)left) <= 0)
             continue;
-        n = recv(talk->control, line + length, 1, 0);
+        n = recv(control, line + length, 1, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -236,21 +188,19 @@ static int hear(const struct talk *talk, char *line, size_t size)
     return 0;
 }
 
-static int converse(struct talk *talk, const struct sw_secrets *secrets, const char *folder,
-                    struct sw_error *err)
+static int converse(int control, const char *folder, struct sw_error *err)
 {
     char line[1024];
 
-    send_secrets(talk, secrets);
-    if (hear(talk, line, sizeof line) < 0)
+    if (read_answer(control, line, sizeof line) < 0)
         return sw_fail(err, SW_E_IO, "the supervisor ended before it was ready");
     if (sw_text_starts(line, "known"))
         return 0;
     if (!sw_text_starts(line, "ready"))
         return sw_fail(err, SW_E_IO, "%s", line);
-    if (send(talk->control, "go\n", 3, MSG_NOSIGNAL) == 3 && hear(talk, line, sizeof line) == 0)
+    if (send(control, "go\n", 3, MSG_NOSIGNAL) == 3 && read_answer(control, line, sizeof line) == 0)
         return sw_text_starts(line, "ok") ? 0 : sw_fail(err, SW_E_IO, "%s", line);
-    /* It heard "go" or it did not: the record tells, unless it is still about to write it. */
+    /* Did "go" arrive? The record answers, unless the supervisor is about to write it. */
     if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT))
         return 0;
     if (local_lock_held(folder)) {
@@ -281,18 +231,18 @@ int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int att
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err)
 {
-    sw_auto(local_site) struct local_site site = { 0 };
-    sw_auto(talk) struct talk talk = { -1, -1 };
+    sw_auto(local_job) struct local_job job = { 0 };
+    sw_autofd int control = -1;
 
-    local_site_init(&site, conn, plan, attempt);
-    if (earlier_attempt_is_over(conn, plan, attempt, err) < 0)
+    if (local_job_init(&job, conn, plan, attempt, LOCAL_MOUNTS_CLONE, err) < 0 ||
+        earlier_attempt_is_over(conn, plan, attempt, err) < 0)
         return -1;
-    if (!local_has(site.folder, LOCAL_SUPERVISOR) && !local_has(site.folder, LOCAL_EXIT)) {
-        if (write_folder(plan, &site, attempt, err) < 0 ||
-            start_supervisor(plan, site.folder, &talk, err) < 0 ||
-            converse(&talk, secrets, site.folder, err) < 0)
+    if (!local_has(job.folder, LOCAL_SUPERVISOR) && !local_has(job.folder, LOCAL_EXIT)) {
+        if (write_folder(&job, attempt, err) < 0 ||
+            (control = start_supervisor(&job, secrets, err)) < 0 ||
+            converse(control, job.folder, err) < 0)
             return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
-    local_receipt(receipt, site.folder, site.results_dir);
+    local_submission(receipt, job.folder, job.results_dir);
     return 0;
 }

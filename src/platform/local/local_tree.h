@@ -41,7 +41,7 @@ int64_t local_tree_resident(pid_t root);
 void local_tree_marked(const char *folder, struct local_processes *out);
 
 /* Processes of this user that carry the mark of any attempt below `root` (jobs' folders): `fn`
- * hears of each the attempt's folder. */
+ * gets the attempt's folder of each. */
 void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
                                                          const char *folder), void *context);
 
@@ -50,7 +50,7 @@ void local_tree_signal(const struct local_processes *all, int signal, const pid_
                        size_t spare_count);
 
 /* Memory of all these: resident pages summed; when that is above `limit`, shared pages are
- * counted fairly (PSS) before anybody is accused. */
+ * counted fairly (PSS) before the limit counts as exceeded. */
 int64_t local_tree_memory(const struct local_processes *all, int64_t limit);
 
 /* End what carries the mark: TERM, a short grace, KILL. True: nothing is left. */

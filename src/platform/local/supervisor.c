@@ -4,7 +4,7 @@
  *
  * Started by local_submit.c with two descriptors: 3 brings the secrets, 4 is the conversation
  * described there. It leaves the client's session and terminal behind, takes the folder's lock,
- * and lives until the job's last word is on disk. Never run by hand.
+ * and lives until the job's exit record is on disk. Never run by hand.
  */
 #include "platform/local/supervisor.h"
 
@@ -29,8 +29,8 @@
 
 enum { SECRETS_FD = 3, CONTROL_FD = 4, LOCK_PATIENCE_MS = 10000 };
 
-static void tell(const char *fmt, ...) SW_PRINTF(1, 2);
-static void tell(const char *fmt, ...)
+static void answer(const char *fmt, ...) SW_PRINTF(1, 2);
+static void answer(const char *fmt, ...)
 {
     char line[900];
     va_list args;
@@ -46,7 +46,7 @@ static void tell(const char *fmt, ...)
             line[i] = ' ';
     line[length] = '\n';
     if (send(CONTROL_FD, line, (size_t)length + 1, MSG_NOSIGNAL) < 0)
-        return;                        /* nobody listens any more; the folder will tell */
+        return;                        /* the client is gone; the folder holds the answer */
 }
 
 /* Away from the client: no descriptor, folder, terminal or parent of its. */
@@ -61,9 +61,9 @@ static void detach(void)
     prctl(PR_SET_NAME, LOCAL_SUPERVISOR_NAME);
 }
 
-/* The lock, or the news that somebody has started this job before us: then -1. Another one that
- * holds the lock and has not started yet may still give up, so wait for one of the two. */
-static int take_place(const char *folder)
+/* The lock; -1: another supervisor has started this job before us. One that holds the lock and has not
+ * started the job yet may still give up, so wait for one of the two. */
+static int take_lock(const char *folder)
 {
     int64_t deadline = sw_monotonic_ms() + LOCK_PATIENCE_MS;
 
@@ -71,17 +71,17 @@ static int take_place(const char *folder)
         int lock = local_lock_take(folder), why = errno;
 
         if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT)) {
-            tell("known");
+            answer("known");
             return -1;
         }
         if (lock >= 0)
             return lock;
         if (why != EAGAIN && why != EACCES) {
-            tell("cannot lock '%s': %s", folder, strerror(why));
+            answer("cannot lock '%s': %s", folder, strerror(why));
             return -1;
         }
         if (sw_monotonic_ms() > deadline) {
-            tell("another supervisor of this job does not go on");
+            answer("another supervisor of this job does not go on");
             return -1;
         }
         sw_sleep_ms(2);
@@ -157,14 +157,14 @@ static void set_limits(struct sup *sup)
                             json_string(sup->limits.cgroup ? "cgroup" : "affinity"));
 }
 
-static bool told_to_go(void)
+static bool received_go(void)
 {
-    char heard[3];
+    char line[3];
 
-    return recv(CONTROL_FD, heard, sizeof heard, MSG_WAITALL) == 3 && memcmp(heard, "go\n", 3) == 0;
+    return recv(CONTROL_FD, line, sizeof line, MSG_WAITALL) == 3 && memcmp(line, "go\n", 3) == 0;
 }
 
-/* The pipes of the logs: whoever writes to one of them belongs to the job. */
+/* The pipes of the logs: a process that writes to one of them belongs to the job. */
 static json_t *pipe_names(const struct sup *sup)
 {
     json_t *names = json_array();
@@ -188,7 +188,7 @@ static int write_who(const struct sup *sup, struct sw_error *err)
     sw_auto(json) json_t *record = NULL;
 
     if (sw_proc_self(&self) < 0)
-        return sw_fail(err, SW_E_IO, "/proc does not tell who we are");
+        return sw_fail(err, SW_E_IO, "/proc does not show our own process");
     local_host_name(host);
     record = sw_proc_json(&self);
     json_object_set_new(record, "host", sw_json_text(host));
@@ -202,19 +202,19 @@ static int start(struct sup *sup, int lock)
     struct sw_error err = { 0 };
 
     if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
-        close(lock);              /* whoever hears of the failure finds nothing of us */
-        tell("%s", err.message);
+        close(lock);              /* a client that reads of the failure finds nothing of us */
+        answer("%s", err.message);
         return -1;
     }
-    tell("ready");
-    if (!told_to_go())
+    answer("ready");
+    if (!received_go())
         return -1;
     if (write_who(sup, &err) < 0) {
         close(lock);
-        tell("%s", err.message);
+        answer("%s", err.message);
         return -1;
     }
-    tell("ok %d", (int)getpid());
+    answer("ok %d", (int)getpid());
     close(CONTROL_FD);
     return 0;
 }
@@ -242,13 +242,13 @@ int supervisor_main(int argc, char **argv)
     }
     sw_secrets_guard();
     detach();
-    lock = take_place(sup.folder);
+    lock = take_lock(sup.folder);
     if (lock < 0)
         return 0;
     result = start(&sup, lock);
     if (result == 0) {
         set_limits(&sup);
-        sup_live(&sup);
+        sup_run_job(&sup);
     }
     release(&sup);
     return result < 0;

@@ -2,8 +2,8 @@
 /*
  * supervisor.h - what the files of the program slipway-supervisor share.
  *
- * One process, one thread, one observe() loop (supervisor_loop.c); the life of the job is told in
- * order by supervisor_life.c, which calls that loop whenever it has to wait for something.
+ * One process, one thread, one poll() loop (supervisor_loop.c). supervisor_phases.c goes through the
+ * phases of the job in order and calls that loop whenever it has to wait.
  */
 #ifndef SW_PLATFORM_LOCAL_SUPERVISOR_H
 #define SW_PLATFORM_LOCAL_SUPERVISOR_H
@@ -43,10 +43,10 @@ struct sup_limits {
     char *cgroup;                     /* folder of the job's cgroup; NULL: there is none */
     int64_t memory_bytes;             /* of the whole job; 0: no limit */
     int64_t peak_bytes;               /* seen by sampling */
-    bool sample;                      /* no cgroup: look four times a second */
+    bool sample;                      /* no cgroup: measured four times a second */
 };
 
-/* `hierarchy` is where cgroup v2 is mounted, `own` our own cgroup in it; both NULL: look. */
+/* `hierarchy` is where cgroup v2 is mounted, `own` our own cgroup in it; both NULL: those of this machine. */
 void sup_limits_open(struct sup_limits *limits, const char *hierarchy, const char *own,
                      const char *name, int64_t memory_bytes, double cpus);
 void sup_limits_join(const struct sup_limits *limits);           /* in the child */
@@ -77,10 +77,10 @@ struct sup_end {                      /* how it ends; the first decision stays *
     int exit_code, signal, failed_replica;
 };
 
-struct sup_live {                     /* supervisor_live.c */
+struct sup_usage {                     /* supervisor_usage.c */
     int64_t gpu_peak_bytes;           /* of the GPU that was filled most */
     struct sw_gpu_meter *meter;          /* NULL: no GPUs */
-    json_t *shown;                    /* what the status says now */
+    json_t *shown;                    /* what the status record holds now */
     int64_t next_at, every_ms;        /* monotonic */
 };
 
@@ -124,7 +124,7 @@ struct sup {
     int64_t commands_began_us, oom_kills_before;      /* supervisor_facts.c */
     int master_port;
     json_t *facts;
-    struct sup_live live;
+    struct sup_usage usage;
     struct sup_guard guard;
     struct sup_said said;
     struct sup_end end;
@@ -143,16 +143,16 @@ int sup_start_helper(struct sup *sup, const char *mode);
 char *sup_report_path(const struct sup *sup, const char *what);
 int sup_free_port(void);
 
-/* supervisor_life.c: from the first record to the last word. */
-void sup_live(struct sup *sup);
+/* supervisor_phases.c: from the first record to the exit record. */
+void sup_run_job(struct sup *sup);
 void sup_write_status(struct sup *sup, enum sw_state state, const char *reason,
                       const char *message);
 void sup_repeat_status(const struct sup *sup);     /* the same state, with what is new */
 
-/* supervisor_live.c: what the job uses, while its commands run. */
-void sup_live_begin(struct sup *sup);
-void sup_live_look(struct sup *sup, int64_t now);
-void sup_live_end(struct sup *sup);
+/* supervisor_usage.c: what the job uses, while its commands run. */
+void sup_usage_begin(struct sup *sup);
+void sup_usage_measure(struct sup *sup, int64_t now);
+void sup_usage_end(struct sup *sup);
 
 /* supervisor_facts.c: what else was seen. */
 void sup_facts_begin(struct sup *sup);
@@ -164,7 +164,7 @@ void sup_facts_report(struct sup *sup, const json_t *report);
 void sup_find_xids(const struct sup *sup);
 int sup_xid_of(const char *record, int64_t since_us, const char addresses[][32], int count);
 
-/* supervisor_guard.c: a job that stands still. */
+/* supervisor_guard.c: a job that makes no progress. */
 void sup_guard_load(struct sup *sup);
 void sup_guard_begin(struct sup *sup);
 void sup_guard_output(struct sup *sup);                       /* there was some */

@@ -29,7 +29,7 @@ static bool is_full(const char *path)
 
 /* A disk can be full beside a failure that has nothing to do with it. So only the places the job
  * itself must write to count, and shared memory only after the crash that its lack causes. */
-static void look_at_disks(const struct sup *sup)
+static void check_disks(const struct sup *sup)
 {
     const char *const places[] = { sup->folder, sw_json_str(sup->launch, "results_dir") };
 
@@ -85,10 +85,10 @@ void sup_facts_gather(struct sup *sup)
     if (sup->started_ms && oom > 0)
         json_object_set_new(sup->facts, "host_oom_kills", json_integer(oom));
     if (sup->end.state == SW_ERROR) {
-        look_at_disks(sup);
-        if (sup->live.meter)
+        check_disks(sup);
+        if (sup->usage.meter)
             sup_find_xids(sup);
     }
-    sup_live_end(sup);
+    sup_usage_end(sup);
     sup_limits_close(&sup->limits, sup->facts);
 }

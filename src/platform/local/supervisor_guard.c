@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_guard.c - a job that stands still: no output, or GPUs that do nothing, for longer
+ * supervisor_guard.c - a job that makes no progress: no output, or GPUs that do nothing, for longer
  * than its `guard:` allows.
  *
  * Warning changes the status and nothing else, least of all the job's log, and is taken back as
- * soon as the job moves again. Stopping is a decision like every other (supervisor_life.c). A
- * load we cannot read counts as work: nobody is accused for what we do not know.
+ * soon as the job moves again. Stopping is a decision like every other (supervisor_phases.c). A
+ * load we cannot read counts as work: no job is ended for what we do not know.
  */
 #include "platform/local/supervisor.h"
 
@@ -13,8 +13,9 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "core/reason.h"
 
-enum { IDLE_BELOW_PERCENT = 2, LOOKS_PER_WAIT = 4 };
+enum { IDLE_BELOW_PERCENT = 2, MEASURES_PER_WAIT = 4 };
 
 void sup_guard_load(struct sup *sup)
 {
@@ -46,10 +47,10 @@ void sup_guard_gpus(struct sup *sup, int64_t now)
     }
 }
 
-/* A guard wants to know sooner than somebody who only looks. */
+/* A guard needs the load more often than the status record does. */
 int64_t sup_guard_patience(const struct sup *sup, int64_t every_ms)
 {
-    int64_t sooner = sup->guard.idle_gpu_ms / LOOKS_PER_WAIT;
+    int64_t sooner = sup->guard.idle_gpu_ms / MEASURES_PER_WAIT;
 
     return sooner > 0 && sooner < every_ms ? sooner : every_ms;
 }
@@ -58,7 +59,7 @@ int64_t sup_guard_next(const struct sup *sup)
 {
     const struct sup_guard *guard = &sup->guard;
 
-    /* The GPUs are looked at by supervisor_live.c, and that look wakes us. */
+    /* supervisor_usage.c measures the GPUs, and that wakes us. */
     return guard->no_output_ms > 0 && !guard->warned ? guard->output_at + guard->no_output_ms : 0;
 }
 
@@ -72,7 +73,7 @@ static const char *tripped(const struct sup *sup, int64_t now, char message[128]
         snprintf(message, 128, "it wrote nothing for %s", limit);
         return "no_output";
     }
-    if (guard->idle_gpu_ms > 0 && sup->live.meter && now - guard->busy_at >= guard->idle_gpu_ms) {
+    if (guard->idle_gpu_ms > 0 && sup->usage.meter && now - guard->busy_at >= guard->idle_gpu_ms) {
         sw_duration_format(guard->idle_gpu_ms, limit);
         snprintf(message, 128, "its GPUs did nothing for %s", limit);
         return "idle_gpu";
@@ -90,9 +91,9 @@ void sup_guard_check(struct sup *sup, int64_t now)
     which = tripped(sup, now, message);
     if (which && sup->guard.stop) {
         json_object_set_new(sup->facts, "guard", json_string(which));
-        sup_decide(sup, SW_ERROR, "guard", 124, "%s", message);
+        sup_decide(sup, SW_ERROR, SW_REASON_GUARD, 124, "%s", message);
     } else if (which != sup->guard.warned) {
         sup->guard.warned = which;
-        sup_write_status(sup, SW_RUNNING, which ? "guard" : "", message);
+        sup_write_status(sup, SW_RUNNING, which ? SW_REASON_GUARD : "", message);
     }
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "core/log_index.h"
+#include "platform/kit/log_index.h"
 #include "platform/local/local_internal.h"
 
 enum { PIECE = 65536 };

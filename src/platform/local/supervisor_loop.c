@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_loop.c - one observe() round: output, children, cancel, time, memory, disk.
+ * supervisor_loop.c - one poll() round: output, children, cancel, time, memory, disk.
  *
- * Nothing is looked at on a timer unless nothing else can tell: signals come through a
+ * Nothing is checked on a timer that can wake us by itself: signals come through a
  * signalfd, the cancel flag through inotify, output through its pipes. Only memory without a
- * cgroup is sampled, and what people like to see of a running job (supervisor_live.c).
+ * cgroup is sampled, and what people like to see of a running job (supervisor_usage.c).
  */
 #include "platform/local/supervisor.h"
 
@@ -23,6 +23,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "core/reason.h"
+#include "core/run_end.h"
 #include "platform/local/local_internal.h"
 #include "platform/local/local_tree.h"
 
@@ -58,36 +60,27 @@ bool sup_all_ended(const struct sup *sup)
 
 /* ---- how a rank ended ------------------------------------------------------------------- */
 
-/* "rank 1 " when there are several. */
-static const char *who(const struct sup *sup, int rank, char out[32])
+static void blame(struct sup *sup, int rank, const json_t *report)
 {
-    snprintf(out, 32, sup->nodes > 1 ? "rank %d " : "", rank);
-    return out;
-}
-
-static void blame(struct sup *sup, int rank, const char *told)
-{
-    struct sup_replica *replica = &sup->replicas[rank];
-    char name[32], limit[32];
+    const struct sup_replica *replica = &sup->replicas[rank];
+    struct sw_run_end end = SW_RUN_END_INIT;
+    struct sw_observation seen = { .exit_code = SW_NO_EXIT_CODE };
 
     if (sup->end.decided)
         return;
-    who(sup, rank, name);
-    if (sup_limits_oom_kills(&sup->limits) > 0) {
-        sw_size_format(sup->limits.memory_bytes, limit);
-        sup_decide(sup, SW_ERROR, "memory", 137, "%sneeded more memory than its limit of %s",
-                   name, limit);
-        sup->end.signal = SIGKILL;
-    } else if (replica->signal) {
-        sup_decide(sup, SW_ERROR, "signal", 128 + replica->signal, "%sended by signal %d (%s)",
-                   name, replica->signal, strsignal(replica->signal));
-        sup->end.signal = replica->signal;
-    } else if (told) {
-        sup_decide(sup, SW_ERROR, "exit", replica->exit_code, "%s%s", name, told);
-    } else {
-        sup_decide(sup, SW_ERROR, "exit", replica->exit_code, "%sexited with code %d", name,
-                   replica->exit_code);
+    end.exit_code = replica->exit_code;
+    sw_run_end_report(&end, report);
+    end.signal = replica->signal;
+    end.rank = sup->nodes > 1 ? rank : -1;
+    end.memory_limit_bytes = sup->limits.memory_bytes;
+    end.oom = sup_limits_oom_kills(&sup->limits) > 0;
+    if (end.oom) {                         /* whichever process of the rank the kernel killed */
+        end.exit_code = SW_NO_EXIT_CODE;
+        end.signal = SIGKILL;
     }
+    sw_run_end_judge(&end, &seen);
+    sup_decide(sup, seen.state, seen.reason, seen.exit_code, "%s", seen.message);
+    sup->end.signal = seen.signal;
     sup->end.failed_replica = rank;
 }
 
@@ -107,7 +100,7 @@ static void replica_ended(struct sup *sup, int rank, int status, const struct ru
     replica->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     replica->stopped_by_us = sup->end.decided;
     if (replica->exit_code != 0 || replica->signal)
-        blame(sup, rank, sw_json_str(report, "message"));
+        blame(sup, rank, report);
 }
 
 static void reap(struct sup *sup)
@@ -133,7 +126,7 @@ static void cancel(struct sup *sup)
     if (!sup->cancel_asked)
         sup->cancel_at = sw_monotonic_ms();
     sup->cancel_asked = true;
-    sup_decide(sup, SW_CANCELED, "canceled", 130, "%s",
+    sup_decide(sup, SW_CANCELED, SW_REASON_CANCELED, 130, "%s",
                sup->started_ms ? "canceled" : "canceled before it started");
 }
 
@@ -164,7 +157,7 @@ static void check_time(struct sup *sup, int64_t now)
     if (!sup->commands_run || !sup->time_limit_at || now < sup->time_limit_at)
         return;
     sw_duration_format(sup->time_ms, limit);
-    sup_decide(sup, SW_ERROR, "time", 124, "it reached its time limit of %s", limit);
+    sup_decide(sup, SW_ERROR, SW_REASON_TIME, 124, "it reached its time limit of %s", limit);
 }
 
 static void check_memory(struct sup *sup, int64_t now)
@@ -184,9 +177,9 @@ static void check_memory(struct sup *sup, int64_t now)
         return;
     sw_size_format(bytes, used);
     sw_size_format(sup->limits.memory_bytes, limit);
-    sup_decide(sup, SW_ERROR, "memory", 128 + SIGKILL, "it used %s of memory, its limit is %s",
+    sup_decide(sup, SW_ERROR, SW_REASON_MEMORY, 128 + SIGKILL, "it used %s of memory, its limit is %s",
                used, limit);
-    sup->end.signal = SIGKILL;             /* as the kernel's own killer would have told it */
+    sup->end.signal = SIGKILL;             /* as the kernel's own killer reports it */
 }
 
 static void check_disk(struct sup *sup, int64_t now)
@@ -195,7 +188,7 @@ static void check_disk(struct sup *sup, int64_t now)
         const struct sup_log *log = &sup->replicas[i].log;
 
         if (log->blocked_errno && now - log->blocked_since_ms > sup->disk_wait_ms)
-            sup_decide(sup, SW_ERROR, "disk", 74, "its log cannot be written: %s",
+            sup_decide(sup, SW_ERROR, SW_REASON_DISK, 74, "its log cannot be written: %s",
                        strerror(log->blocked_errno));
     }
 }
@@ -215,7 +208,7 @@ static int timeout_of(const struct sup *sup, int64_t until, int64_t now)
         if (sup->limits.sample)
             sooner(&until, sup->sample_at);
         if (!sup->end.decided) {
-            sooner(&until, sup->live.next_at);
+            sooner(&until, sup->usage.next_at);
             sooner(&until, sup_guard_next(sup));
         }
     }
@@ -259,6 +252,6 @@ void sup_turn(struct sup *sup, int64_t until_ms)
     check_time(sup, now);
     check_memory(sup, now);
     check_disk(sup, now);
-    sup_live_look(sup, now);
+    sup_usage_measure(sup, now);
     sup_guard_check(sup, now);
 }

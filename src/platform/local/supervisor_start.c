@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +24,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/job_env.h"
+#include "core/reason.h"
 #include "platform/local/local_internal.h"
 
 int sup_free_port(void)
@@ -82,25 +82,14 @@ static void set_environment(const struct sup *sup, int rank)
     }
 }
 
-/* A file without a name that holds the secrets: the environment of a process is open to every other
- * process of this user, the job's own among them. -1: errno. */
-static int secrets_file(const struct sw_secrets *secrets)
-{
-    sw_autofd int fd = memfd_create("slipway-secrets", MFD_CLOEXEC);
-
-    if (fd < 0 || sw_secrets_send(secrets, fd) < 0 || lseek(fd, 0, SEEK_SET) < 0)
-        return -1;
-    return sw_take_fd(fd);
-}
-
-struct call {                        /* what a runner is started with */
+struct sup_runner_call {                        /* what a runner is started with */
     int rank;
     const char *mode, *report;
     pid_t parent;
     int log, failed, secrets;        /* descriptors */
 };
 
-static void become_runner(const struct sup *sup, const struct call *call)
+static void become_runner(const struct sup *sup, const struct sup_runner_call *call)
 {
     sw_autofree char *payload = sw_path_join(sup->folder, LOCAL_PAYLOAD);
     sw_autofree char *secrets = sw_format("%d", call->secrets);
@@ -140,7 +129,7 @@ static void become_runner(const struct sup *sup, const struct call *call)
 static pid_t start_runner(const struct sup *sup, int rank, const char *mode, const char *report,
                           const struct sup_log *log)
 {
-    sw_autofd int secrets = secrets_file(sup->secrets);
+    sw_autofd int secrets = local_secrets_file(sup->secrets);
     pid_t parent = getpid(), pid;
     int ends[2], why = 0;
     ssize_t n;
@@ -149,7 +138,7 @@ static pid_t start_runner(const struct sup *sup, int rank, const char *mode, con
         return -1;
     pid = fork();
     if (pid == 0)
-        become_runner(sup, &(struct call){ rank, mode, report, parent, log->pipe_write, ends[1],
+        become_runner(sup, &(struct sup_runner_call){ rank, mode, report, parent, log->pipe_write, ends[1],
                                            secrets });
     close(ends[1]);
     do
@@ -171,7 +160,7 @@ int sup_start_replica(struct sup *sup, int rank)
     pid_t pid = start_runner(sup, rank, "run", report, &replica->log);
 
     if (pid < 0) {
-        sup_decide(sup, SW_ERROR, "start", 126, "cannot start the runner for rank %d: %s", rank,
+        sup_decide(sup, SW_ERROR, SW_REASON_START, 126, "cannot start the runner for rank %d: %s", rank,
                    strerror(errno));
         return -1;
     }

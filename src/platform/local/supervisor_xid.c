@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervisor_xid.c - the kernel's word on the GPUs of a job: the Xid codes it logged for them.
+ * supervisor_xid.c - the Xid codes that the kernel logged for the GPUs of a job.
  *
- * They stand in the kernel's messages and nowhere else. Who may not read those (most users, on
- * most machines) learns nothing, and that is no error. A message counts when it is about one of
+ * Only the kernel's messages have them. A user who may not read those (most users, on most machines)
+ * gets none, and that is no error. A message counts when it is about one of
  * the job's own GPUs and came after its commands began.
  */
 #include "platform/local/supervisor.h"
@@ -56,7 +56,7 @@ void sup_find_xids(const struct sup *sup)
     int count = 0;
 
     for (int i = 0; i < sup->lease->count; i++)
-        count += sw_gpu_meter_pci(sup->live.meter, i, addresses[count]);
+        count += sw_gpu_meter_pci(sup->usage.meter, i, addresses[count]);
     for (int i = 0; kmsg >= 0 && count > 0 && i < KMSG_RECORDS_MAX; i++) {
         ssize_t n = read(kmsg, record, sizeof record - 1);
         int code;

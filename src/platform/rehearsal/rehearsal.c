@@ -2,15 +2,16 @@
 /*
  * rehearsal.c - a platform that only pretends: descriptor and life cycle.
  *
- * It never runs the job's command. It plays a script instead ("pending 1s, running 2s, exit 3"),
- * and is otherwise complete: submit, poll, logs, cancel, adopt behave as on a real platform, and
- * its API can be slow, down or lying. Tutorials, tests and bug reports need no cluster that way.
+ * It never runs the job's command. It plays a script instead ("pending 1s, running 2s, exit 3"), and is
+ * otherwise complete: submit, observe, logs, cancel, adopt behave as on a real platform, and its API can be
+ * slow, down or wrong. Tutorials, tests and bug reports need no cluster that way.
  *
  * Faults come from the connection (profile or environment) or from the job's own block; the
  * connection's win, so SLIPWAY_REHEARSAL_API=up repairs a job that asked for a broken API.
  */
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +20,13 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "platform/kit/log.h"
 #include "platform/platform.h"
 #include "platform/rehearsal/rehearsal_internal.h"
 
 extern const struct sw_platform sw_platform_rehearsal;
 
 #define DEFAULT_SCRIPT "pending 1s, running 2s, exit 0"
-#define TAIL_BYTES     4096
 
 struct rehearsal_connect_options {
     const char *server;
@@ -50,20 +51,25 @@ static const struct sw_option rehearsal_options[] = {
     { 0 }
 };
 
-struct sw_connection {
+struct rehearsal_connection {
     char *server;                     /* the folder that stands for the other side */
-    char *name;                       /* the server's own; NULL: there is one alone */
+    char *name;                       /* the server's own; "": there is only one */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;
     atomic_llong calls, submits, polls, new_files;
 };
+
+static struct rehearsal_connection *of(struct sw_connection *conn)
+{
+    return (struct rehearsal_connection *)conn;
+}
 
 static struct sw_connection *rehearsal_open(const struct sw_connect_options *config, struct sw_error *err)
 {
     struct rehearsal_connect_options connect;
     struct rehearsal_job_options job;
     struct rehearsal_faults faults = { 0 };
-    struct sw_connection *conn;
+    struct rehearsal_connection *here;
 
     if (sw_options_fill(rehearsal_options, config->options, SW_CONNECTION, &connect, err) < 0 ||
         sw_options_fill(rehearsal_options, config->options, SW_JOB, &job, err) < 0)
@@ -74,62 +80,66 @@ static struct sw_connection *rehearsal_open(const struct sw_connect_options *con
     }
     if (job.api && rehearsal_faults_parse(job.api, &faults, err) < 0)
         return NULL;
-    conn = sw_new(struct sw_connection);
-    conn->name = sw_text_empty(connect.server) ? NULL : sw_strdup(connect.server);
-    conn->server = sw_format("%s/rehearsal%s%s", config->state_dir, conn->name ? "-" : "",
-                             conn->name ? conn->name : "");
-    conn->api = sw_text_empty(job.api) ? NULL : sw_strdup(job.api);
-    conn->faults = faults;
-    return conn;
+    here = sw_new(struct rehearsal_connection);
+    here->name = sw_strdup(connect.server ? connect.server : "");
+    here->server = sw_format("%s/rehearsal%s%s", config->state_dir, *here->name ? "-" : "", here->name);
+    here->api = sw_text_empty(job.api) ? NULL : sw_strdup(job.api);
+    here->faults = faults;
+    return (struct sw_connection *)here;
 }
 
 static void rehearsal_close(struct sw_connection *conn)
 {
-    if (!conn)
+    struct rehearsal_connection *here = of(conn);
+
+    if (!here)
         return;
-    free(conn->server);
-    free(conn->name);
-    free(conn->api);
-    free(conn);
+    free(here->server);
+    free(here->name);
+    free(here->api);
+    free(here);
 }
 
 static void rehearsal_place(struct sw_connection *conn, struct sw_place *out)
 {
-    out->address = conn->name ? sw_format("rehearsal://%s", conn->name) : sw_strdup("");
-    out->options = conn->name ? sw_json_object(SW_STR("server", conn->name)) : json_object();
+    const char *name = of(conn)->name;
+
+    out->address = sw_format("%s%s", *name ? "rehearsal://" : "", name);
+    out->options = *name ? sw_json_object(SW_STR("server", name)) : json_object();
 }
 
 static int rehearsal_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
-    sw_autofree char *id = rehearsal_server_id(conn->server, err);
+    const char *name = of(conn)->name;
+    sw_autofree char *id = rehearsal_server_id(of(conn)->server, err);
 
     if (!id)
         return -1;
-    sw_buf_addf(identity, "%s pretended server%s%s", id, conn->name ? " " : "",
-                conn->name ? conn->name : "");
+    sw_buf_addf(identity, "%s pretended server%s%s", id, *name ? " " : "", name);
     return 0;
 }
 
 /* ---- faults ----------------------------------------------------------------------------------- */
 
-/* How many calls of this kind came before; by everybody when the job itself asked for faults. */
-static int64_t calls_before(struct sw_connection *conn, atomic_llong *counter, const char *id,
+/* How many calls of this kind came before: in this session, or over all clients when the job itself asked
+ * for faults. */
+static int64_t calls_before(struct rehearsal_connection *here, atomic_llong *counter, const char *id,
                             const char *name)
 {
-    return conn->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(conn->server, id, name);
+    return here->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(here->server, id, name);
 }
 
 /* The faults that hold for a job: the connection's, or else those it asked for itself. */
-static struct rehearsal_faults faults_of(const struct sw_connection *conn, const char *api)
+static struct rehearsal_faults faults_of(const struct rehearsal_connection *here, const char *api)
 {
-    struct rehearsal_faults faults = conn->faults;
+    struct rehearsal_faults faults = here->faults;
 
-    if (!conn->api && api && rehearsal_faults_parse(api, &faults, NULL) < 0)
+    if (!here->api && api && rehearsal_faults_parse(api, &faults, NULL) < 0)
         faults = (struct rehearsal_faults){ 0 };
     return faults;
 }
 
-/* One call of `every`, scattered: a regular pattern could fall in step with whoever calls. */
+/* One call of `every`, scattered: a regular pattern could fall in step with the caller's. */
 static bool is_cut(int64_t number, int64_t every)
 {
     uint64_t mixed = ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
@@ -137,28 +147,25 @@ static bool is_cut(int64_t number, int64_t every)
     return every > 0 && (mixed >> 33) % (uint64_t)every == 0;
 }
 
-/* Every call to the server begins here: it may be slow, and it may find nobody. */
-static int call(struct sw_connection *conn, const struct rehearsal_faults *faults, const char *id,
+/* Every call to the server begins here: it may be slow, and it may get no answer. */
+static int call(struct rehearsal_connection *here, const struct rehearsal_faults *faults, const char *id,
                 struct sw_error *err)
 {
     if (faults->slow_ms > 0)
         sw_sleep_ms(faults->slow_ms);
     if (faults->down_calls > 0 || faults->cut_every > 0) {
-        int64_t before = calls_before(conn, &conn->calls, id, "calls");
+        int64_t before = calls_before(here, &here->calls, id, "calls");
 
         if (before < faults->down_calls || is_cut(before, faults->cut_every))
-            return sw_fail(err, SW_E_UNREACHABLE,
-                           "the rehearsal's API is down, as its script says");
+            return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
     }
     return 0;
 }
 
-static int call_for_job(struct sw_connection *conn, const char *id, const char *api,
-                        struct sw_error *err)
+/* A call that concerns no job. */
+static int call_server(struct rehearsal_connection *here, struct sw_error *err)
 {
-    struct rehearsal_faults faults = faults_of(conn, api);
-
-    return call(conn, &faults, id, err);
+    return here->api ? call(here, &here->faults, "", err) : 0;
 }
 
 /* ---- submit ----------------------------------------------------------------------------------- */
@@ -169,14 +176,6 @@ static struct rehearsal_job_options options_of(const struct sw_plan *plan)
 
     sw_options_fill(rehearsal_options, plan->options, SW_JOB, &job, NULL);
     return job;
-}
-
-/* A job's own faults; those of the connection are in its block, too, and are left out here. */
-static const char *plan_api(const struct sw_connection *conn, const struct sw_plan *plan)
-{
-    const char *api = options_of(plan).api;
-
-    return sw_text_empty(api) || sw_text_same(api, conn->api) ? NULL : api;
 }
 
 static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan *plan,
@@ -191,7 +190,7 @@ static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan 
     return job.api ? rehearsal_faults_parse(job.api, &faults, err) : 0;
 }
 
-/* Nodes are rehearsal-0, rehearsal-1, ...: as many as are wanted, after the last one to avoid. */
+/* Nodes are rehearsal-0, rehearsal-1, ...: as many as are needed, after the last one to avoid. */
 static int first_node(const json_t *avoid)
 {
     int first = 0;
@@ -209,17 +208,17 @@ static int first_node(const json_t *avoid)
     return first;
 }
 
-static struct rehearsal_job job_of_plan(const struct sw_connection *conn, const struct sw_plan *plan,
-                                        int64_t now_ms)
+/* The connection's faults are among the plan's options, too, and are not the job's own. */
+static struct rehearsal_job job_of_plan(const struct rehearsal_connection *here,
+                                        const struct sw_plan *plan, int64_t now_ms)
 {
+    const struct rehearsal_job_options options = options_of(plan);
+    bool own = !sw_text_empty(options.api) && !sw_text_same(options.api, here->api);
+
     return (struct rehearsal_job){
-        .script = sw_strdup(options_of(plan).script),
-        .api = sw_strdup(plan_api(conn, plan)),
-        .nodes = plan->nodes,
-        .first_node = first_node(plan->avoid),
-        .submitted_ms = now_ms,
-        .limit_ms = plan->time_ms,
-    };
+        .script = sw_strdup(options.script), .api = own ? sw_strdup(options.api) : NULL,
+        .nodes = plan->nodes, .first_node = first_node(plan->avoid), .submitted_ms = now_ms,
+        .limit_ms = plan->time_ms };
 }
 
 static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan *plan,
@@ -231,7 +230,7 @@ static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan
 
     if (rehearsal_preflight(conn, plan, err) < 0)
         return NULL;
-    job = job_of_plan(conn, plan, 0);
+    job = job_of_plan(of(conn), plan, 0);
     body = rehearsal_job_json(&job, plan->job_id, 1);
     json_object_set_new(body, "submitted_ms", json_null());
     text = sw_json_dump_pretty(body);
@@ -240,229 +239,210 @@ static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan
         SW_STR("text", text)));
 }
 
-static void write_receipt(const struct sw_connection *conn, const char *id, struct sw_submission *receipt)
+static void fill_submission(const struct rehearsal_connection *here, const char *id,
+                            struct sw_submission *out)
 {
-    snprintf(receipt->remote_id, sizeof receipt->remote_id, "rehearsal://%s", id);
-    receipt->details = sw_json_object(SW_BOOL("pretended", true));
-    receipt->results_dir = sw_format("%s/%s/results", conn->server, id);
+    snprintf(out->remote_id, sizeof out->remote_id, "rehearsal://%s", id);
+    out->details = sw_json_object(SW_BOOL("pretended", true));
+    out->results_dir = sw_format("%s/%s/results", here->server, id);
 }
 
-/* What lies where results would be: so that nobody takes a rehearsal for a training run. */
-static void leave_note(const struct sw_connection *conn, const char *id, const char *script)
+/* Where results would be: so that no reader takes a rehearsal for a training run. A courtesy: the job does
+ * not depend on it. */
+static void leave_note(const struct rehearsal_connection *here, const char *id, const char *script)
 {
-    sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", conn->server, id);
-    FILE *note = fopen(path, "we");
+    sw_autofree char *path = sw_format("%s/%s/results/rehearsal.txt", here->server, id);
+    sw_autofree char *text =
+        sw_format("This was a rehearsal: the command was not run.\nScript: %s\n", script);
+    sw_autofd int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
-    if (!note)
-        return;                        /* the note is a courtesy; the job does not depend on it */
-    fprintf(note, "This was a rehearsal: the command was not run.\nScript: %s\n", script);
-    fclose(note);
+    if (fd >= 0)
+        sw_write_all(fd, text, strlen(text));
 }
 
 static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                             const struct sw_secrets *secrets, struct sw_submission *receipt,
                             struct sw_error *err)
 {
-    struct rehearsal_faults faults = faults_of(conn, plan_api(conn, plan));
-    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
-    sw_autofree char *folder = rehearsal_job_folder(conn->server, plan->job_id);
+    struct rehearsal_connection *here = of(conn);
+    sw_auto(rehearsal_job) struct rehearsal_job job = job_of_plan(here, plan, sw_now_ms());
+    struct rehearsal_faults faults = faults_of(here, job.api);
+    sw_autofree char *folder = rehearsal_job_folder(here->server, plan->job_id);
     bool made = false;
 
-    (void)secrets;                     /* nothing runs, so nobody needs them */
+    (void)secrets;                     /* nothing runs, so none is needed */
     if (rehearsal_preflight(conn, plan, err) < 0 || sw_mkdirs(folder, 0700, err) < 0 ||
-        call(conn, &faults, plan->job_id, err) < 0)
+        call(here, &faults, plan->job_id, err) < 0)
         return -1;
-    job = job_of_plan(conn, plan, sw_now_ms());
-    if (rehearsal_job_make(conn->server, plan->job_id, attempt, &job, &made, err) < 0)
+    job.submitted_ms = sw_now_ms();
+    if (rehearsal_job_make(here->server, plan->job_id, attempt, &job, &made, err) < 0)
         return -1;
     if (made)
-        leave_note(conn, plan->job_id, job.script);
+        leave_note(here, plan->job_id, job.script);
     if (faults.lost_answers > 0 &&
-        calls_before(conn, &conn->submits, plan->job_id, "submits") < faults.lost_answers)
+        calls_before(here, &here->submits, plan->job_id, "submits") < faults.lost_answers)
         return sw_fail(err, SW_E_UNREACHABLE,
                        "the rehearsal's API took the job, and its answer was lost");
-    write_receipt(conn, plan->job_id, receipt);
+    fill_submission(here, plan->job_id, receipt);
     return 0;
 }
 
-/* ---- look ------------------------------------------------------------------------------------- */
+/* ---- observe ---------------------------------------------------------------------------------- */
 
-static struct rehearsal_run run_of(const struct rehearsal_job *job)
-{
-    return (struct rehearsal_run){
-        .submitted_ms = job->submitted_ms,
-        .canceled_ms = job->canceled_ms,
-        .limit_ms = job->limit_ms,
-        .now_ms = sw_now_ms(),
-    };
-}
-
-static int attempt_of(const struct sw_jobref *job)
-{
-    return job->attempt > 1 ? job->attempt : 1;
-}
-
-struct view {                          /* one job with its script, as needed to look at it */
+struct rehearsal_view {                /* one attempt with its script, now */
     struct rehearsal_job job;
     struct rehearsal_script script;
     struct rehearsal_run run;
+    struct rehearsal_faults faults;    /* that hold for it */
 };
 
-static void view_auto(struct view *view)
+static void rehearsal_view_auto(struct rehearsal_view *view)
 {
     rehearsal_job_done(&view->job);
     rehearsal_script_done(&view->script);
 }
 
-static int view_load(const struct sw_connection *conn, const char *id, int attempt, struct view *view,
-                     struct sw_error *err)
+/* What the server knows, without a call to it. */
+static int view_load(const struct rehearsal_connection *here, const char *id, int attempt,
+                     struct rehearsal_view *view, struct sw_error *err)
 {
-    if (rehearsal_job_read(conn->server, id, attempt, &view->job, err) < 0)
+    int number = attempt > 1 ? attempt : 1;
+
+    if (rehearsal_job_read(here->server, id, number, &view->job, err) < 0)
         return -1;
-    view->run = run_of(&view->job);
-    return rehearsal_script_parse(view->job.script, attempt, &view->script, err);
+    view->run = (struct rehearsal_run){
+        .submitted_ms = view->job.submitted_ms, .canceled_ms = view->job.canceled_ms,
+        .limit_ms = view->job.limit_ms, .now_ms = sw_now_ms() };
+    view->faults = faults_of(here, view->job.api);
+    return rehearsal_script_parse(view->job.script, number, &view->script, err);
 }
 
-/* The same through the API, with its faults. */
-static int view_ask(struct sw_connection *conn, const struct sw_jobref *ref, struct view *view,
-                    struct sw_error *err)
+/* The same by a call, with its faults. `replica`: that must exist. */
+static int view_ask(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
+                    struct rehearsal_view *view, struct sw_error *err)
 {
-    if (view_load(conn, ref->id, attempt_of(ref), view, err) < 0)
+    if (view_load(of(conn), ref->id, ref->attempt, view, err) < 0 ||
+        call(of(conn), &view->faults, ref->id, err) < 0)
         return -1;
-    return call_for_job(conn, ref->id, view->job.api, err);
+    if (replica < 0 || replica >= view->job.nodes)
+        return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
+    return 0;
 }
 
-/* A server whose clock was set back tells times before the job was even sent. */
+/* A server whose clock was set back gives times before the job was even sent. */
 static int64_t by_its_clock(const struct rehearsal_faults *faults, int64_t at_ms)
 {
     return at_ms > faults->clock_back_ms ? at_ms - faults->clock_back_ms : at_ms;
 }
 
-static void describe(const struct sw_connection *conn, const struct view *view,
-                     struct sw_observation *seen)
+static void describe(const struct rehearsal_view *view, struct sw_observation *seen)
 {
-    struct rehearsal_faults faults = faults_of(conn, view->job.api);
-    struct rehearsal_scene scene;
-
-    rehearsal_scene_at(&view->script, &view->run, &scene);
-    seen->presence = scene.vanished ? SW_ABSENT : SW_PRESENT;
-    seen->state = scene.state;
-    snprintf(seen->reason, sizeof seen->reason, "%s", scene.reason);
-    snprintf(seen->message, sizeof seen->message, "%s", scene.message);
-    seen->exit_code = scene.exit_code;
-    seen->signal = scene.signal;
-    seen->until_ms = by_its_clock(&faults, scene.until_ms);
-    seen->started_ms = by_its_clock(&faults, scene.started_ms);
-    seen->ended_ms = by_its_clock(&faults, scene.ended_ms);
-    seen->failed_replica = scene.failed_rank;
+    rehearsal_observe_at(&view->script, &view->run, seen);
+    if (seen->started_ms)
+        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", view->job.first_node);
+    seen->until_ms = by_its_clock(&view->faults, seen->until_ms);
+    seen->started_ms = by_its_clock(&view->faults, seen->started_ms);
+    seen->ended_ms = by_its_clock(&view->faults, seen->ended_ms);
     snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
     seen->last_output_ms = rehearsal_last_output(&view->script, &view->run);
-    if (scene.started_ms)
-        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", view->job.first_node);
 }
 
-/* Does the server leave the job out of its list this time? The connection's count is for whole
- * lists and taken by poll. */
-static bool job_hides(struct sw_connection *conn, const struct rehearsal_faults *faults, const char *id)
+/* Is the job missing from the server's list this time? The connection's count is for whole lists. */
+static bool job_hides(struct rehearsal_connection *here, const struct rehearsal_faults *faults,
+                      const char *id)
 {
-    return !conn->api && faults->unseen_calls > 0 &&
-           rehearsal_job_count(conn->server, id, "polls") < faults->unseen_calls;
+    return !here->api && faults->unseen_calls > 0 &&
+           rehearsal_job_count(here->server, id, "polls") < faults->unseen_calls;
 }
 
-/* One job of a poll. -1: this job asked for an API that is down now. */
-static int look(struct sw_connection *conn, struct sw_observation *seen, bool hidden, struct sw_error *err)
+/* -1: this job asked for an API that is down now. */
+static int observe_one(struct rehearsal_connection *here, struct sw_observation *seen, bool hidden,
+                       struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    struct rehearsal_faults faults;
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
     struct sw_error why = { 0 };
 
-    if (view_load(conn, seen->job.id, attempt_of(&seen->job), &view, &why) < 0) {
+    if (view_load(here, seen->job.id, seen->job.attempt, &view, &why) < 0) {
         seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
         return 0;
     }
-    faults = faults_of(conn, view.job.api);
-    if (!conn->api && call(conn, &faults, seen->job.id, err) < 0)
+    if (!here->api && call(here, &view.faults, seen->job.id, err) < 0)
         return -1;
-    /* A lie, and half believed: a job that was never confirmed may be on its way, so for that one
-     * a list without it proves nothing. The rest is monitor/'s to survive. */
-    if (hidden || job_hides(conn, &faults, seen->job.id))
+    /* A job that was never confirmed may be on its way: a list without it proves nothing. */
+    if (hidden || job_hides(here, &view.faults, seen->job.id))
         seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
-        describe(conn, &view, seen);
+        describe(&view, seen);
     return 0;
 }
 
+/* Faults of the connection hit the whole question once; those of a job only that job. */
 static int rehearsal_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-                          struct sw_error *err)
+                             struct sw_error *err)
 {
+    struct rehearsal_connection *here = of(conn);
     struct sw_error why = { 0 };
     size_t unreachable = 0;
     bool hidden;
 
-    /* Faults of the connection hit the whole question once; those of a job only that job. */
-    if (conn->api && call(conn, &conn->faults, "", err) < 0)
+    if (call_server(here, err) < 0)
         return -1;
-    hidden = conn->api && conn->faults.unseen_calls > 0 &&
-             atomic_fetch_add(&conn->polls, 1) < conn->faults.unseen_calls;
+    hidden = here->api && here->faults.unseen_calls > 0 &&
+             atomic_fetch_add(&here->polls, 1) < here->faults.unseen_calls;
     for (size_t i = 0; i < count; i++)
-        unreachable += look(conn, &jobs[i], hidden, &why) < 0;
+        unreachable += observe_one(here, &jobs[i], hidden, &why) < 0;
     if (count > 0 && unreachable == count)
         return sw_fail(err, why.code, "%s", why.message);
     return 0;
 }
 
-/* A log in several files: a read ends with its file, and mostly the next file is not there yet when
- * somebody asks for it first. How much may be read from `offset` now? */
-static size_t before_rotation(struct sw_connection *conn, const struct rehearsal_faults *faults,
+/* ---- logs, replicas, evidence ------------------------------------------------------------------- */
+
+/* A log in several files: a read ends with its file, and mostly the next file is not there yet at the first
+ * read. How much may be read from `offset` now? */
+static size_t before_rotation(struct rehearsal_connection *here, const struct rehearsal_faults *faults,
                               int64_t offset, size_t size)
 {
     int64_t inside = faults->rotate_bytes > 0 ? offset % faults->rotate_bytes : -1;
 
     if (inside < 0)
         return size;
-    if (inside == 0 && offset > 0 && atomic_fetch_add(&conn->new_files, 1) % 3 != 2)
+    if (inside == 0 && offset > 0 && atomic_fetch_add(&here->new_files, 1) % 3 != 2)
         return 0;
     return (int64_t)size > faults->rotate_bytes - inside ? (size_t)(faults->rotate_bytes - inside)
                                                          : size;
 }
 
-static ssize_t rehearsal_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                                  int64_t offset, char *bytes, size_t size, struct sw_error *err)
+static ssize_t rehearsal_log_read_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+                                     int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    struct rehearsal_faults faults;
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
 
-    if (view_ask(conn, job, &view, err) < 0)
+    if (view_ask(conn, job, replica, &view, err) < 0)
         return -1;
-    if (replica < 0 || replica >= view.job.nodes)
-        return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
-    faults = faults_of(conn, view.job.api);
-    size = before_rotation(conn, &faults, offset, size);
+    size = before_rotation(of(conn), &view.faults, offset, size);
     return (ssize_t)rehearsal_log_read(&view.script, &view.run, offset, bytes, size);
 }
 
 static int rehearsal_log_size_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                  int64_t *size, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
 
-    if (view_ask(conn, job, &view, err) < 0)
+    if (view_ask(conn, job, replica, &view, err) < 0)
         return -1;
-    if (replica < 0 || replica >= view.job.nodes)
-        return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
     *size = rehearsal_log_size(&view.script, &view.run);
     return 0;
 }
 
 /* Times come with the bytes: no call of their own, so no fault either. */
 static int rehearsal_log_time_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                                 int64_t offset, int64_t *at_ms, int64_t *until,
-                                 struct sw_error *err)
+                                 int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
 
     (void)replica;
-    if (view_load(conn, job->id, attempt_of(job), &view, err) < 0)
+    if (view_load(of(conn), job->id, job->attempt, &view, err) < 0)
         return -1;
     rehearsal_log_time(&view.script, &view.run, offset, at_ms, until);
     return 0;
@@ -471,84 +451,73 @@ static int rehearsal_log_time_of(struct sw_connection *conn, const struct sw_job
 static int rehearsal_log_since_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                                   int64_t at_ms, int64_t *offset, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
 
     (void)replica;
-    if (view_load(conn, job->id, attempt_of(job), &view, err) < 0)
+    if (view_load(of(conn), job->id, job->attempt, &view, err) < 0)
         return -1;
     *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
     return 0;
 }
 
-/* The rank that failed tells its own story; the others were stopped because of it. */
-static json_t *replica_json(const struct rehearsal_scene *scene, int first_node, int rank)
+/* The end of the script is that of the rank that failed; the others were stopped because of it. */
+static json_t *replica_json(const struct sw_observation *seen, int first_node, int rank)
 {
-    bool bystander = scene->state == SW_ERROR && rank != scene->failed_rank;
+    bool bystander = seen->state == SW_ERROR && rank != seen->failed_replica;
     sw_autofree char *node = sw_format("rehearsal-%d", first_node + rank);
 
     return sw_json_object(
         SW_INT("rank", rank),
         SW_STR("node", node),
-        SW_STR("status", sw_state_name(bystander ? SW_CANCELED : scene->state)),
-        SW_SUB("exit_code", bystander || scene->exit_code < 0 ? json_null()
-                                                              : json_integer(scene->exit_code)),
-        SW_SUB("signal", bystander || !scene->signal ? json_null()
-                                                     : json_integer(scene->signal)),
+        SW_STR("status", sw_state_name(bystander ? SW_CANCELED : seen->state)),
+        SW_SUB("exit_code", bystander || seen->exit_code < 0 ? json_null()
+                                                             : json_integer(seen->exit_code)),
+        SW_SUB("signal", bystander || !seen->signal ? json_null() : json_integer(seen->signal)),
         SW_NULL("pid"),
-        SW_STR("message", bystander ? "stopped after another rank failed" : scene->message));
+        SW_STR("message", bystander ? "stopped after another rank failed" : seen->message));
 }
 
 static json_t *rehearsal_replicas(struct sw_connection *conn, const struct sw_jobref *job,
                                   struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    struct rehearsal_scene scene;
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    struct sw_observation seen = { 0 };
     json_t *replicas;
 
-    if (view_ask(conn, job, &view, err) < 0)
+    if (view_ask(conn, job, 0, &view, err) < 0)
         return NULL;
-    rehearsal_scene_at(&view.script, &view.run, &scene);
+    rehearsal_observe_at(&view.script, &view.run, &seen);
     replicas = json_array();
     for (int rank = 0; rank < view.job.nodes; rank++)
-        json_array_append_new(replicas, replica_json(&scene, view.job.first_node, rank));
+        json_array_append_new(replicas, replica_json(&seen, view.job.first_node, rank));
     return replicas;
-}
-
-static void evidence_of(struct sw_connection *conn, const struct sw_jobref *job, struct sw_evidence *out)
-{
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    char tail[TAIL_BYTES];
-    int64_t size;
-
-    if (view_ask(conn, job, &view, NULL) < 0)
-        return;
-    out->facts = sw_json_object(SW_BOOL("pretended", true));
-    size = rehearsal_log_size(&view.script, &view.run);
-    out->log_tail = sw_text_utf8(tail, rehearsal_log_read(&view.script, &view.run,
-                                 size > TAIL_BYTES ? size - TAIL_BYTES : 0, tail, sizeof tail));
 }
 
 static void rehearsal_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
                                struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
     (void)deadline_ms;
-    for (size_t i = 0; i < count; i++)
-        evidence_of(conn, &seen[i]->job, &out[i]);
+    for (size_t i = 0; i < count; i++) {
+        out[i].facts = sw_json_object(SW_BOOL("pretended", true));
+        out[i].log_tail =
+            sw_log_tail(&(struct sw_log){ &sw_platform_rehearsal, conn, &seen[i]->job, 0 }, NULL);
+    }
 }
 
-/* ---- act -------------------------------------------------------------------------------------- */
+/* ---- cancel ----------------------------------------------------------------------------------- */
 
-static int cancel_one(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
+static int cancel_one(struct rehearsal_connection *here, const struct sw_jobref *job, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
     struct sw_error why = { 0 };
 
-    if (view_load(conn, job->id, attempt_of(job), &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
+    if (view_load(here, job->id, job->attempt, &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_fail(err, why.code, "%s", why.message);
-    if (call_for_job(conn, job->id, view.job.api, err) < 0)
+    view.faults = faults_of(here, view.job.api);
+    if (call(here, &view.faults, job->id, err) < 0)
         return -1;
     /* Also without a job: one that is still on its way finds the cancel when it arrives. */
-    return rehearsal_job_cancel(conn->server, job->id, attempt_of(job), sw_now_ms(), err);
+    return rehearsal_job_cancel(here->server, job->id, job->attempt > 1 ? job->attempt : 1, sw_now_ms(), err);
 }
 
 static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -556,7 +525,7 @@ static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jo
 {
     (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
-        jobs[i].result = cancel_one(conn, jobs[i].job, &jobs[i].err);
+        jobs[i].result = cancel_one(of(conn), jobs[i].job, &jobs[i].err);
 }
 
 static int remove_all_but_results(const char *folder, struct sw_error *err)
@@ -583,7 +552,7 @@ static void rehearsal_cleanup(struct sw_connection *conn, struct sw_batch_job *j
 {
     (void)deadline_ms;
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = rehearsal_job_folder(conn->server, jobs[i].job->id);
+        sw_autofree char *folder = rehearsal_job_folder(of(conn)->server, jobs[i].job->id);
 
         jobs[i].result = keep_results ? remove_all_but_results(folder, &jobs[i].err)
                                       : sw_remove_tree(folder, &jobs[i].err);
@@ -593,25 +562,25 @@ static void rehearsal_cleanup(struct sw_connection *conn, struct sw_batch_job *j
 static int rehearsal_adopt(struct sw_connection *conn, const char *id, json_t **plan,
                            struct sw_submission *receipt, struct sw_error *err)
 {
-    __attribute__((cleanup(view_auto))) struct view view = { 0 };
-    int newest = rehearsal_job_newest(conn->server, id);
+    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    int newest = rehearsal_job_newest(of(conn)->server, id);
 
-    if (view_load(conn, id, newest ? newest : 1, &view, err) < 0)
+    if (view_load(of(conn), id, newest, &view, err) < 0)
         return sw_wrap(err, "the rehearsal knows no job '%s'", id);
-    if (call_for_job(conn, id, view.job.api, err) < 0)
+    if (call(of(conn), &view.faults, id, err) < 0)
         return -1;
     if (plan)
         *plan = NULL;                  /* the pretended server keeps no plan */
-    write_receipt(conn, id, receipt);
+    fill_submission(of(conn), id, receipt);
     return 0;
 }
 
-/* ---- places: the stage is this machine ------------------------------------------------------------ */
+/* ---- paths: those of this machine ------------------------------------------------------------- */
 
 static int rehearsal_check_path(struct sw_connection *conn, const char *path, bool *exists,
                                 struct sw_error *err)
 {
-    if (conn->api && call(conn, &conn->faults, "", err) < 0)
+    if (call_server(of(conn), err) < 0)
         return -1;
     *exists = access(path, F_OK) == 0;
     return 0;
@@ -619,15 +588,14 @@ static int rehearsal_check_path(struct sw_connection *conn, const char *path, bo
 
 static json_t *rehearsal_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
-    if (conn->api && call(conn, &conn->faults, "", err) < 0)
+    if (call_server(of(conn), err) < 0)
         return NULL;
     return sw_folder_names(path, err);
 }
 
 static bool rehearsal_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    (void)conn;
-    (void)plan;
+    (void)conn, (void)plan;
     return true;
 }
 
@@ -640,8 +608,8 @@ const struct sw_platform sw_platform_rehearsal = {
     .place      = rehearsal_place,      .identify   = rehearsal_identify,
     .sees_loopback = rehearsal_sees_loopback,
     .render     = rehearsal_render,     .preflight  = rehearsal_preflight,
-    .submit     = rehearsal_submit,     .observe       = rehearsal_observe,
-    .read_log   = rehearsal_read_log,   .log_size   = rehearsal_log_size_of,
+    .submit     = rehearsal_submit,     .observe    = rehearsal_observe,
+    .log_read   = rehearsal_log_read_of, .log_size  = rehearsal_log_size_of,
     .log_time   = rehearsal_log_time_of, .log_since = rehearsal_log_since_of,
     .cancel     = rehearsal_cancel,     .cleanup    = rehearsal_cleanup,
     .replicas   = rehearsal_replicas,   .evidence   = rehearsal_evidence,

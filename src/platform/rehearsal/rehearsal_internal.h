@@ -4,9 +4,9 @@
  *
  * script   what shall happen ("pending 1s, running 2s, exit 3"), parsed
  * run      when it was submitted, canceled, and what time it is now
- * scene    script + run: what an observer sees at that moment (pure)
+ * timeline script + run: what an observer sees at that moment (pure)
  * fault    how the pretended API misbehaves
- * server   the files that stand for the other side of the wire
+ * server   the files of the pretended other side of the wire
  */
 #ifndef SW_PLATFORM_REHEARSAL_INTERNAL_H
 #define SW_PLATFORM_REHEARSAL_INTERNAL_H
@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "core/observation.h"
 
 #define REHEARSAL_SCRIPT_MAX 8192        /* characters of a whole script */
 #define REHEARSAL_STEPS_MAX  200         /* steps of one attempt */
@@ -43,6 +44,11 @@ enum rehearsal_kind {
     REHEARSE_IMAGE,
     REHEARSE_VANISHED,     /* the platform forgets the job without a word */
 };
+
+static inline bool rehearsal_is_ending(enum rehearsal_kind kind)
+{
+    return kind >= REHEARSE_EXIT;
+}
 
 struct rehearsal_step {
     enum rehearsal_kind kind;
@@ -75,25 +81,14 @@ char *rehearsal_cut(char **rest, const char *separators);
 
 struct rehearsal_run {
     int64_t submitted_ms;
-    int64_t canceled_ms;     /* 0: nobody asked */
+    int64_t canceled_ms;     /* 0: not canceled */
     int64_t limit_ms;        /* wall clock limit from the start; 0: none */
     int64_t now_ms;
 };
 
-struct rehearsal_scene {
-    enum sw_state state;
-    bool vanished;
-    const char *reason;      /* one static word; "" while nothing needs saying */
-    char message[160];
-    int exit_code;           /* SW_NO_EXIT_CODE: none */
-    int signal;
-    int64_t until_ms;        /* the end of a wait; 0: none */
-    int64_t started_ms, ended_ms;
-    int failed_rank;         /* -1: none */
-};
-
-void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                        struct rehearsal_scene *out);
+/* Fills in all but the job itself, its node and its last output. */
+void rehearsal_observe_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                          struct sw_observation *out);
 int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run);
 /* The first byte written at or after a time; when a byte was written (0: it is not there yet), and
  * the first one that may have another time. */
@@ -113,10 +108,10 @@ int64_t rehearsal_last_output(const struct rehearsal_script *script,
 
 struct rehearsal_faults {
     int64_t slow_ms;               /* every answer takes that long */
-    int64_t down_calls;            /* so many first calls find nobody */
+    int64_t down_calls;            /* so many first calls get no answer */
     int64_t lost_answers;          /* so many first submits are accepted, the answer is lost */
     int64_t unseen_calls;          /* so many first polls do not show the job */
-    int64_t cut_every;             /* one of so many calls finds nobody; 0: none */
+    int64_t cut_every;             /* one of so many calls gets no answer; 0: none */
     int64_t rotate_bytes;          /* the log lies in files of that size; 0: in one */
     int64_t clock_back_ms;         /* the server's clock is that late */
 };

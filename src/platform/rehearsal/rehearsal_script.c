@@ -45,11 +45,6 @@ static const struct word {
     { "vanished",    REHEARSE_VANISHED,  NOTHING },
 };
 
-static bool is_ending(enum rehearsal_kind kind)
-{
-    return kind >= REHEARSE_EXIT;
-}
-
 int64_t rehearsal_number(const char *text, int64_t most)
 {
     int64_t value = 0;
@@ -257,7 +252,7 @@ static int parse_step(char *text, struct rehearsal_step *step, struct sw_error *
     if (!word)
         return -1;
     step->kind = word->kind;
-    if (is_ending(word->kind) && parse_rank(argument, step, err) < 0)
+    if (rehearsal_is_ending(word->kind) && parse_rank(argument, step, err) < 0)
         return -1;
     return parse_argument(word->argument, argument, step, err);
 }
@@ -276,7 +271,7 @@ static int add_step(struct rehearsal_script *script, char *text, struct sw_error
 
     if (script->count >= REHEARSAL_STEPS_MAX)
         return sw_fail(err, SW_E_SPEC, "a script has more than %d steps", REHEARSAL_STEPS_MAX);
-    if (last && (is_ending(last->kind) || last->length_ms == REHEARSAL_FOR_EVER))
+    if (last && (rehearsal_is_ending(last->kind) || last->length_ms == REHEARSAL_FOR_EVER))
         return sw_fail(err, SW_E_SPEC, "the script goes on with '%.40s' after a step that never "
                        "ends or ends the job", text);
     script->steps = sw_realloc_array(script->steps, script->count + 1, sizeof *script->steps);

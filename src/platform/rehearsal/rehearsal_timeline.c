@@ -2,48 +2,47 @@
 /*
  * rehearsal_timeline.c - what an observer sees of a script at a given moment.
  *
- * State and log are functions of (script, submitted, canceled, now) and of nothing else: no
- * process runs, nothing ticks. So ten thousand rehearsals cost nothing while nobody looks, a
- * test may set the clock, and two observers can never see different stories.
+ * State and log are functions of (script, submitted, canceled, now) and of nothing else: no process runs.
+ * So ten thousand rehearsals cost nothing between two observations, a test may set the clock, and two
+ * observers always see the same.
  *
- * Log lines of one step all have the same width; that is why byte N of a log of gigabytes is
- * found without making the bytes before it.
+ * Log lines of one step all have the same width; that is why byte N of a log of gigabytes is found
+ * without making the bytes before it.
  *
  * Pure: no I/O, no clock, no allocation.
  */
 #include "platform/rehearsal/rehearsal_internal.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/observation.h"
+#include "core/reason.h"
+#include "core/run_end.h"
 
 #define LINE_WIDTH 64
 
+/* What a run does not end with by itself; core/run_end.h has the other words. */
 static const struct {
     enum sw_state state;
-    const char *reason;
-    const char *message;
-} acts[] = {
-    [REHEARSE_PENDING]   = { SW_PENDING, "queued", "waiting, as the script says" },
+    const char *reason, *message;
+} words[] = {
+    [REHEARSE_PENDING]   = { SW_PENDING, SW_REASON_QUEUED, "waiting, as the script says" },
     [REHEARSE_RUNNING]   = { SW_RUNNING, "", "" },
-    [REHEARSE_PAUSED]    = { SW_PAUSED, "paused", "paused, as the script says" },
-    [REHEARSE_REQUEUED]  = { SW_PENDING, "preempted", "preempted; the platform will start it again" },
-    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, "unschedulable", "no node has what it asks for" },
+    [REHEARSE_PAUSED]    = { SW_PAUSED, SW_REASON_PAUSED, "paused, as the script says" },
+    [REHEARSE_REQUEUED]  = { SW_PENDING, SW_REASON_PREEMPTED, "preempted; the platform will start it again" },
+    [REHEARSE_UNSCHEDULABLE] = { SW_PENDING, SW_REASON_UNSCHEDULABLE, "no node has what it asks for" },
     [REHEARSE_EPOCHS]    = { SW_RUNNING, "", "" },
-    [REHEARSE_EXIT]      = { SW_ERROR, "exit", "exited with code %d" },
-    [REHEARSE_SIGNAL]    = { SW_ERROR, "signal", "killed by signal %d" },
-    [REHEARSE_MEMORY]    = { SW_ERROR, "memory", "out of memory: killed by signal %d" },
-    [REHEARSE_LOST]      = { SW_ERROR, "lost", "the job is gone and left no exit code" },
-    [REHEARSE_NODE_LOST] = { SW_ERROR, "node-lost", "node rehearsal-%d went away" },
-    [REHEARSE_PREEMPTED] = { SW_ERROR, "preempted", "preempted by a job of higher priority" },
-    [REHEARSE_IMAGE]     = { SW_ERROR, "image-error", "the image cannot be pulled" },
-    [REHEARSE_VANISHED]  = { SW_UNKNOWN, "lost", "the platform no longer knows the job" },
+    [REHEARSE_LOST]      = { SW_ERROR, SW_REASON_LOST, "the job is gone and left no exit code" },
+    [REHEARSE_NODE_LOST] = { SW_ERROR, SW_REASON_NODE_LOST, "its node went away" },
+    [REHEARSE_PREEMPTED] = { SW_ERROR, SW_REASON_PREEMPTED, "preempted by a job of higher priority" },
+    [REHEARSE_IMAGE]     = { SW_ERROR, SW_REASON_IMAGE_ERROR, "the image cannot be pulled" },
+    [REHEARSE_VANISHED]  = { SW_UNKNOWN, SW_REASON_LOST, "the platform no longer knows the job" },
 };
 
 enum cause { BY_ITSELF, BY_LIMIT, BY_CANCEL };
 
-struct course {                    /* how the whole play goes, whatever time it is now */
+struct course {                    /* the whole script, whatever time it is now */
     int64_t started_ms;            /* REHEARSAL_FOR_EVER: never */
     int64_t over_ms;               /* REHEARSAL_FOR_EVER: never */
     enum cause cause;
@@ -61,23 +60,10 @@ static int64_t step_ms(const struct rehearsal_step *step)
     return step->kind == REHEARSE_EPOCHS ? step->length_ms * step->number : step->length_ms;
 }
 
-static bool is_ending(const struct rehearsal_step *step)
+static bool means_started(enum rehearsal_kind kind)
 {
-    return step->kind >= REHEARSE_EXIT;
-}
-
-static bool means_started(const struct rehearsal_step *step)
-{
-    switch (step->kind) {
-    case REHEARSE_RUNNING:
-    case REHEARSE_EPOCHS:
-    case REHEARSE_EXIT:
-    case REHEARSE_SIGNAL:
-    case REHEARSE_MEMORY:
-        return true;
-    default:
-        return false;
-    }
+    return kind == REHEARSE_RUNNING || kind == REHEARSE_EPOCHS || kind == REHEARSE_EXIT ||
+           kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY;
 }
 
 static struct course plot(const struct rehearsal_script *script, const struct rehearsal_run *run)
@@ -88,9 +74,9 @@ static struct course plot(const struct rehearsal_script *script, const struct re
     for (size_t i = 0; i < script->count && at < REHEARSAL_FOR_EVER; i++) {
         const struct rehearsal_step *step = &script->steps[i];
 
-        if (means_started(step) && course.started_ms == REHEARSAL_FOR_EVER)
+        if (means_started(step->kind) && course.started_ms == REHEARSAL_FOR_EVER)
             course.started_ms = at;
-        if (is_ending(step))
+        if (rehearsal_is_ending(step->kind))
             course.ending = step;
         at = later(at, step_ms(step));
     }
@@ -109,74 +95,71 @@ static struct course plot(const struct rehearsal_script *script, const struct re
     return course;
 }
 
-static void say(struct rehearsal_scene *out, enum rehearsal_kind kind, int number)
+static void say(struct sw_observation *out, enum sw_state state, const char *reason, const char *message)
 {
-    out->state = acts[kind].state;
-    out->reason = acts[kind].reason;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(out->message, sizeof out->message, acts[kind].message, number);
-#pragma GCC diagnostic pop
+    out->state = state;
+    snprintf(out->reason, sizeof out->reason, "%s", reason);
+    snprintf(out->message, sizeof out->message, "%s", message);
 }
 
-static void end_by_itself(struct rehearsal_scene *out, const struct rehearsal_step *ending)
+static void say_step(struct sw_observation *out, enum rehearsal_kind kind)
+{
+    say(out, words[kind].state, words[kind].reason, words[kind].message);
+}
+
+static void end_by_itself(const struct rehearsal_step *ending, struct sw_observation *out)
 {
     enum rehearsal_kind kind = ending ? ending->kind : REHEARSE_EXIT;
-    int number = ending ? (int)ending->number : 0;
+    struct sw_run_end end = SW_RUN_END_INIT;
 
-    if (kind == REHEARSE_MEMORY)
-        number = 9;
-    say(out, kind, kind == REHEARSE_NODE_LOST ? ending->rank : number);
-    if (kind == REHEARSE_EXIT)
-        out->exit_code = number;
-    if (kind == REHEARSE_SIGNAL || kind == REHEARSE_MEMORY) {
-        out->signal = number;
-        out->exit_code = 128 + number;           /* as a shell says it, and as on local */
+    if (kind > REHEARSE_MEMORY) {
+        say_step(out, kind);
+        if (kind == REHEARSE_VANISHED)
+            out->presence = SW_ABSENT;
+        if (kind == REHEARSE_NODE_LOST)
+            snprintf(out->message, sizeof out->message, "node rehearsal-%d went away", ending->rank);
+    } else {
+        end.oom = kind == REHEARSE_MEMORY;
+        end.signal = end.oom ? SIGKILL : kind == REHEARSE_SIGNAL ? (int)ending->number : 0;
+        if (kind == REHEARSE_EXIT)
+            end.exit_code = ending ? (int)ending->number : 0;
+        sw_run_end_judge(&end, out);
     }
-    out->vanished = kind == REHEARSE_VANISHED;
-    if (kind == REHEARSE_EXIT && number == 0)
-        out->state = SW_COMPLETE;
-    else
-        out->failed_rank = ending->rank;
+    if (out->state != SW_COMPLETE)
+        out->failed_replica = ending->rank;
 }
 
-static void end_scene(struct rehearsal_scene *out, const struct course *course,
-                      const struct rehearsal_run *run)
+static void observe_end(const struct course *course, const struct rehearsal_run *run,
+                        struct sw_observation *out)
 {
+    struct sw_run_end late = SW_RUN_END_INIT;
+
     out->ended_ms = course->over_ms;
-    switch (course->cause) {
-    case BY_ITSELF:
-        end_by_itself(out, course->ending);
-        break;
-    case BY_LIMIT:
-        out->state = SW_ERROR;
-        out->reason = "time";
-        out->exit_code = 124;
-        out->failed_rank = 0;
-        snprintf(out->message, sizeof out->message, "stopped at its time limit of %lld ms",
-                 (long long)run->limit_ms);
-        break;
-    case BY_CANCEL:
-        out->state = SW_CANCELED;
-        out->reason = "canceled";
+    if (course->cause == BY_ITSELF) {
+        end_by_itself(course->ending, out);
+    } else if (course->cause == BY_LIMIT) {
+        late.timed_out = true;
+        late.time_limit_ms = run->limit_ms;
+        sw_run_end_judge(&late, out);
+        out->failed_replica = 0;
+    } else {
+        say(out, SW_CANCELED, SW_REASON_CANCELED, "canceled by its user");
         out->exit_code = 130;
-        snprintf(out->message, sizeof out->message, "canceled by its user");
-        break;
     }
 }
 
-static void middle_scene(struct rehearsal_scene *out, const struct rehearsal_script *script,
-                         const struct rehearsal_run *run)
+static void observe_middle(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                           struct sw_observation *out)
 {
     int64_t at = run->submitted_ms;
 
-    say(out, REHEARSE_PENDING, 0);
+    say_step(out, REHEARSE_PENDING);
     for (size_t i = 0; i < script->count; i++) {
         const struct rehearsal_step *step = &script->steps[i];
 
         if (step_ms(step) == 0)
             continue;
-        say(out, step->kind, 0);
+        say_step(out, step->kind);
         at = later(at, step_ms(step));
         if (run->now_ms < at) {
             out->until_ms = out->state == SW_PENDING && at < INT64_MAX ? at : 0;
@@ -185,20 +168,22 @@ static void middle_scene(struct rehearsal_scene *out, const struct rehearsal_scr
     }
 }
 
-void rehearsal_scene_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                        struct rehearsal_scene *out)
+void rehearsal_observe_at(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                          struct sw_observation *out)
 {
     struct course course = plot(script, run);
 
-    *out = (struct rehearsal_scene){ .reason = "", .exit_code = SW_NO_EXIT_CODE,
-                                     .failed_rank = -1 };
+    out->presence = SW_PRESENT;
+    out->exit_code = SW_NO_EXIT_CODE;
+    out->failed_replica = -1;
+    out->started_ms = out->ended_ms = out->until_ms = 0;
     if (course.started_ms <= run->now_ms &&
         (course.started_ms < course.over_ms || course.cause == BY_ITSELF))
         out->started_ms = course.started_ms;
     if (course.over_ms <= run->now_ms)
-        end_scene(out, &course, run);
+        observe_end(&course, run, out);
     else
-        middle_scene(out, script, run);
+        observe_middle(script, run, out);
 }
 
 /* ---- the log -------------------------------------------------------------------------------- */

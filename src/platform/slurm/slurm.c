@@ -3,14 +3,15 @@
  * slurm.c - a Slurm cluster as a place where jobs run: the descriptor and the connection.
  *
  * Everything is a script that goes down one held shell (net/ssh.h) on the login node, or on this
- * machine when it is the login node. Follow a job in slurm_submit.c, then slurm_render.c, then
- * slurm_watch.c.
+ * machine when it is the login node. Follow a job in slurm_submit.c, then slurm_batch.c, then
+ * slurm_observe.c.
  */
 #include "platform/slurm/slurm_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "net/ssh_options.h"
@@ -38,15 +39,7 @@ static const char *or_variable(const char *said, const struct sw_connect_options
     return !sw_text_empty(said) ? said : sw_text_empty(value) ? NULL : value;
 }
 
-/* A row that names no user means none, whatever is exported today. */
-static const char *user_of(const struct sw_connect_options *config)
-{
-    const char *said = sw_json_str(config->options, "user");
-
-    return said && !*said ? NULL : or_variable(said, config, "SSH_USER");
-}
-
-/* What was found out stands among the options, so that they lead here again. */
+/* What was found out is kept among the options, so that they lead here again. */
 static json_t *settled_options(const struct sw_connect_options *config,
                                const struct sw_ssh_options *way)
 {
@@ -59,194 +52,209 @@ static json_t *settled_options(const struct sw_connect_options *config,
     return options;
 }
 
+static struct sw_connection *connection_new(const struct sw_connect_options *config,
+                                            const struct sw_ssh_options *way, struct sw_ssh *ssh)
+{
+    struct slurm_connection *slurm = sw_new(struct slurm_connection);
+
+    slurm->ssh = ssh;
+    slurm->documents = settled_options(config, way);
+    sw_options_fill(slurm_options, slurm->documents, SW_CONNECTION, &slurm->options, NULL);
+    slurm->state_dir = sw_strdup(config->state_dir);
+    slurm->warn = config->warn;
+    slurm->warn_context = config->warn_context;
+    slurm->env = config->env ? config->env : sw_env_process;
+    slurm->env_context = config->env_context;
+    pthread_mutex_init(&slurm->lock, NULL);
+    return (struct sw_connection *)slurm;
+}
+
 static struct sw_connection *slurm_open(const struct sw_connect_options *config, struct sw_error *err)
 {
-    sw_autofree char *hosts = slurm_joined(config->options, "hostname");
-    struct sw_ssh_options options = {
-        .state_dir = config->state_dir, .hosts = or_variable(hosts, config, "SSH_HOST"),
-        .user = user_of(config), .port = (int)sw_json_int(config->options, "port", 0),
-        .local = sw_text_same(sw_json_str(config->options, "transport"), "local"),
-    };
-    struct sw_connection *conn;
+    struct slurm_connect_options said = { 0 };
+    struct sw_ssh_options *way = &said.ssh;
+    sw_autofree char *hosts = NULL;
     struct sw_ssh *ssh;
 
-    sw_ssh_options_read(config->options, &options);
-    if (!options.local && !options.hosts) {
-        sw_fail(err, SW_E_SPEC, "nobody says which host to log in to");
+    if (sw_options_fill(slurm_options, config->options, SW_CONNECTION, &said, err) < 0)
+        return NULL;
+    hosts = slurm_joined(said.hostname);
+    way->state_dir = config->state_dir;
+    way->hosts = or_variable(hosts, config, "SSH_HOST");
+    /* A row that names no user means none, whatever is exported today. */
+    way->user = said.user && !*said.user ? NULL : or_variable(said.user, config, "SSH_USER");
+    way->port = said.port;
+    way->local = said.transport == SLURM_LOCAL;
+    if (!way->local && !way->hosts) {
+        sw_fail(err, SW_E_SPEC, "no login host is configured");
         sw_hint(err, "set SLURM_HOSTNAME and SLURM_USER (or slurm.hostname, slurm.user), or "
                      "`transport: local` on the login node itself");
         return NULL;
     }
-    ssh = sw_ssh_open(&options, err);
-    if (!ssh)
-        return NULL;
-    conn = sw_new(struct sw_connection);
-    conn->ssh = ssh;
-    conn->options = settled_options(config, &options);
-    conn->state_dir = sw_strdup(config->state_dir);
-    conn->warn = config->warn;
-    conn->warn_context = config->warn_context;
-    conn->env = config->env ? config->env : sw_env_process;
-    conn->env_context = config->env_context;
-    pthread_mutex_init(&conn->lock, NULL);
-    return conn;
+    ssh = sw_ssh_open(way, err);
+    return ssh ? connection_new(config, way, ssh) : NULL;
 }
 
 static void slurm_place(struct sw_connection *conn, struct sw_place *out)
 {
-    const char *user = sw_json_str(conn->options, "user");
-    int64_t port = sw_json_int(conn->options, "port", 0);
+    const struct slurm_connection *slurm = slurm_of(conn);
+    const char *user = slurm->options.user;
+    sw_autofree char *hosts = slurm_joined(slurm->options.hostname);
     sw_auto(sw_buf) struct sw_buf address = SW_BUF_INIT;
 
-    out->options = sw_connection_options(slurm_options, conn->options);
+    out->options = sw_connection_options(slurm_options, slurm->documents);
     sw_ssh_options_settle(out->options);
-    if (sw_text_same(sw_json_str(conn->options, "transport"), "local")) {
-        out->address = sw_format("local://%s", sw_ssh_host(conn->ssh));
+    if (slurm->options.transport == SLURM_LOCAL) {
+        out->address = sw_format("local://%s", sw_ssh_host(slurm->ssh));
         return;
     }
-    sw_buf_addf(&address, "ssh://%s%s%s", user, *user ? "@" : "",
-                sw_json_str(conn->options, "hostname"));
-    if (port > 0)
-        sw_buf_addf(&address, ":%lld", (long long)port);
+    sw_buf_addf(&address, "ssh://%s%s%s", user, *user ? "@" : "", hosts);
+    if (slurm->options.port > 0)
+        sw_buf_addf(&address, ":%d", slurm->options.port);
     out->address = sw_buf_steal(&address);
 }
 
 static void slurm_close(struct sw_connection *conn)
 {
-    if (!conn)
+    struct slurm_connection *slurm = slurm_of(conn);
+
+    if (!slurm)
         return;
-    sw_ssh_close(conn->ssh);
-    pthread_mutex_destroy(&conn->lock);
-    json_decref(conn->options);
-    free(conn->state_dir);
-    free(conn->identity);
-    free(conn->identity_of);
-    free(conn->safe_base);
-    free(conn->allowed_in);
-    free(conn->met);
-    slurm_times_free(conn->times);
-    free(conn);
+    sw_ssh_close(slurm->ssh);
+    pthread_mutex_destroy(&slurm->lock);
+    json_decref(slurm->documents);
+    free(slurm->state_dir);
+    free(slurm->identity);
+    free(slurm->identity_of);
+    free(slurm->safe_base);
+    free(slurm->allowed_in);
+    slurm_times_free(slurm->times);
+    free(slurm);
 }
+
+/* ---- calls ----------------------------------------------------------------------------------------- */
 
 int slurm_call(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
                struct sw_error *err)
 {
+    struct slurm_connection *slurm = slurm_of(conn);
     int result;
 
-    pthread_mutex_lock(&conn->lock);
-    result = sw_ssh_run(conn->ssh, call, reply, err);
-    pthread_mutex_unlock(&conn->lock);
+    pthread_mutex_lock(&slurm->lock);
+    result = sw_ssh_run(slurm->ssh, call, reply, err);
+    pthread_mutex_unlock(&slurm->lock);
     return result;
 }
 
-int slurm_ask_as(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
-                 struct sw_error *err)
-{
-    int result = slurm_call(conn, call, reply, err);
-
-    if (result == 0 && reply->exit_code == BUSY)
-        return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
-                       sw_ssh_host(conn->ssh), SAID, sw_buf_text(&reply->errors));
-    return result;
-}
-
-int slurm_ask(struct sw_connection *conn, const char *script, const struct sw_ssh_piece *input,
-              size_t input_count, bool repeatable, struct sw_ssh_reply *reply,
+int slurm_ask(struct sw_connection *conn, const struct sw_ssh_call *call, struct sw_ssh_reply *reply,
               struct sw_error *err)
 {
-    const struct sw_ssh_call call = { .script = script, .input = input,
-                                      .input_count = input_count, .repeatable = repeatable,
-                                      .output_limit = (size_t)64 << 20, .timeout_ms = 120000 };
+    struct sw_ssh_call filled = *call;
+    int result;
 
-    return slurm_ask_as(conn, &call, reply, err);
+    filled.output_limit = call->output_limit ? call->output_limit : (size_t)64 << 20;
+    filled.timeout_ms = call->timeout_ms ? call->timeout_ms : 120000;
+    result = slurm_call(conn, &filled, reply, err);
+    if (result == 0 && reply->exit_code == BUSY)
+        return sw_fail(err, SW_E_UNREACHABLE, "Slurm does not answer on %s: %.*s",
+                       sw_ssh_host(slurm_of(conn)->ssh), SAID, sw_buf_text(&reply->errors));
+    return result;
 }
 
-int slurm_ask_patiently(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
-                        struct sw_error *err)
+int slurm_read(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
+               struct sw_error *err)
 {
-    const struct sw_ssh_call call = { .script = script, .repeatable = true,
-                                      .output_limit = (size_t)1 << 20, .timeout_ms = 900000 };
-
-    return slurm_ask_as(conn, &call, reply, err);
+    return slurm_ask(conn, &(struct sw_ssh_call){ .script = script, .repeatable = true }, reply, err);
 }
 
-/* The lines of `scontrol show config` that tell one cluster from another: its name, and the machines that its
- * controller was put on, in the order of its configuration (not which of them is at work now). */
-static const char identify_text[] =
-    "said=$(scontrol show config 2>&1) || { printf '%s\\n' \"$said\" >&2; exit 75; }\n"
-    "printf '%s\\n' \"$said\" | sed -n 's/^ClusterName *= */C|/p; "
-    "s/^\\(SlurmctldHost\\[[0-9]*\\]\\|ControlMachine\\) *= */H|/p'\n";
-
-/* "cluster@first,second" from the answer's lines; NULL: it names none. Owned. */
-static char *identity_in(char *answer)
+int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms)
 {
-    sw_autofree char *name = NULL;
+    int64_t left_ms = deadline_ms - sw_monotonic_ms();
+
+    return deadline_ms == SW_NO_DEADLINE || left_ms > most_ms ? most_ms : left_ms > 0 ? left_ms : 1;
+}
+
+/* ---- which cluster ------------------------------------------------------------------------------------ */
+
+/* "cluster@first,second" from the records; NULL: they name none. Owned. */
+static char *identity_in(struct sw_buf *answer)
+{
+    struct slurm_records records = slurm_records_of(answer);
+    struct slurm_record record;
+    const char *name = NULL;
     sw_auto(sw_buf) struct sw_buf hosts = SW_BUF_INIT;
 
-    for (char *line; (line = strsep(&answer, "\n"));) {
-        size_t length = strcspn(line, " \t(");              /* "host(address)" */
+    while (slurm_record_next(&records, &record)) {
+        char *text = record.rest;
 
-        if (sw_text_starts(line, "C|") && !name)
-            name = sw_strndup(line + 2, strcspn(line + 2, " \t"));
-        else if (sw_text_starts(line, "H|") && length > 2)
-            sw_buf_addf(&hosts, "%s%.*s", hosts.length ? "," : "", (int)(length - 2), line + 2);
+        text[strcspn(text, " \t(")] = '\0';                 /* "host(address)" */
+        if (sw_text_same(record.kind, "cluster") && !name)
+            name = text;
+        else if (sw_text_same(record.kind, "host") && *text)
+            sw_buf_addf(&hosts, "%s%s", hosts.length ? "," : "", text);
     }
-    if (sw_text_empty(name) || sw_text_same(name, "(null)"))
-        return NULL;
-    return sw_format("%.200s@%.1000s", name, sw_buf_text(&hosts));
+    return sw_text_empty(name) ? NULL : sw_format("%.200s@%.1000s", name, sw_buf_text(&hosts));
+}
+
+static void remember_identity(struct slurm_connection *slurm, const char *identity)
+{
+    pthread_mutex_lock(&slurm->lock);
+    free(slurm->identity);
+    free(slurm->identity_of);
+    slurm->identity = sw_strdup(identity);
+    slurm->identity_of = sw_strdup(sw_ssh_host(slurm->ssh));
+    pthread_mutex_unlock(&slurm->lock);
 }
 
 /* Asked once per login host in use: each of them could lead to another cluster. */
-static int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
+int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
+    struct slurm_connection *slurm = slurm_of(conn);
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     sw_autofree char *found = NULL;
     bool known;
 
-    pthread_mutex_lock(&conn->lock);
-    known = conn->identity && sw_text_same(conn->identity_of, sw_ssh_host(conn->ssh));
+    pthread_mutex_lock(&slurm->lock);
+    known = slurm->identity && sw_text_same(slurm->identity_of, sw_ssh_host(slurm->ssh));
     if (known)
-        sw_buf_add(identity, conn->identity);
-    pthread_mutex_unlock(&conn->lock);
+        sw_buf_add(identity, slurm->identity);
+    pthread_mutex_unlock(&slurm->lock);
     if (known)
         return 0;
-    if (slurm_ask(conn, identify_text, NULL, 0, true, &reply, err) < 0)
+    slurm_text_add(&script, SLURM_TEXT_INSPECT);
+    sw_buf_add(&script, "inspect_identity\n");
+    if (slurm_read(conn, script.data, &reply, err) < 0)
         return -1;
-    found = reply.exit_code == 0 ? identity_in(reply.output.data) : NULL;
+    found = reply.exit_code == 0 ? identity_in(&reply.output) : NULL;
     if (!found)
         return sw_fail(err, SW_E_UNREACHABLE, "%s does not say which cluster it belongs to: %.300s",
-                       sw_ssh_host(conn->ssh), sw_buf_text(&reply.errors));
+                       sw_ssh_host(slurm->ssh), sw_buf_text(&reply.errors));
     for (char *at = found; (at = strpbrk(at, " \t|"));)
         *at = '_';                                   /* the first word is compared */
     sw_buf_addf(identity, "%s %.*s", found, (int)strcspn(found, "@"), found);
-    pthread_mutex_lock(&conn->lock);
-    free(conn->identity);
-    free(conn->identity_of);
-    conn->identity = sw_strdup(sw_buf_text(identity));
-    conn->identity_of = sw_strdup(sw_ssh_host(conn->ssh));
-    pthread_mutex_unlock(&conn->lock);
+    remember_identity(slurm, sw_buf_text(identity));
     return 0;
 }
 
-const char *slurm_base(struct sw_connection *conn, const json_t *details, struct sw_error *err)
+/* ---- jobs --------------------------------------------------------------------------------------------- */
+
+int slurm_job_of(struct sw_connection *conn, const struct sw_plan *plan, int attempt, struct slurm_job *job,
+                 struct sw_error *err)
 {
-    const char *own = sw_json_str(details, "base_dir");
-    const char *base = own ? own : sw_json_str(conn->options, "base_dir");
+    struct slurm_connect_options own = { 0 };
 
-    return slurm_base_check(base, err) < 0 ? NULL : base;
-}
-
-const char *slurm_prefix(const struct sw_connection *conn, const json_t *details)
-{
-    const char *own = sw_json_str(details, "job_name_prefix");
-    const char *said = own ? own : sw_json_str(conn->options, "job_name_prefix");
-
-    return said ? said : "tao-job-";
+    sw_options_fill(slurm_options, plan->options, SW_CONNECTION, &own, NULL);
+    return slurm_job_init(job, plan, own.base_dir ? own.base_dir : slurm_of(conn)->options.base_dir,
+                          own.job_name_prefix, attempt, err);
 }
 
 bool slurm_is_array(const struct sw_jobref *job)
 {
-    return sw_json_str(json_object_get(job->plan, "options"), "array") != NULL;
+    struct slurm_job_options options;
+
+    slurm_job_options_fill(json_object_get(job->plan, "options"), &options, NULL);
+    return options.array != NULL;
 }
 
 /* A job that tries again by itself stays in the folders of the attempt it was submitted as. */
@@ -255,14 +263,24 @@ int slurm_submitted_as(const struct sw_jobref *job)
     return (int)sw_json_int(job->details, "attempt", job->attempt);
 }
 
+int slurm_base_of(struct sw_connection *conn, const struct sw_jobref *job, const char **base,
+                  const char **prefix, struct sw_error *err)
+{
+    const struct slurm_connect_options *usual = &slurm_of(conn)->options;
+
+    *base = sw_json_str(job->details, "base_dir");
+    *prefix = sw_json_str(job->details, "job_name_prefix");
+    *base = *base ? *base : usual->base_dir;
+    *prefix = *prefix ? *prefix : usual->job_name_prefix;
+    return slurm_base_check(*base, err) < 0 ? -1 : slurm_word_check("job_name_prefix", *prefix, err);
+}
+
 int slurm_names_of(struct sw_connection *conn, const struct sw_jobref *job, struct slurm_names *names,
                    struct sw_error *err)
 {
-    const char *base = slurm_base(conn, job->details, err);
+    const char *base, *prefix;
 
-    const char *prefix = slurm_prefix(conn, job->details);
-
-    if (!base || slurm_word_check("job_name_prefix", prefix, err) < 0)
+    if (slurm_base_of(conn, job, &base, &prefix, err) < 0)
         return -1;
     slurm_names_init(names, base, prefix, job->id, slurm_submitted_as(job));
     return 0;
@@ -286,7 +304,8 @@ const struct sw_platform sw_platform_slurm = {
     .preflight_report = slurm_preflight_report,
     .submit = slurm_submit,
     .observe = slurm_observe,
-    .read_log = slurm_read_log,
+    .reconcile = slurm_reconcile,
+    .log_read = slurm_log_read,
     .log_size = slurm_log_size,
     .log_since = slurm_log_since,
     .log_time = slurm_log_time,
@@ -303,6 +322,6 @@ const struct sw_platform sw_platform_slurm = {
     .list_path = slurm_list_path,
     .adopt = slurm_adopt,
     .jobs = slurm_jobs,
-    .exec = slurm_exec,
+    .exec_open = slurm_exec_open,
     .inventory = slurm_inventory,
 };

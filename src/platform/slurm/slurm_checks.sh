@@ -2,12 +2,15 @@
 #
 # slurm_checks.sh - is everything there that a job of ours needs? Looked at from a login host.
 #
-# Before it: base, probe (a file to be made there), partition, account, image (1: a container is wanted), bundle (an
-# OCI bundle, or nothing). One line for each answer: KEY|yes or no or skip|text. Leaves `probe` behind for others to look at.
-# Sets sw_slurm when Slurm answers, for what follows.
+# Before it: slurm_common.sh, slurm_needs.sh; base, probe (a file to be made there), partition, account, image (1: a container
+# is wanted), bundle (an OCI bundle, or nothing), batch (the batch script; empty: no job is checked) and the values of
+# slurm_needs.sh. Leaves `probe` behind for other hosts. Records:
+#     KEY WORD TEXT              yes, no or skip
+#     limit PARTITION TIME       space KIB FOLDER
+#     refused WORD TEXT          what a submit would refuse
 # shellcheck disable=SC2154,SC2034
 
-sw_answer() { printf '%s|%s|%s\n' "$1" "$2" "$(printf '%s' "$3" | tr '\n|' ' /')"; }
+sw_answer() { printf '%s\t%s\t%s\n' "$1" "$2" "$(flat "$3")"; }
 
 sw_check_slurm() {
     if ! said=$(sbatch --version 2>&1); then
@@ -39,7 +42,7 @@ sw_check_partition() {
         case $row in
         '') sw_answer partition no "there is no $wanted, but: $names" ;;
         up*) sw_answer partition yes "$wanted is $row nodes"
-             row=${row#* }; printf 'limit|%s|%s\n' "$wanted" "${row%% *}" ;;
+             row=${row#* }; printf 'limit\t%s\t%s\n' "$wanted" "${row%% *}" ;;
         *) sw_answer partition no "$wanted is ${row%% *}" ;;
         esac
     done
@@ -47,7 +50,7 @@ sw_check_partition() {
 
 sw_check_account() {
     if ! rows=$(sacctmgr -nP show assoc where user="$(id -un)" format=account 2>&1); then
-        sw_answer account skip 'nobody keeps accounts here'
+        sw_answer account skip 'no accounts are kept here'
         return
     fi
     rows=$(printf '%s\n' "$rows" | sort -u | tr '\n' ' ')
@@ -93,7 +96,7 @@ sw_check_base() {
         return 1
     fi
     sw_answer base yes "$base"
-    printf 'space|%s|%s\n' "$(df -Pk "$base" | awk 'NR == 2 { print $4 }')" \
+    printf 'space\t%s\t%s\n' "$(df -Pk "$base" | awk 'NR == 2 { print $4 }')" \
         "$(df -P "$base" | awk 'NR == 2 { print $6 }')"
 }
 
@@ -110,7 +113,18 @@ sw_check_node() {
     esac
 }
 
-sw_slurm=
+fail() { printf 'refused\t%s\t%s\n' "$1" "$(flat "$2")"; }
+
+# Slurm itself checks the very script that a submit would hand over, and queues nothing. Which account is charged is checked
+# above: a submit tries the user's own.
+sw_check_batch() {
+    said=$(printf '%s' "$batch" | sbatch --test-only 2>&1) || case $said in
+    *nvalid\ account* | *ccount*required*) ;;
+    *) fail refused "$said$(gpus_here "$said")" ;;
+    esac
+}
+
+sw_slurm=''
 if sw_check_slurm; then
     sw_slurm=1
     sw_check_partition
@@ -121,3 +135,5 @@ if sw_check_slurm; then
 else
     sw_check_base
 fi
+[ -z "$batch" ] || check_needs
+[ -z "$batch" ] || [ -z "$sw_slurm" ] || sw_check_batch

@@ -3,25 +3,26 @@
  * slurm_evidence.c - why jobs failed: what Slurm said of them, and the ends of their logs, read by one script
  * for all of them. How they ended is known already: the caller has just seen it.
  *
- * Each line of the answer begins with the number of its job, put there by sed: whatever a log holds, it
- * cannot pass for another job's. "3!" says that the folder of job 3's logs is gone.
+ * The script is slurm_evidence.sh.
  */
 #include "platform/slurm/slurm_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/reason.h"
 #include "core/report.h"
 
-enum { TAIL_BYTES = 16384, SCRIPT_JOBS = 256 };
+enum { TAIL_BYTES = 16384, SCRIPT_JOBS = 256, READ_MS = 120000 };
 
 static json_t *facts_of(const struct sw_observation *seen)
 {
     json_t *facts = json_object();
 
-    if (!strcmp(seen->reason, "node-lost"))
+    if (!strcmp(seen->reason, SW_REASON_NODE_LOST))
         json_object_set_new(facts, "node_down", json_string(seen->node[0] ? seen->node : "?"));
-    if (!strcmp(seen->reason, "preempted"))
+    if (!strcmp(seen->reason, SW_REASON_PREEMPTED))
         json_object_set_new(facts, "preempt_notice", json_true());
     if (slurm_is_array(&seen->job))
         json_object_set_new(facts, "array", json_true());
@@ -29,25 +30,6 @@ static json_t *facts_of(const struct sw_observation *seen)
                         json_integer(sw_json_int(seen->job.plan, "gpus", 0)));
     return facts;
 }
-
-/* The end of the log of the failed rank or task; for evidence also what Slurm itself said, and its report as
- * the last line. */
-static const char tails_text[] =
-    "tails() {\n"
-    "    logs=$2 state=$3 file=$4 slurm=$5 report=$6\n"
-    "    [ -z \"$log_only\" ] || { tail -c \"$most\" \"$logs/$file\" 2>/dev/null; echo; } | "
-    "sed \"s/^/$1 /\"\n"
-    "    [ -z \"$log_only\" ] || return 0\n"
-    "    [ -d \"$logs\" ] || echo \"$1!\"\n"
-    "    {\n"
-    "    tail -c \"$most\" \"$logs/$file\" 2>/dev/null\n"
-    "    [ -z \"$7\" ] || tail -c 2048 \"$logs/$7\" 2>/dev/null\n"
-    "    tail -c 2048 \"$logs/$slurm\" 2>/dev/null\n"
-    "    [ ! -s \"$state/$report\" ] || {\n"
-    "    printf '\\n" SW_REPORT_START "'\ntr -d '\\n' <\"$state/$report\"\necho\n}\n"
-    "    echo\n"
-    "    } | sed \"s/^/$1 /\"\n"
-    "}\n";
 
 static void add_job(struct sw_buf *script, size_t index, const struct sw_observation *seen,
                     const struct slurm_names *names)
@@ -58,41 +40,43 @@ static void add_job(struct sw_buf *script, size_t index, const struct sw_observa
     sw_autofree char *slurm = array ? sw_format("main.%d.err", rank) : sw_strdup("main.err");
     sw_autofree char *report = array ? sw_format("task-%d/rank-0.json", rank)
                                      : sw_format("rank-%d.json", rank);
+    char number[24];
 
-    sw_buf_addf(script, "tails %zu ", index);
-    sw_buf_add_quoted(script, names->logs);
-    sw_buf_add_char(script, ' ');
-    sw_buf_add_quoted(script, names->state);
-    sw_buf_addf(script, " %s %s %s %s\n", name, slurm, report, !array && rank > 0 ? "main.out" : "''");
+    snprintf(number, sizeof number, "%zu", index);
+    slurm_call_add(script, "tails", (const char *const[]){ number, names->logs, names->state, name, slurm, report,
+                                                           !array && rank > 0 ? "main.out" : "" }, 7);
 }
 
-/* The lines of each job, without their numbers; `gone` (may be NULL): whose log is no more. */
-static void sort_out(const struct sw_buf *answer, struct sw_buf *tails, bool *gone, size_t count)
+/* The lines of each job; `gone` (may be NULL): the folder of its logs is. */
+static void read_answer(struct sw_buf *answer, struct sw_buf *tails, bool *gone, size_t count)
 {
-    const char *end = answer->data + answer->length;
+    struct slurm_records records = slurm_records_of(answer);
+    struct slurm_record record;
+    size_t i;
 
-    for (const char *at = answer->data, *next; at && at < end; at = next) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        char *text;
-        size_t index = strtoul(at, &text, 10);
-
-        next = newline ? newline + 1 : end;
-        if (index < count && *text == '!' && gone)
-            gone[index] = true;
-        else if (index < count && *text == ' ' && text < next)
-            sw_buf_add_bytes(&tails[index], text + 1, (size_t)(next - text) - 1);
+    while (slurm_record_next(&records, &record)) {
+        if (!slurm_field_index(&record, count, &i))
+            continue;
+        if (!strcmp(record.kind, "line"))
+            sw_buf_addf(&tails[i], "%s\n", record.rest);
+        else if (gone)
+            gone[i] = true;
     }
 }
 
 /* tails[i] of each job that could be read; the caller frees them. */
 static int read_tails(struct sw_connection *conn, const struct sw_observation *const *seen, bool log_only,
-                      struct sw_buf *tails, bool *gone, size_t count)
+                      struct sw_buf *tails, bool *gone, size_t count, int64_t deadline_ms)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+    struct sw_ssh_call call = { .repeatable = true, .timeout_ms = slurm_timeout(READ_MS, deadline_ms) };
 
-    sw_buf_addf(&script, "export LC_ALL=C\nmost=%d log_only=%s\n%s", TAIL_BYTES, log_only ? "1" : "",
-                tails_text);
+    slurm_text_add(&script, SLURM_TEXT_COMMON);
+    slurm_set_number(&script, "most", TAIL_BYTES);
+    slurm_set_flag(&script, "log_only", log_only);
+    slurm_set(&script, "report_start", SW_REPORT_START);
+    slurm_text_add(&script, SLURM_TEXT_EVIDENCE);
     for (size_t i = 0; i < count; i++) {
         sw_auto(slurm_names) struct slurm_names names = { 0 };
 
@@ -100,9 +84,10 @@ static int read_tails(struct sw_connection *conn, const struct sw_observation *c
             add_job(&script, i, seen[i], &names);
     }
     sw_buf_add(&script, "exit 0\n");
-    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, NULL) < 0)
+    call.script = script.data;
+    if (slurm_ask(conn, &call, &reply, NULL) < 0)
         return -1;
-    sort_out(&reply.output, tails, gone, count);
+    read_answer(&reply.output, tails, gone, count);
     return 0;
 }
 
@@ -133,7 +118,6 @@ void slurm_evidence(struct sw_connection *conn, const struct sw_observation *con
                     struct sw_evidence *out,
                     size_t count, int64_t deadline_ms)
 {
-    (void)deadline_ms;
     for (size_t i = 0; i < count; i++)
         out[i].facts = facts_of(seen[i]);
     for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
@@ -141,7 +125,7 @@ void slurm_evidence(struct sw_connection *conn, const struct sw_observation *con
         sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
         sw_autofree bool *gone = sw_alloc(some * sizeof *gone);
 
-        if (read_tails(conn, seen + from, false, tails, gone, some) < 0)
+        if (read_tails(conn, seen + from, false, tails, gone, some, deadline_ms) < 0)
             return;                                      /* the rest would not be read, either */
         for (size_t i = 0; i < some; i++)
             take_evidence(seen[from + i], text_of(&tails[i]), gone[i], &out[from + i]);
@@ -156,7 +140,7 @@ void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *con
         size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
         sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
 
-        if (read_tails(conn, seen + from, true, tails, NULL, some) < 0)
+        if (read_tails(conn, seen + from, true, tails, NULL, some, SW_NO_DEADLINE) < 0)
             return;
         for (size_t i = 0; i < some; i++)
             texts[from + i] = text_of(&tails[i]);

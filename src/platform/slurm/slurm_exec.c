@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20, PIECE = 64 * 1024 };
+enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
 /* bash -c THIS - MARK COMMAND...: in the step. The runner takes over environment and folder. */
 static const char beside_text[] =
@@ -57,52 +57,6 @@ static const char step_text[] =
     "exec srun --quiet --overlap --jobid=\"$last\" --nodes=1 --ntasks=1 --nodelist=\"$node\" \\\n"
     "    bash -c \"$beside\" - \"$last.$rank\"";
 
-static int put(void *context, const char *bytes, size_t length)
-{
-    (void)context;
-    return sw_write_all(STDOUT_FILENO, bytes, length);
-}
-
-/* What comes down a pipe, in a file of its own: how much it is must be known before. -1: too much. */
-static int hold_input(struct sw_error *err)
-{
-    sw_autofree char *piece = sw_alloc(PIECE);
-    sw_autofd int held = memfd_create("slipway-input", MFD_CLOEXEC);
-    int64_t total = 0;
-    ssize_t n;
-    int fd;
-
-    while (held >= 0 && (n = read(STDIN_FILENO, piece, PIECE)) > 0) {
-        total += n;
-        if (total > INPUT_MOST)
-            return sw_fail(err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
-        if (sw_write_all(held, piece, (size_t)n) < 0)
-            return sw_fail_errno(err, SW_E_IO, "cannot hold the input");
-    }
-    fd = held;
-    held = -1;
-    return fd;
-}
-
-/* Nothing of a terminal, or of what is no file and no pipe. `held` is to be closed. */
-static int take_input(struct sw_ssh_piece *piece, int *held, struct sw_error *err)
-{
-    struct stat info;
-
-    *held = -1;
-    if (fstat(STDIN_FILENO, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
-        return 0;
-    if (S_ISFIFO(info.st_mode)) {
-        *held = hold_input(err);
-        if (*held < 0 || fstat(*held, &info) < 0)
-            return -1;
-    }
-    piece->fd = *held >= 0 ? *held : STDIN_FILENO;
-    piece->offset = *held >= 0 ? 0 : lseek(STDIN_FILENO, 0, SEEK_CUR);
-    piece->length = info.st_size > piece->offset ? (size_t)(info.st_size - piece->offset) : 0;
-    return 0;
-}
-
 static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
                        int replica, char *const argv[], struct sw_error *err)
 {
@@ -130,10 +84,32 @@ static int make_script(struct sw_buf *out, struct sw_connection *conn, const str
     return 0;
 }
 
+/* ---- the stream ------------------------------------------------------------------------------------ */
+
+struct slurm_step {
+    struct sw_stream stream;
+    struct sw_connection *conn;
+    struct sw_buf script;
+    struct sw_ssh_piece input;         /* its file is ours; -1: none */
+    bool ready;                        /* all of its input is here */
+    struct sw_ssh_reply reply;
+    struct sw_error err;               /* code SW_OK: the command ran to its end */
+    sw_stream_put *put;                /* during a read */
+    void *put_context;
+};
+
+static int pass_output(void *context, const char *bytes, size_t length)
+{
+    const struct slurm_step *step = context;
+
+    return step->put(step->put_context, 1, bytes, length);
+}
+
 /* What srun adds when a command ends with another code than 0 says nothing new. */
-static void say_errors(const struct sw_buf *errors)
+static int pass_errors(const struct slurm_step *step)
 {
     static const char ended[] = ": task 0: Exited with exit code ";
+    const struct sw_buf *errors = &step->reply.errors;
     const char *line = sw_buf_text(errors), *end = line + errors->length;
 
     while (line < end) {
@@ -141,29 +117,107 @@ static void say_errors(const struct sw_buf *errors)
         const char *found = sw_text_starts(line, "srun: error: ") ? strstr(line, ended) : NULL;
 
         length += line + length < end;
-        if (!found || found > line + length)
-            sw_write_all(STDERR_FILENO, line, length);
+        if ((!found || found > line + length) && step->put(step->put_context, 2, line, length))
+            return -1;
         line += length;
     }
+    return 1;
 }
 
-int slurm_exec(struct sw_connection *conn, const struct sw_jobref *job, int replica, char *const argv[],
-               int *exit_status, struct sw_error *err)
+/* The one held shell runs the step from its beginning to its end. */
+static int step_read(struct sw_stream *stream, sw_stream_put *put, void *context)
 {
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct sw_ssh_piece input = { .fd = -1 };
-    sw_autofd int held = -1;
-    struct sw_ssh_call call = { .sink = put, .input = &input, .timeout_ms = PATIENCE_MS };
+    struct slurm_step *step = (struct slurm_step *)stream;
+    const struct sw_ssh_call call = { .script = sw_buf_text(&step->script), .sink = pass_output,
+                                      .sink_context = step, .input = &step->input,
+                                      .input_count = step->input.length > 0, .timeout_ms = PATIENCE_MS };
 
-    if (make_script(&script, conn, job, replica, argv, err) < 0 ||
-        take_input(&input, &held, err) < 0)
+    step->put = put;
+    step->put_context = context;
+    if (!step->ready && step->err.code == SW_OK)
+        return 0;
+    if (step->err.code != SW_OK || slurm_call(step->conn, &call, &step->reply, &step->err) < 0)
+        return 1;
+    return pass_errors(step);
+}
+
+/* How much input there is must be known before the step begins: it is held in memory. */
+static ssize_t step_write(struct sw_stream *stream, const char *bytes, size_t length)
+{
+    struct slurm_step *step = (struct slurm_step *)stream;
+
+    if (step->input.length + length > INPUT_MOST)
+        return sw_fail(&step->err, SW_E_USAGE, "its input is more than %d MiB", INPUT_MOST >> 20);
+    if (sw_write_all(step->input.fd, bytes, length) < 0)
+        return sw_fail_errno(&step->err, SW_E_IO, "cannot hold the input");
+    step->input.length += length;
+    return (ssize_t)length;
+}
+
+static void step_finish(struct sw_stream *stream)
+{
+    ((struct slurm_step *)stream)->ready = true;
+}
+
+static int step_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
+{
+    const struct slurm_step *step = (struct slurm_step *)stream;
+
+    *exit_status = step->reply.exit_code;
+    if (step->err.code == SW_OK)
+        return 0;
+    if (err)
+        *err = step->err;
+    return -1;
+}
+
+static void step_close(struct sw_stream *stream)
+{
+    struct slurm_step *step = (struct slurm_step *)stream;
+
+    if (step->input.fd >= 0)
+        close(step->input.fd);
+    sw_ssh_reply_done(&step->reply);
+    sw_buf_done(&step->script);
+    free(step);
+}
+
+/* Input that has an end is passed on: a file as it is, a pipe through memory. Nothing of a terminal. */
+static int open_input(struct slurm_step *step, int fd, struct sw_error *err)
+{
+    struct stat info;
+
+    step->ready = true;
+    if (fstat(fd, &info) < 0 || !(S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode)))
+        return 0;
+    step->stream.takes_input = S_ISFIFO(info.st_mode);
+    step->ready = !step->stream.takes_input;
+    step->input.fd = step->stream.takes_input ? memfd_create("slipway-input", MFD_CLOEXEC)
+                                              : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (step->input.fd < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot hold the input");
+    if (step->ready) {
+        step->input.offset = lseek(fd, 0, SEEK_CUR);
+        step->input.length = info.st_size > step->input.offset
+                                 ? (size_t)(info.st_size - step->input.offset) : 0;
+    }
+    return 0;
+}
+
+int slurm_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
+                    struct sw_stream **out, struct sw_error *err)
+{
+    static const struct sw_stream_ops ops = { .read = step_read, .write = step_write, .finish = step_finish,
+                                              .status = step_status, .close = step_close };
+    struct slurm_step *step = sw_new(struct slurm_step);
+
+    *step = (struct slurm_step){ .stream = { .ops = &ops, .fd = -1 }, .conn = conn, .script = SW_BUF_INIT,
+                                 .input = { .fd = -1 } };
+    if (make_script(&step->script, conn, job, what->replica, what->argv, err) < 0 ||
+        open_input(step, what->fds[0], err) < 0) {
+        step_close(&step->stream);
         return -1;
-    call.script = sw_buf_text(&script);
-    call.input_count = input.length > 0;
-    if (slurm_call(conn, &call, &reply, err) < 0)
-        return -1;
-    say_errors(&reply.errors);
-    *exit_status = reply.exit_code;
+    }
+    *out = &step->stream;
     return 0;
 }

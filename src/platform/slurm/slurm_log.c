@@ -65,7 +65,7 @@ int slurm_log_script(struct sw_buf *out, struct sw_connection *conn, const struc
     return 0;
 }
 
-ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
@@ -81,7 +81,7 @@ ssize_t slurm_read_log(struct sw_connection *conn, const struct sw_jobref *job, 
                 "[ \"$count\" -gt 0 ] || exit 0\n"
                 "exec dd if=\"$file\" bs=65536 iflag=skip_bytes,count_bytes skip=$skip count=$count "
                 "2>/dev/null\n", GONE, (long long)offset, size);
-    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_read(conn, script.data, &reply, err) < 0)
         return -1;
     if (reply.exit_code == GONE && job->finished)
         return sw_fail(err, SW_E_NOT_FOUND, "the log of '%s' is gone: its folder on the cluster was removed",
@@ -102,7 +102,7 @@ int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int 
         return -1;
     sw_buf_add(&script, "[ -f \"$file\" ] || { echo 0; exit 0; }\n"
                         "echo $((${to:-$(wc -c <\"$file\")} - from))\n");
-    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_read(conn, script.data, &reply, err) < 0)
         return -1;
     *size = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;
@@ -124,7 +124,7 @@ int slurm_log_since(struct sw_connection *conn, const struct sw_jobref *job, int
                 "[ -z \"$to\" ] || [ \"$best\" -le \"$to\" ] || best=$to\n"
                 "[ \"$best\" -ge \"$from\" ] || best=$from\n"
                 "echo $((best - from))\n", (long long)(at_ms / 1000));
-    if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
+    if (slurm_read(conn, script.data, &reply, err) < 0)
         return -1;
     *offset = strtoll(sw_buf_text(&reply.output), NULL, 10);
     return 0;

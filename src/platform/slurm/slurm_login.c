@@ -16,12 +16,12 @@
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_credentials.h"
 
-static int find_login(const struct sw_connection *conn, const struct slurm_image *image,
+static int find_login(struct sw_connection *conn, const struct slurm_image *image,
                       struct sw_registry_login *out, struct sw_error *err)
 {
     const char *host = image->ref.registry, *variable = sw_registry_variable(host);
-    const struct sw_registry_query query = { .registry = host, .user = image->user, .env = conn->env,
-                                             .env_context = conn->env_context };
+    const struct sw_registry_query query = { .registry = host, .user = image->user, .env = slurm_of(conn)->env,
+                                             .env_context = slurm_of(conn)->env_context };
 
     if (!sw_registry_login_from_env(&query, out)) {
         sw_fail(err, SW_E_CREDENTIAL, "slurm.registry_login: there is no password for '%s'", host);
@@ -47,7 +47,8 @@ static int send_login(struct sw_connection *conn, const struct slurm_registry *r
 
     sw_text_once(&script);
     slurm_credentials_install(&script, registry, login->user);
-    if (slurm_ask(conn, sw_buf_text(&script), line, SW_COUNT(line), true, &reply, err) < 0)
+    if (slurm_ask(conn, &(struct sw_ssh_call){ .script = script.data, .input = line, .input_count = SW_COUNT(line),
+                                               .repeatable = true }, &reply, err) < 0)
         return -1;
     if (reply.exit_code == 0)
         return 0;
@@ -55,16 +56,16 @@ static int send_login(struct sw_connection *conn, const struct slurm_registry *r
                    "%.300s", sw_buf_text(&reply.errors));
 }
 
-int slurm_registry_login(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+int slurm_registry_login(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err)
 {
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     struct slurm_registry unknown;
     const struct slurm_registry *registry;
 
-    if (!sw_json_bool(plan->options, "registry_login", false) || !plan->image)
+    if (!job->options.registry_login || !job->plan->image)
         return 0;
-    if (slurm_image_parse(plan->image, &image, err) < 0)
+    if (slurm_image_parse(job->plan->image, &image, err) < 0)
         return -1;
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)

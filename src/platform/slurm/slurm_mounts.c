@@ -26,18 +26,7 @@ int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
     return 0;
 }
 
-static void add_call(struct sw_buf *out, const char *function, const char *const *words,
-                     size_t count)
-{
-    sw_buf_add(out, function);
-    for (size_t i = 0; i < count; i++) {
-        sw_buf_add_char(out, ' ');
-        sw_buf_add_quoted(out, words[i] ? words[i] : "");
-    }
-    sw_buf_add_char(out, '\n');
-}
-
-/* Shared by all jobs that want the commit, so nobody may write to it unless the entry says so. */
+/* Shared by all jobs that want the commit, so it is read-only unless the entry says otherwise. */
 static char *git_flags(const struct sw_mount *mount)
 {
     if (sw_mount_says(mount, "rw") || sw_mount_says(mount, "ro"))
@@ -53,14 +42,14 @@ static void add_git(struct sw_buf *out, const struct sw_mount *mount, const char
                             sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target,
                             flags, own };
 
-    add_call(out, "sw_mount_git", words, SW_COUNT(words));
+    slurm_call_add(out, "sw_mount_git", words, SW_COUNT(words));
 }
 
 static void add_path(struct sw_buf *out, const struct sw_mount *mount, bool check)
 {
     const char *words[] = { mount->source, mount->target, mount->flags };
 
-    add_call(out, check ? "sw_mount" : "sw_mount_unseen", words, SW_COUNT(words));
+    slurm_call_add(out, check ? "sw_mount" : "sw_mount_unseen", words, SW_COUNT(words));
 }
 
 void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
@@ -81,13 +70,6 @@ void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
             add_path(out, &mounts->items[i], site->check);
     }
     sw_buf_add(out, "sw_mounts_keep\n");
-}
-
-void slurm_mounts_load(struct sw_buf *out, const char *list, const char *or_else)
-{
-    sw_buf_add(out, "SLIPWAY_MOUNTS=$(cat ");
-    sw_buf_add_quoted(out, list);
-    sw_buf_addf(out, ") || %s\n", or_else);
 }
 
 void slurm_mounts_describe(struct sw_buf *out, const struct sw_mounts *mounts,

@@ -30,8 +30,6 @@ int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err);
  * repository. */
 void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,
                         const struct slurm_mounts_site *site);
-/* Shell text for the batch script: SLIPWAY_MOUNTS has the list; else it runs `or_else`. */
-void slurm_mounts_load(struct sw_buf *out, const char *list, const char *or_else);
 /* The entries in words, one line each, for `slipway plan`. */
 void slurm_mounts_describe(struct sw_buf *out, const struct sw_mounts *mounts,
                            const struct slurm_mounts_site *site);

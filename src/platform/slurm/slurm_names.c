@@ -2,7 +2,7 @@
 /*
  * slurm_names.c - what things of a job are called on the cluster.
  *
- * The layout is the contract's (specs, env, meta, entrypoints, sbatch, slurm-logs, results). Two
+ * The layout is the Python SDK's (specs, env, meta, entrypoints, sbatch, slurm-logs, results). Two
  * things surprise: the folder of the logs is named after the attempt, because the number that Slurm
  * will give is not known when the folder has to exist (a link named after that number is made when
  * the job starts); and meta/<id>.<attempt>/ is a folder of small records that say what happened
@@ -36,7 +36,7 @@ void slurm_names_init(struct slurm_names *names, const char *base, const char *p
         .secrets = sw_format("%s/env/%s.secrets", base, id),
         .meta = sw_format("%s/meta/%s.json", base, id),
         .entrypoint = sw_format("%s/entrypoints/job_%s.sh", base, id),
-        .letter = sw_format("%s/entrypoints/job_%s.json", base, id),
+        .payload = sw_format("%s/entrypoints/job_%s.json", base, id),
         .code = sw_format("%s/entrypoints/job_%s.code.tar.gz", base, id),
         .rules = sw_format("%s/entrypoints/job_%s.rules.json", base, id),
         .sbatch = sw_format("%s/sbatch/job_%s.sbatch", base, id),
@@ -52,7 +52,7 @@ void slurm_names_done(struct slurm_names *names)
 {
     char **const all[] = {
         &names->base, &names->job_name, &names->comment, &names->specs, &names->env,
-        &names->secrets, &names->meta, &names->entrypoint, &names->letter, &names->code,
+        &names->secrets, &names->meta, &names->entrypoint, &names->payload, &names->code,
         &names->rules, &names->sbatch, &names->mounts, &names->state, &names->logs,
         &names->results, &names->work,
     };
@@ -98,6 +98,18 @@ int slurm_path_check(const char *option, const char *path, struct sw_error *err)
                            "have: %s", option, path, what);
     }
     return 0;
+}
+
+char *slurm_path_of(const char *place)
+{
+    static const char *const schemes[] = { "lustre://", "slurm://" };
+
+    for (size_t i = 0; place && i < SW_COUNT(schemes); i++)
+        if (sw_text_starts(place, schemes[i])) {
+            place += strlen(schemes[i]);
+            return *place == '/' ? sw_strdup(place) : *place ? sw_format("/%s", place) : NULL;
+        }
+    return place && *place == '/' ? sw_strdup(place) : NULL;
 }
 
 int slurm_base_check(const char *base, struct sw_error *err)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_preflight_report.c - everything a job needs on the cluster, looked at one by one: each
- * login host, Slurm
+ * slurm_preflight_report.c - everything a job needs on the cluster, checked one by one: each login host, Slurm
  * itself, partition, account, container, folder.
  *
  * A small file in the base folder is what the hosts and one compute node must all see; it is
- * removed at the end. Nothing else is changed. What a submit would refuse (slurm_needs.c) and what Slurm says
+ * removed at the end. Nothing else is changed. What a submit would refuse (slurm_needs.sh) and what Slurm says
  * about the batch script come with the same round trip.
  */
 #include "platform/slurm/slurm_internal.h"
@@ -38,15 +37,15 @@ static char *probe_path(const char *base)
 
 static bool reach_host(struct sw_connection *conn, size_t index, json_t *rows)
 {
-    sw_autofree char *check = sw_format("ssh %s", sw_ssh_host_at(conn->ssh, index));
+    sw_autofree char *check = sw_format("ssh %s", sw_ssh_host_at(slurm_of(conn)->ssh, index));
     struct sw_error why = { 0 };
     int64_t began = sw_monotonic_ms();
     sw_autofree char *message = NULL;
     int result;
 
-    pthread_mutex_lock(&conn->lock);
-    result = sw_ssh_connect_to(conn->ssh, index, &why);
-    pthread_mutex_unlock(&conn->lock);
+    pthread_mutex_lock(&slurm_of(conn)->lock);
+    result = sw_ssh_connect_to(slurm_of(conn)->ssh, index, &why);
+    pthread_mutex_unlock(&slurm_of(conn)->lock);
     if (result < 0) {
         slurm_finding(rows, check, false, why.message, why.hint);
         return false;
@@ -59,20 +58,19 @@ static bool reach_host(struct sw_connection *conn, size_t index, json_t *rows)
 static int ask_host(struct sw_connection *conn, size_t index, const char *script,
                     struct sw_ssh_reply *reply, struct sw_error *err)
 {
-    sw_ssh_prefer(conn->ssh, sw_ssh_host_at(conn->ssh, index));
-    return slurm_ask(conn, script, NULL, 0, true, reply, err);
+    sw_ssh_prefer(slurm_of(conn)->ssh, sw_ssh_host_at(slurm_of(conn)->ssh, index));
+    return slurm_read(conn, script, reply, err);
 }
 
 static void same_folder(struct sw_connection *conn, size_t index, const char *probe, json_t *rows)
 {
-    sw_autofree char *check = sw_format("shared folder on %s", sw_ssh_host_at(conn->ssh, index));
+    sw_autofree char *check = sw_format("shared folder on %s", sw_ssh_host_at(slurm_of(conn)->ssh, index));
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     struct sw_error why = { 0 };
     const char *name = strrchr(probe, '/') + 1;
 
-    sw_buf_add(&script, "cat ");
-    sw_buf_add_quoted(&script, probe);
+    slurm_call_add(&script, "cat", &probe, 1);
     if (ask_host(conn, index, sw_buf_text(&script), &reply, &why) < 0)
         slurm_finding(rows, check, false, why.message, why.hint);
     else if (sw_text_starts(sw_buf_text(&reply.output), name))
@@ -87,8 +85,7 @@ static void forget_probe(struct sw_connection *conn, size_t index, const char *p
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    sw_buf_add(&script, "rm -f ");
-    sw_buf_add_quoted(&script, probe);
+    slurm_call_add(&script, "rm -f", &probe, 1);
     ask_host(conn, index, sw_buf_text(&script), &reply, NULL);
 }
 
@@ -106,99 +103,90 @@ static bool names_secret(const struct sw_plan *plan, const char *name)
     return false;
 }
 
-static bool wants_container(const struct sw_plan *plan)
-{
-    const char *how = plan ? sw_json_str(plan->options, "container") : NULL;
-
-    return plan && plan->image && !sw_text_same(how, "none") && !sw_text_same(how, "oci");
-}
-
-/* The image's registry; `wish` learns whether the job brings its password. */
-static void add_registry(struct sw_buf *script, const struct sw_plan *plan, struct slurm_wish *wish)
+/* The image's registry; `checked` learns whether the job brings its password. */
+static void add_registry(struct sw_buf *script, const struct slurm_job *job, struct slurm_checked *checked)
 {
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     struct slurm_registry unknown;
     const struct slurm_registry *registry;
 
-    if (!wants_container(plan) || slurm_image_parse(plan->image, &image, NULL) < 0)
+    if (!slurm_has_own_root(job) || slurm_image_parse(job->plan->image, &image, NULL) < 0)
         return;
     registry = slurm_registry_of(&image, &unknown);
     if (!registry)
         return;
-    wish->secret_named = names_secret(plan, sw_registry_variable(registry->host));
-    wish->login_brought = sw_json_bool(plan->options, "registry_login", false);
+    checked->secret_named = names_secret(job->plan, sw_registry_variable(registry->host));
+    checked->login_brought = job->options.registry_login;
     sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);
-    sw_buf_add(script, "} | sed 's/^/credential /'\n");
+    sw_buf_add(script, "} | sed 's/^/credential\t/'\n");
 }
 
-/* Slurm itself looks at the very script that a submit would hand over, and queues nothing. Which account is
- * charged is looked at elsewhere: a submit tries the user's own. */
-static const char rehearse_text[] =
-    "if [ -n \"$sw_slurm\" ] && ! said=$(printf '%s' \"$batch\" | sbatch --test-only 2>&1); then\n"
-    "    case $said in *nvalid\\ account* | *ccount*required*) ;; "
-    "*) fail \"refused|$said$(gpus_here \"$said\")\" ;; esac\n"
-    "fi\n";
-
-/* What a submit would look at, and refuse. */
-static void add_needs(struct sw_buf *script, struct sw_connection *conn, const struct sw_plan *plan,
-                      const char *base, const struct slurm_shape *shape)
+/* The values of a job, and the batch script that a submit would hand over. */
+static void add_job(struct sw_buf *script, struct slurm_job *job)
 {
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
-    struct slurm_job job = { .plan = plan, .names = &names, .shape = shape, .attempt = 1,
-                             .runner = { "slipway-runner", "slipway-runner" } };
 
-    slurm_names_init(&names, base, slurm_prefix(conn, plan->options), plan->job_id, 1);
-    if (slurm_batch(&batch, &job, NULL) < 0)       /* the plan is wrong: the quick check says how */
-        return;
-    sw_buf_addf(script, "asked=%lld\n", (long long)shape->limit_minutes);
-    sw_buf_add(script, "fail() { printf 'refusal %s\\n' \"$(printf '%s' \"$*\" | tr '\\n' ' ')\"; }\n");
-    slurm_needs(script, plan, true);
-    slurm_gpus_here(script, plan);
+    job->runner[0] = job->runner[1] = "slipway-runner";
+    slurm_set(script, "account", job->options.account);
+    slurm_set_flag(script, "image", slurm_has_own_root(job));
+    slurm_needs_values(script, job, true);
+    if (slurm_batch(&batch, job, NULL) < 0)        /* the plan is wrong: the quick check says how */
+        sw_buf_clear(&batch);
     slurm_set(script, "batch", sw_buf_text(&batch));
-    sw_buf_add(script, rehearse_text);
 }
 
-static int ask_cluster(struct sw_connection *conn, size_t host, const struct sw_plan *plan,
-                       const char *base, const char *probe, json_t *rows, struct sw_error *err)
+/* Without a job: what the profile says. */
+static void add_usual(struct sw_buf *script, const struct slurm_connection *slurm)
 {
-    const json_t *options = plan ? plan->options : conn->options;
-    sw_autofree char *partition = slurm_joined(options, "partition");
+    struct slurm_job_options usual;
+    sw_autofree char *partition = NULL;
+
+    slurm_job_options_fill(slurm->documents, &usual, NULL);
+    partition = slurm_joined(usual.partition);
+    slurm_set(script, "partition", partition);
+    slurm_set(script, "account", usual.account);
+    sw_buf_add(script, "image= bundle= batch=\n");
+}
+
+/* Without a job, or with one whose options make no sense, the cluster itself is checked. */
+static int ask_cluster(struct sw_connection *conn, size_t host, struct slurm_job *job, const char *base,
+                       const char *probe, json_t *rows, struct sw_error *err)
+{
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct slurm_shape shape = { 0 };
-    struct slurm_wish wish = { 0 };
+    struct slurm_checked checked = { 0 };
 
-    bool shaped = plan && slurm_shape_of(plan, &shape, NULL) == 0;
-
-    wish.minutes = shape.limit_minutes;
-    sw_buf_add(&script, SLURM_ENVIRONMENT);
+    slurm_text_add(&script, SLURM_TEXT_COMMON);
+    slurm_text_add(&script, SLURM_TEXT_NEEDS);
+    if (job)
+        add_job(&script, job);
+    else
+        add_usual(&script, slurm_of(conn));
     slurm_set(&script, "base", base);
     slurm_set(&script, "probe", probe);
-    slurm_set(&script, "partition", partition);
-    slurm_set(&script, "account", sw_json_str(options, "account"));
-    slurm_set(&script, "image", wants_container(plan) ? "1" : "0");
-    slurm_set(&script, "bundle", plan && slurm_in_bundle(plan) ? plan->image : NULL);
     slurm_text_add(&script, SLURM_TEXT_CHECKS);
-    add_registry(&script, plan, &wish);
-    if (shaped)
-        add_needs(&script, conn, plan, base, &shape);
+    if (job) {
+        checked.minutes = job->shape.limit_minutes;
+        add_registry(&script, job, &checked);
+    }
     if (ask_host(conn, host, sw_buf_text(&script), &reply, err) < 0)
         return -1;
-    slurm_findings(rows, &wish, sw_buf_text(&reply.output));
+    slurm_check_text(rows, &checked, sw_buf_text(&reply.output));
     return 0;
 }
 
 json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    const char *base = slurm_base(conn, plan ? plan->options : NULL, err);
-    size_t hosts = sw_ssh_host_count(conn->ssh), first = HOSTS_MOST;
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
+    bool has_job = plan && slurm_job_of(conn, plan, 1, &job, NULL) == 0;
+    const char *base = has_job ? job.names.base : slurm_of(conn)->options.base_dir;
+    size_t hosts = sw_ssh_host_count(slurm_of(conn)->ssh), first = HOSTS_MOST;
     sw_auto(json) json_t *rows = json_array();
     sw_autofree char *probe = NULL;
     bool reached[HOSTS_MOST] = { false };
 
-    if (!base)
+    if (slurm_base_check(base, err) < 0)
         return NULL;
     for (size_t i = 0; i < hosts && i < HOSTS_MOST; i++) {
         reached[i] = reach_host(conn, i, rows);
@@ -208,7 +196,7 @@ json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan 
     if (first == HOSTS_MOST)
         return sw_take(rows);
     probe = probe_path(base);
-    if (ask_cluster(conn, first, plan, base, probe, rows, err) < 0)
+    if (ask_cluster(conn, first, has_job ? &job : NULL, base, probe, rows, err) < 0)
         return NULL;
     for (size_t i = first + 1; i < hosts && i < HOSTS_MOST; i++)
         if (reached[i])

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "core/observation.h"
+#include "core/reason.h"
+#include "platform/slurm/slurm_options.h"
 #include "platform/slurm/slurm_text.h"
 
 enum { ATTEMPTS_MAX = 1001, LINE_MAX_BYTES = 4096 };
@@ -37,17 +39,6 @@ static int read_wait(const char *text, int64_t *low_s, int64_t *high_s, struct s
     return 0;
 }
 
-static char *joined(const json_t *causes)
-{
-    sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    size_t i;
-    json_t *cause;
-
-    json_array_foreach(causes, i, cause)
-        sw_buf_addf(&out, "%s%s", i > 0 ? "," : "", json_string_value(cause));
-    return sw_strdup(sw_buf_text(&out));
-}
-
 static bool lists(const json_t *causes, const char *cause)
 {
     size_t i;
@@ -69,26 +60,16 @@ static bool goes_on_after_time(const struct slurm_retry *retry)
                              : sw_text_same(sw_json_str(retry->checkpoint, "resume"), "auto");
 }
 
-static void assign_text(struct sw_buf *out, const char *name, const char *text)
-{
-    sw_buf_addf(out, "%s=\"%s\"\n", name, text);
-}
-
 int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err)
 {
-    sw_autofree char *on = joined(json_object_get(retry->retry, "on"));
+    sw_autofree char *on = slurm_joined(json_object_get(retry->retry, "on"));
     int64_t low_s = 0, high_s = 0;
 
     if (read_wait(sw_json_str(retry->retry, "wait"), &low_s, &high_s, err) < 0)
         return -1;
-    assign_text(out, "SW_RECORD", retry->record);
-    assign_text(out, "SW_OUT", retry->out);
-    assign_text(out, "SW_ERR", retry->err);
-    assign_text(out, "SW_CANCELED", retry->canceled);
     slurm_set(out, "SW_SCRIPT", retry->script);
     slurm_set(out, "SW_NAME", retry->name);
     slurm_set(out, "SW_COMMENT", retry->comment);
-    slurm_set(out, "SW_RUNNER", retry->runner);
     slurm_set(out, "SW_RULES", retry->rules);
     slurm_set(out, "SW_EXCLUDE", retry->exclude);
     slurm_set(out, "SW_ON", on);
@@ -195,7 +176,7 @@ static bool goes_on(const struct slurm_attempt *attempt)
     return !strcmp(attempt->action, "requeue") || !strcmp(attempt->action, "successor");
 }
 
-/* The one that has begun last, or that is on its way. */
+/* The one that began last, or that is on its way. */
 static int newest_of(const struct slurm_attempts *attempts)
 {
     int newest = 0;
@@ -224,7 +205,7 @@ static json_t *story(const struct slurm_attempt *one, const struct slurm_attempt
 
     return sw_json_object(
         SW_INT("number", one->number), SW_STR("state", "Error"),
-        SW_STR("reason", told ? "exit" : "restarted"), SW_STR("message", how),
+        SW_STR("reason", told ? SW_REASON_EXIT : SW_REASON_RESTARTED), SW_STR("message", how),
         SW_SUB("exit_code", told ? json_integer(one->exit_code) : json_null()),
         SW_INT("signal", 0), SW_STR("node", node), SW_STR("remote_id", one->slurm_job_id),
         SW_INT("started_ms", one->began_s * 1000),
@@ -244,7 +225,7 @@ static void add_message(struct sw_observation *seen, int number, const struct sl
              used > 0 ? "; " : "", number, before->number, how);
 }
 
-void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_observation *seen)
+void slurm_attempts_describe(const struct slurm_attempts *attempts, struct sw_observation *seen)
 {
     int newest = newest_of(attempts);
     const struct slurm_attempt *last = NULL;

@@ -23,14 +23,8 @@
 #define SLURM_RETRIES 10                 /* when the job file says nothing (MAX_JOB_RETRIES) */
 
 struct slurm_retry {
-    /* Shell text, put between double quotes: the batch script's own variables may stand in it. */
-    const char *record;                  /* file of the runs */
-    const char *out, *err;               /* its logs */
-    const char *canceled;                /* a file that means: no next run */
-    /* Values. */
     const char *script;                  /* the batch script's own path, for a successor */
     const char *name, *comment;          /* by which its jobs are found in the queue */
-    const char *runner;                  /* path on the shared file system; NULL: SW_RUNNER is set later */
     const char *rules;                   /* file of the user's own rules; NULL: none */
     const char *exclude;                 /* nodes that the job avoids anyway; NULL: none */
     const json_t *retry;                 /* the job file's `retry`; NULL: not given */
@@ -39,8 +33,8 @@ struct slurm_retry {
     int gpus;
 };
 
-/* Shell text: values and functions of slurm_retry.sh, nothing is called yet. sw_text_once() has to
- * stand before it. */
+/* Values and functions of slurm_retry.sh, behind sw_text_once(). Before they are called, the batch script sets
+ * SW_RECORD, SW_OUT, SW_ERR, SW_CANCELED and SW_RUNNER. */
 int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
 
 /* ---- what the attempts left behind ---------------------------------------------------------- */
@@ -69,6 +63,6 @@ void slurm_attempts_done(struct slurm_attempts *attempts);
 static inline void slurm_attempts_auto(struct slurm_attempts *a) { slurm_attempts_done(a); }
 /* Of a job that tried again: which attempt it is at, how those before went, and a word about it in
  * its message. */
-void slurm_attempts_tell(const struct slurm_attempts *attempts, struct sw_observation *seen);
+void slurm_attempts_describe(const struct slurm_attempts *attempts, struct sw_observation *seen);
 
 #endif

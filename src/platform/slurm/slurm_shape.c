@@ -22,13 +22,14 @@
 
 enum { CPUS_PER_GPU = 16, END_S = 5, AHEAD_MOST_S = 65535, REPLICAS_MOST = 100000 };
 
-static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
+static void shape_gpus(const struct sw_plan *plan, const struct slurm_job_options *options,
+                       struct slurm_shape *shape)
 {
-    int most = (int)sw_json_int(plan->options, "max_gpus_per_node", 8);
+    int most = options->max_gpus_per_node;
 
     shape->nodes = plan->nodes;
     shape->gpus = plan->gpus;
-    shape->exclusive = sw_json_bool(plan->options, "exclusive", false);
+    shape->exclusive = options->exclusive;
     if (plan->gpus >= most && most > 0 && plan->gpus > 0) {
         int nodes = (plan->gpus + most - 1) / most;
 
@@ -39,16 +40,16 @@ static void shape_gpus(const struct sw_plan *plan, struct slurm_shape *shape)
 }
 
 /* What the job says; else the option, else 16 for each GPU of a single node and 16 otherwise. */
-static void shape_cpus(const struct sw_plan *plan, struct slurm_shape *shape)
+static void shape_cpus(const struct sw_plan *plan, const struct slurm_job_options *options,
+                       struct slurm_shape *shape)
 {
-    int64_t said = sw_json_int(plan->options, "cpus_per_task", 0);
-    int64_t most = sw_json_int(plan->options, "max_cpus_per_task", 128);
+    int64_t said = options->cpus_per_task, most = options->max_cpus_per_task;
     int64_t cpus = plan->cpus > 0 ? (int64_t)ceil(plan->cpus / shape->tasks_per_node) : said;
 
     if (plan->cpus <= 0 && shape->gpus > 0) {
         int64_t each = said > 0 ? said : CPUS_PER_GPU;
         bool alone = shape->nodes == 1 && shape->gpus > 1 && shape->tasks_per_node == 1 &&
-                     !json_object_get(plan->options, "cosmos");
+                     !options->cosmos;
 
         cpus = alone ? each * shape->gpus : each;
         cpus = alone && cpus > most ? most : cpus;
@@ -61,7 +62,7 @@ static int64_t minutes_above(int64_t seconds)
     return (seconds + 59) / 60;
 }
 
-bool slurm_brings(const struct sw_plan *plan)
+bool slurm_has_outputs(const struct sw_plan *plan)
 {
     return json_array_size(plan->outputs) > 0 || json_array_size(plan->config_outputs) > 0;
 }
@@ -69,13 +70,13 @@ bool slurm_brings(const struct sw_plan *plan)
 /* What is kept of the time before Slurm's end for the outputs, and for the end itself. */
 static int64_t kept_s(const struct sw_plan *plan)
 {
-    return END_S + (slurm_brings(plan) ? sw_collect_ms(plan->grace_ms) / 1000 : 0);
+    return END_S + (slurm_has_outputs(plan) ? sw_collect_ms(plan->grace_ms) / 1000 : 0);
 }
 
 /* `signal_ahead`, and never less than the grace and the outputs need. */
-static int64_t ahead_of(const struct sw_plan *plan)
+static int64_t ahead_of(const struct sw_plan *plan, const struct slurm_job_options *options)
 {
-    int64_t said_s = sw_json_duration_ms(plan->options, "signal_ahead", 120000) / 1000;
+    int64_t said_s = options->signal_ahead / 1000;
     int64_t least_s = (plan->grace_ms + 999) / 1000 + kept_s(plan);
 
     if (said_s > 0 && said_s < least_s)
@@ -105,19 +106,17 @@ static void shape_asked_time(int64_t asked_s, int64_t end_s, struct slurm_shape 
     shape->soft_s = asked_s < latest_s ? asked_s : latest_s;
 }
 
-static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
+static int shape_time(const struct sw_plan *plan, const struct slurm_job_options *options,
+                      struct slurm_shape *shape, struct sw_error *err)
 {
-    const json_t *sooner = json_object_get(plan->options, "timeout_hours");
-    double hours = json_number_value(json_object_get(plan->options, "time_hours"));
-    bool ours = sw_json_bool(plan->options, "use_timeout", true);
-    int64_t ahead_s = ahead_of(plan), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
+    int64_t ahead_s = ahead_of(plan, options), asked_s = (plan->time_ms + 999) / 1000, slack_ms;
     int64_t end_s = ahead_s > 0 ? ahead_s : (plan->grace_ms + 999) / 1000 + kept_s(plan);
     bool is_short = plan->time_ms > 0 && asked_s < 2 * end_s;       /* its end is the grace alone */
 
     if (plan->time_ms > 0) {
         shape_asked_time(asked_s, end_s, shape);
     } else {
-        asked_s = (int64_t)(hours * 3600);
+        asked_s = (int64_t)(options->time_hours * 3600);
         shape->limit_minutes = minutes_above(asked_s);
         shape->soft_s = greater(asked_s - ahead_s, asked_s / 2);
     }
@@ -127,13 +126,13 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     shape->time_grace_ms = plan->grace_ms;
     slack_ms = is_short ? 0 : 1000 * (lesser(60 * shape->limit_minutes - shape->soft_s, ahead_s) -
                                       kept_s(plan));
-    if (!ours && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
+    if (!options->use_timeout && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
         shape->soft_s = 0;
         slack_ms = ahead_s > 0 ? 1000 * (ahead_s - kept_s(plan)) : 0;
     }
     shape->time_grace_ms = greater(shape->time_grace_ms, slack_ms);
-    if (json_is_number(sooner) && json_number_value(sooner) > 0) {
-        int64_t soft_s = (int64_t)(json_number_value(sooner) * 3600);
+    if (options->timeout_hours > 0) {
+        int64_t soft_s = (int64_t)(options->timeout_hours * 3600);
 
         if (!shape->soft_s || soft_s < shape->soft_s)
             shape->soft_s = soft_s;
@@ -141,29 +140,40 @@ static int shape_time(const struct sw_plan *plan, struct slurm_shape *shape, str
     return 0;
 }
 
-static int check_cosmos(const struct sw_plan *plan, const struct slurm_shape *shape,
-                        struct sw_error *err)
+static int check_cosmos(const struct slurm_cosmos *cosmos, const struct slurm_shape *shape, struct sw_error *err)
 {
-    const json_t *cosmos = json_object_get(plan->options, "cosmos");
-    int64_t policy = sw_json_int(cosmos, "policy_nodes", 1);
-    int64_t rollout = sw_json_int(cosmos, "rollout_nodes", shape->nodes - policy);
+    int policy = cosmos->policy_nodes;
+    int rollout = cosmos->rollout_nodes >= 0 ? cosmos->rollout_nodes : shape->nodes - policy;
 
-    if (json_is_object(cosmos) && policy + rollout != shape->nodes)
-        return sw_fail(err, SW_E_SPEC, "slurm.cosmos speaks of %lld nodes, the job of %d",
-                       (long long)(policy + rollout), shape->nodes);
+    if (policy > 0 && policy + rollout != shape->nodes)
+        return sw_fail(err, SW_E_SPEC, "slurm.cosmos speaks of %d nodes, the job of %d", policy + rollout,
+                       shape->nodes);
     return 0;
 }
 
-int slurm_shape_of(const struct sw_plan *plan, struct slurm_shape *shape, struct sw_error *err)
+int slurm_shape_of(const struct sw_plan *plan, const struct slurm_job_options *options,
+                   const struct slurm_cosmos *cosmos, struct slurm_shape *shape, struct sw_error *err)
 {
     *shape = (struct slurm_shape){ .tasks_per_node = 1 };
-    shape_gpus(plan, shape);
+    shape_gpus(plan, options, shape);
     if (plan->launcher == SW_LAUNCHER_MPI && shape->gpus > 0)
         shape->tasks_per_node = shape->gpus;
-    shape_cpus(plan, shape);
-    if (shape_time(plan, shape, err) < 0)
+    shape_cpus(plan, options, shape);
+    if (shape_time(plan, options, shape, err) < 0)
         return -1;
-    return check_cosmos(plan, shape, err);
+    return check_cosmos(cosmos, shape, err);
+}
+
+int slurm_job_init(struct slurm_job *job, const struct sw_plan *plan, const char *base, const char *prefix,
+                   int attempt, struct sw_error *err)
+{
+    *job = (struct slurm_job){ .plan = plan, .prefix = prefix, .attempt = attempt };
+    if (slurm_base_check(base, err) < 0 || slurm_job_options_fill(plan->options, &job->options, err) < 0 ||
+        slurm_cosmos_fill(&job->options, &job->cosmos, err) < 0 ||
+        slurm_shape_of(plan, &job->options, &job->cosmos, &job->shape, err) < 0)
+        return -1;
+    slurm_names_init(&job->names, base, prefix, plan->job_id, attempt);
+    return 0;
 }
 
 void slurm_time_text(int64_t minutes, char out[32])
@@ -217,9 +227,7 @@ static int array_size(const char *array)
     return (int)highest + 1;
 }
 
-int slurm_replica_count(const struct sw_plan *plan, const struct slurm_shape *shape)
+int slurm_replica_count(const struct slurm_job *job)
 {
-    const char *array = sw_json_str(plan->options, "array");
-
-    return array ? array_size(array) : shape->nodes * shape->tasks_per_node;
+    return job->options.array ? array_size(job->options.array) : job->shape.nodes * job->shape.tasks_per_node;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "core/reason.h"
 #include "core/state.h"
 
 static const struct sw_state_word words[] = {
@@ -59,10 +60,11 @@ enum sw_state slurm_state(const char *said, const char **note)
 static const struct {
     const char *said, *reason;
 } ends[] = {
-    { "TIMEOUT", "time" },           { "DEADLINE", "time" },     { "OUT_OF_MEMORY", "memory" },
-    { "NODE_FAIL", "node-lost" },    { "BOOT_FAIL", "node-lost" },
-    { "LAUNCH_FAILED", "node-lost" }, { "RECONFIG_FAIL", "node-lost" },
-    { "PREEMPTED", "preempted" },    { "CANCELLED", "canceled" }, { "FAILED", "exit" },
+    { "TIMEOUT", SW_REASON_TIME },            { "DEADLINE", SW_REASON_TIME },
+    { "OUT_OF_MEMORY", SW_REASON_MEMORY },    { "PREEMPTED", SW_REASON_PREEMPTED },
+    { "NODE_FAIL", SW_REASON_NODE_LOST },     { "BOOT_FAIL", SW_REASON_NODE_LOST },
+    { "LAUNCH_FAILED", SW_REASON_NODE_LOST }, { "RECONFIG_FAIL", SW_REASON_NODE_LOST },
+    { "CANCELLED", SW_REASON_CANCELED },      { "FAILED", SW_REASON_EXIT },
 };
 
 const char *slurm_end_reason(const char *said)
@@ -76,50 +78,52 @@ const char *slurm_end_reason(const char *said)
 /* Matched as prefixes: Slurm has dozens of QOS... and Assoc... limits; those "PerJob" and "PerNode" are above
  * what one job may ask for, and no waiting helps. The first row that fits counts. */
 static const struct {
-    const char *said, *reason, *sentence;
+    const char *said, *reason;
+    const char *sentence;             /* NULL: the reason's own */
     const char *within;               /* and this is somewhere behind; NULL: anything */
 } waits[] = {
-    { "Priority", "priority", "jobs of higher priority are before it" },
-    { "Resources", "resources", "the nodes it needs are busy" },
-    { "DependencyNeverSatisfied", "dependency-failed",
+    { "Priority", SW_REASON_PRIORITY, NULL },
+    { "Resources", SW_REASON_RESOURCES, NULL },
+    { "DependencyNeverSatisfied", SW_REASON_DEPENDENCY_FAILED,
       "the job it depends on did not end as asked: it will never start" },
-    { "Dependency", "dependency", "it waits for another job" },
-    { "BeginTime", "begin-time", "its start time has not come (after a requeue: two minutes)" },
-    { "JobHeldUser", "held", "it is held by its user: `scontrol release` lets it go" },
-    { "JobHeldAdmin", "held", "it is held by an administrator" },
-    { "launch_failed_requeued_held", "held",
+    { "Dependency", SW_REASON_DEPENDENCY, NULL },
+    { "BeginTime", SW_REASON_BEGIN_TIME, "its start time has not come (after a requeue: two minutes)" },
+    { "JobHeldUser", SW_REASON_HELD, "it is held by its user: `scontrol release` lets it go" },
+    { "JobHeldAdmin", SW_REASON_HELD, "it is held by an administrator" },
+    { "launch_failed_requeued_held", SW_REASON_HELD,
       "it could not be started several times and is held: look at the node, then "
       "`scontrol release`" },
-    { "job_requeued_in_held_state", "held", "it was put back and is held" },
-    { "QOSMax", "unschedulable", "it is above the quality of service's limit for one job", "PerJob" },
-    { "QOSMax", "unschedulable", "it is above the quality of service's limit for one node", "PerNode" },
-    { "QOSMin", "unschedulable", "it asks for less than the quality of service demands" },
-    { "QOSMax", "limit", "a limit of the quality of service is reached" },
-    { "QOSGrp", "quota", "the quality of service's share is in use" },
-    { "QOSNotAllowed", "unschedulable", "the partition does not allow this quality of service" },
-    { "AssocMax", "unschedulable", "it is above the account's limit for one job", "PerJob" },
-    { "AssocMax", "unschedulable", "it is above the account's limit for one node", "PerNode" },
-    { "AssocMax", "limit", "a limit of the account is reached" },
-    { "AssocGrp", "quota", "the account's share is in use" },
-    { "MaxMem", "unschedulable", "it asks for more memory than the limit allows" },
-    { "PartitionTimeLimit", "unschedulable", "its time is above the partition's limit" },
-    { "PartitionNodeLimit", "unschedulable", "it asks for more nodes than the partition allows" },
-    { "PartitionDown", "resources", "the partition is down" },
-    { "PartitionInactive", "resources", "the partition is switched off" },
-    { "PartitionConfig", "unschedulable", "the partition cannot give what it asks for" },
-    { "ReqNodeNotAvail", "resources",
+    { "job_requeued_in_held_state", SW_REASON_HELD, "it was put back and is held" },
+    { "QOSMax", SW_REASON_UNSCHEDULABLE, "it is above the quality of service's limit for one job", "PerJob" },
+    { "QOSMax", SW_REASON_UNSCHEDULABLE, "it is above the quality of service's limit for one node",
+      "PerNode" },
+    { "QOSMin", SW_REASON_UNSCHEDULABLE, "it asks for less than the quality of service demands" },
+    { "QOSMax", SW_REASON_LIMIT, "a limit of the quality of service is reached" },
+    { "QOSGrp", SW_REASON_QUOTA, "the quality of service's share is in use" },
+    { "QOSNotAllowed", SW_REASON_UNSCHEDULABLE, "the partition does not allow this quality of service" },
+    { "AssocMax", SW_REASON_UNSCHEDULABLE, "it is above the account's limit for one job", "PerJob" },
+    { "AssocMax", SW_REASON_UNSCHEDULABLE, "it is above the account's limit for one node", "PerNode" },
+    { "AssocMax", SW_REASON_LIMIT, "a limit of the account is reached" },
+    { "AssocGrp", SW_REASON_QUOTA, "the account's share is in use" },
+    { "MaxMem", SW_REASON_UNSCHEDULABLE, "it asks for more memory than the limit allows" },
+    { "PartitionTimeLimit", SW_REASON_UNSCHEDULABLE, "its time is above the partition's limit" },
+    { "PartitionNodeLimit", SW_REASON_UNSCHEDULABLE, "it asks for more nodes than the partition allows" },
+    { "PartitionDown", SW_REASON_RESOURCES, "the partition is down" },
+    { "PartitionInactive", SW_REASON_RESOURCES, "the partition is switched off" },
+    { "PartitionConfig", SW_REASON_UNSCHEDULABLE, "the partition cannot give what it asks for" },
+    { "ReqNodeNotAvail", SW_REASON_RESOURCES,
       "a node it needs is not available (down, drained or reserved)" },
-    { "NodeDown", "resources", "a node it needs is down" },
-    { "BadConstraints", "unschedulable", "no node has what it asks for" },
-    { "InvalidAccount", "unschedulable", "the account does not exist or is not yours" },
-    { "InvalidQOS", "unschedulable", "the quality of service does not exist or is not yours" },
-    { "Reservation", "reservation", "it waits for its reservation" },
-    { "Licenses", "resources", "a license it needs is in use" },
-    { "JobArrayTaskLimit", "limit", "as many tasks of the array run as it allows" },
-    { "Prolog", "node-boot", "its nodes are being prepared" },
-    { "Cleaning", "retry", "its last run is still being cleaned up" },
-    { "AccountingPolicy", "limit", "a limit of the account is reached" },
-    { "None", "queue", "it is in the queue" },
+    { "NodeDown", SW_REASON_RESOURCES, "a node it needs is down" },
+    { "BadConstraints", SW_REASON_UNSCHEDULABLE, "no node has what it asks for" },
+    { "InvalidAccount", SW_REASON_UNSCHEDULABLE, "the account does not exist or is not yours" },
+    { "InvalidQOS", SW_REASON_UNSCHEDULABLE, "the quality of service does not exist or is not yours" },
+    { "Reservation", SW_REASON_RESERVATION, NULL },
+    { "Licenses", SW_REASON_RESOURCES, "a license it needs is in use" },
+    { "JobArrayTaskLimit", SW_REASON_LIMIT, "as many tasks of the array run as it allows" },
+    { "Prolog", SW_REASON_NODE_BOOT, "its nodes are being prepared" },
+    { "Cleaning", SW_REASON_RETRY, "its last run is still being cleaned up" },
+    { "AccountingPolicy", SW_REASON_LIMIT, "a limit of the account is reached" },
+    { "None", SW_REASON_QUEUE, "it is in the queue" },
 };
 
 void slurm_waiting(const char *said, const char **reason, const char **sentence)
@@ -127,9 +131,9 @@ void slurm_waiting(const char *said, const char **reason, const char **sentence)
     for (size_t i = 0; i < SW_COUNT(waits); i++)
         if (sw_text_starts(said, waits[i].said) && (!waits[i].within || strstr(said, waits[i].within))) {
             *reason = waits[i].reason;
-            *sentence = waits[i].sentence;
+            *sentence = waits[i].sentence ? waits[i].sentence : sw_reason_find(waits[i].reason)->waiting.what;
             return;
         }
-    *reason = "queue";
+    *reason = SW_REASON_QUEUE;
     *sentence = NULL;
 }

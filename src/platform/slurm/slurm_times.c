@@ -2,10 +2,10 @@
 /*
  * slurm_times.c - when the lines of a log were written.
  *
- * Nothing stands between the command and its log file, so nothing stamps its lines. The batch script notes
- * every few seconds how long each file is and when it was last written (slurm_render.c, "times"): a byte was
- * written by then, and not before the note that came before. That is what `logs -t` shows: true to
- * SLURM_TIMES_S seconds, at no cost to the job. The file's own time covers what came after the last note.
+ * The command writes its log file itself, so nothing stamps its lines. The batch script notes
+ * every few seconds how long each file is and when it was last written (slurm_batch_run.sh, "times"): a byte was
+ * written by then, and not before the note that came before. That is what `logs -t` shows: true to 5 seconds, at
+ * no cost to the job. The file's own time covers what came after the last note.
  *
  * The notes are fetched once and then only what is new of them, since a reader asks for piece after piece.
  */
@@ -43,7 +43,7 @@ static struct slurm_times *times_for(struct sw_connection *conn, const struct sw
 {
     struct slurm_times *times;
 
-    for (times = conn->times; times; times = times->next)
+    for (times = slurm_of(conn)->times; times; times = times->next)
         if (strcmp(times->id, job->id) == 0 && times->attempt == job->attempt &&
             times->part == job->log_attempt && times->replica == replica)
             return times;
@@ -52,8 +52,8 @@ static struct slurm_times *times_for(struct sw_connection *conn, const struct sw
     times->attempt = job->attempt;
     times->part = job->log_attempt;
     times->replica = replica;
-    times->next = conn->times;
-    conn->times = times;
+    times->next = slurm_of(conn)->times;
+    slurm_of(conn)->times = times;
     return times;
 }
 
@@ -110,7 +110,7 @@ static int refresh(struct sw_connection *conn, const struct sw_jobref *job, stru
                     "}\n"
                     "stat -c 'now %%s %%Y' \"$file\" 2>/dev/null\n"
                     "exit 0\n", (long long)times->read, AT_ONCE, AT_ONCE);
-        if (slurm_ask(conn, script.data, NULL, 0, true, &reply, err) < 0)
+        if (slurm_read(conn, script.data, &reply, err) < 0)
             return -1;
         more = take(times, sw_buf_text(&reply.output));
     }

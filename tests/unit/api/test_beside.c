@@ -125,5 +125,6 @@ int main(void)
         POST_TEST(sweeping_finds_nothing_where_nothing_is_left),
     };
 
+    setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,7 +288,7 @@ static void a_guard_stops_a_silent_job(void **state)
         sw_auto(json) json_t *job = status_of(here, id);
 
         assert_string_equal(sw_json_str(job, "reason"), "guard");
-        assert_non_null(strstr(sw_json_str(job, "message"), "the log stands still"));
+        assert_non_null(strstr(sw_json_str(job, "message"), "the log does not grow"));
     }
     assert_int_equal(events_of(here, id, "guard"), 1);
 }

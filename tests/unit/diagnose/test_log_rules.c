@@ -51,7 +51,7 @@ static void every_rule_has_samples_for_and_against(void **state)
 {
     (void)state;
     for (size_t i = 0; i < diag_log_rule_count; i++) {
-        const struct diag_ruling *ruling = &diag_log_rules[i].ruling;
+        const struct sw_ruling *ruling = &diag_log_rules[i].ruling;
         const struct rule_sample *samples = samples_of(ruling->name);
 
         if (!samples || !samples->fits[0] || !samples->not[0])

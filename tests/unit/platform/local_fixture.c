@@ -64,7 +64,7 @@ static int end_job(struct fixture *here, const char *id)
 int fixture_close(void **state)
 {
     struct fixture *here = *state;
-    DIR *jobs = opendir(here->conn->root);
+    DIR *jobs = opendir(local_of(here->conn)->root);
     int left = 0;
 
     for (struct dirent *entry; jobs && (entry = readdir(jobs));)
@@ -130,6 +130,7 @@ struct sw_observation *fixture_look(struct fixture *here, const char *id)
     here->seen = (struct sw_observation){ .job = fixture_ref(id), .exit_code = SW_NO_EXIT_CODE,
                                        .failed_replica = -1 };
     assert_int_equal(sw_platform_local.observe(here->conn, &here->seen, 1, NULL), 0);
+    sw_platform_local.reconcile(here->conn, &here->seen, 1);
     return &here->seen;
 }
 
@@ -173,7 +174,7 @@ char *fixture_log(struct fixture *here, const char *id, int rank)
     struct sw_jobref job = fixture_ref(id);
     char *text = sw_alloc(1 << 20);
 
-    if (sw_platform_local.read_log(here->conn, &job, rank, 0, text, (1 << 20) - 1, NULL) < 0)
+    if (sw_platform_local.log_read(here->conn, &job, rank, 0, text, (1 << 20) - 1, NULL) < 0)
         fail_msg("cannot read the log of %s", id);
     return text;
 }

@@ -3,8 +3,8 @@
  * local_fixture.h - a local platform in a folder of its own, for tests: launch a command, wait for
  * a state with a deadline, and whatever happens end all processes and remove the folder.
  */
-#ifndef TESTS_UNIT_PLATFORM_LOCAL_BERTH_H
-#define TESTS_UNIT_PLATFORM_LOCAL_BERTH_H
+#ifndef TESTS_UNIT_PLATFORM_LOCAL_FIXTURE_H
+#define TESTS_UNIT_PLATFORM_LOCAL_FIXTURE_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -26,13 +26,27 @@ static const char *start_sleeper(struct fixture *here)
     return id;
 }
 
-static int run_beside(struct fixture *here, const char *id, const char *script, struct sw_error *err)
+static int run_words(struct fixture *here, const char *id, int rank, char *const argv[], struct sw_error *err)
 {
+    const struct sw_exec what = { .replica = rank, .argv = argv, .fds = { 0, 1, 2 } };
     struct sw_jobref job = fixture_ref(id);
-    char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
+    struct sw_stream *stream = NULL;
     int status = -1;
 
-    return sw_platform_local.exec(here->conn, &job, 0, argv, &status, err) < 0 ? -1 : status;
+    if (sw_platform_local.exec_open(here->conn, &job, &what, &stream, err) < 0)
+        return -1;
+    assert_true(stream->passed);
+    assert_int_equal(stream->ops->read(stream, NULL, NULL), 1);
+    assert_int_equal(stream->ops->status(stream, &status, err), 0);
+    stream->ops->close(stream);
+    return status;
+}
+
+static int run_beside(struct fixture *here, const char *id, const char *script, struct sw_error *err)
+{
+    char *argv[] = { (char *)"sh", (char *)"-c", (char *)script, NULL };
+
+    return run_words(here, id, 0, argv, err);
 }
 
 static char *said(struct fixture *here)
@@ -68,32 +82,25 @@ static void its_exit_status_is_told(void **state)
 {
     struct fixture *here = *state;
     const char *id = start_sleeper(here);
-    struct sw_error err = { 0 };
-    struct sw_jobref job = fixture_ref(id);
     char *nothing[] = { (char *)"no-such-program", NULL };
-    int status = 0;
 
     assert_int_equal(run_beside(here, id, "exit 7", NULL), 7);
     assert_int_equal(run_beside(here, id, "kill -9 $$", NULL), 137);
-    assert_int_equal(sw_platform_local.exec(here->conn, &job, 0, nothing, &status, &err), 0);
-    assert_int_equal(status, 127);
+    assert_int_equal(run_words(here, id, 0, nothing, NULL), 127);
 }
 
 static void a_job_that_does_not_run_refuses_clearly(void **state)
 {
     struct fixture *here = *state;
     struct sw_error err = { 0 };
-    struct sw_jobref job;
     char *argv[] = { (char *)"true", NULL };
-    int status;
     const char *id = fixture_launch(here, "true");
 
     fixture_wait_over(here, id);
     assert_int_equal(run_beside(here, id, "true", &err), -1);
     assert_non_null(strstr(err.message, "is not running: it is Complete"));
     id = start_sleeper(here);
-    job = fixture_ref(id);
-    assert_int_equal(sw_platform_local.exec(here->conn, &job, 5, argv, &status, &err), -1);
+    assert_int_equal(run_words(here, id, 5, argv, &err), -1);
     assert_non_null(strstr(err.message, "has no rank 5"));
 }
 

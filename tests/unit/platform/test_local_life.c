@@ -229,6 +229,28 @@ static void a_killed_supervisor_is_noticed_and_nothing_is_left(void **state)
     assert_string_equal(fixture_look(here, id)->reason, "lost");
 }
 
+static void observing_a_killed_supervisor_changes_nothing(void **state)
+{
+    struct fixture *here = *state;
+    const char *id = fixture_launch(here, "sleep 1000");
+    struct sw_observation seen = { .job = fixture_ref(id) };
+    sw_autofree char *record = fixture_file(here, id, "attempt-1/" LOCAL_EXIT);
+    pid_t supervisor = supervisor_of(here, id);
+
+    assert_int_equal(kill(supervisor, SIGKILL), 0);
+    for (int64_t deadline = sw_monotonic_ms() + 30000; seen.state != SW_ERROR; sw_sleep_ms(5)) {
+        sw_platform_local.observe(here->conn, &seen, 1, NULL);
+        json_decref(sw_take(seen.live));
+        json_decref(sw_take(seen.runner));
+        assert_true(sw_monotonic_ms() < deadline);
+    }
+    assert_string_equal(seen.reason, "lost");
+    assert_false(sw_file_exists(record));
+    sw_platform_local.reconcile(here->conn, &seen, 1);
+    assert_true(sw_file_exists(record));
+    assert_int_equal(fixture_marked(here, id), 0);
+}
+
 static void a_job_from_before_the_restart_says_so(void **state)
 {
     struct fixture *here = *state;
@@ -428,7 +450,7 @@ static void a_second_attempt_shares_the_results_and_has_its_own_log(void **state
             break;
         assert_true(sw_monotonic_ms() < deadline);
     }
-    sw_platform_local.read_log(here->conn, &here->seen.job, 0, 0, log, sizeof log - 1, NULL);
+    sw_platform_local.log_read(here->conn, &here->seen.job, 0, 0, log, sizeof log - 1, NULL);
     assert_string_equal(log, "attempt 2\n");
     lines = sw_file_read(all, 100, NULL, NULL);
     assert_string_equal(lines, "x\nx\n");
@@ -496,6 +518,7 @@ int main(int argc, char **argv)
         CLAIM(a_job_told_to_end_may_tidy_up_within_its_grace),
         CLAIM(what_a_finished_command_leaves_behind_is_ended),
         CLAIM(a_killed_supervisor_is_noticed_and_nothing_is_left),
+        CLAIM(observing_a_killed_supervisor_changes_nothing),
         CLAIM(a_job_from_before_the_restart_says_so),
         CLAIM(a_job_nobody_submitted_is_absent),
         CLAIM(a_folder_whose_submit_died_is_absent),

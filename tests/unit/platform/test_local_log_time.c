@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "core/log_index.h"
+#include "platform/kit/log_index.h"
 #include "platform/local/local_internal.h"
 
 enum { MOMENTS_MAX = 400 };

@@ -53,10 +53,10 @@ static void a_log_is_read_by_offset(void **state)
     char bytes[8];
 
     fixture_wait_over(here, id);
-    assert_int_equal(sw_platform_local.read_log(here->conn, &job, 0, 4, bytes, 3, NULL), 3);
+    assert_int_equal(sw_platform_local.log_read(here->conn, &job, 0, 4, bytes, 3, NULL), 3);
     assert_memory_equal(bytes, "456", 3);
-    assert_int_equal(sw_platform_local.read_log(here->conn, &job, 0, 10, bytes, 3, NULL), 0);
-    assert_int_equal(sw_platform_local.read_log(here->conn, &job, 9, 0, bytes, 3, NULL), 0);
+    assert_int_equal(sw_platform_local.log_read(here->conn, &job, 0, 10, bytes, 3, NULL), 0);
+    assert_int_equal(sw_platform_local.log_read(here->conn, &job, 9, 0, bytes, 3, NULL), 0);
 }
 
 /* Every file of the job is searched for the value. */

@@ -39,7 +39,7 @@ static void render_shows_the_exact_command_and_makes_nothing(void **state)
                      here->plan->job_id, here->plan->job_id);
     assert_string_equal(text_of(sends, "command"), want);
     assert_non_null(strstr(text_of(sends, "environment"), "HF_TOKEN (secret)"));
-    assert_false(sw_file_exists(here->conn->root));
+    assert_false(sw_file_exists(local_of(here->conn)->root));
 }
 
 static void another_shell_reads_the_command(void **state)
@@ -100,7 +100,7 @@ static void a_thousand_jobs_are_polled_in_a_blink(void **state)
         assert_int_equal(all[i].state, SW_COMPLETE);
     free(all);
     free(ids);
-    assert_int_equal(sw_remove_tree(here->conn->root, NULL), 0);
+    assert_int_equal(sw_remove_tree(local_of(here->conn)->root, NULL), 0);
 }
 
 /* A folder of plain files stands in for the cgroup file system: what would be written is seen. */

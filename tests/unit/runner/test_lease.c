@@ -22,7 +22,7 @@
 static void what_stands_still_is_taken_after_its_length(void **state)
 {
     struct lease_memory memory = { 0 };
-    struct lease_sight held = { .generation = 3, .beat = 7 };
+    struct lease_state held = { .generation = 3, .beat = 7 };
 
     (void)state;
     assert_int_equal(lease_decide(&memory, &held, 1000, 100), LEASE_WAIT);
@@ -37,7 +37,7 @@ static void what_stands_still_is_taken_after_its_length(void **state)
 
 static void what_is_free_is_taken_at_once(void **state)
 {
-    static const struct lease_sight free_ones[] = {
+    static const struct lease_state free_ones[] = {
         { .generation = 0 }, { .generation = 2, .released = true },
         { .generation = 2, .holder_dead = true },
     };

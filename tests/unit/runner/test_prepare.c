@@ -183,10 +183,10 @@ static void a_second_rank_reads_what_the_first_found_out(void **state)
 {
     struct place *here = *state;
     struct runner *first = prepared(here), *second;
-    sw_auto(json) json_t *letter = sw_payload_to_json(here->payload);
+    sw_auto(json) json_t *payload_json = sw_payload_to_json(here->payload);
     struct sw_error err = { 0 };
 
-    second = runner_new(sw_payload_from_json(letter, &err));
+    second = runner_new(sw_payload_from_json(payload_json, &err));
     assert_int_equal(runner_load_prepared(second, &err), 0);
     assert_string_equal(second->command, first->command);
     runner_free(second);

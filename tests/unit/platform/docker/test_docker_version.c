@@ -51,8 +51,9 @@ static struct docker_api *engine_that_says(const char *ping)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    snprintf(path, sizeof path, "/tmp/test-docker-version-%d", (int)getpid());
-    unlink(path);
+    snprintf(path, sizeof path, "/tmp/test-docker-version-XXXXXX");
+    assert_non_null(mkdtemp(path));
+    strcat(path, "/engine");
     strcpy(address.sun_path, path);
     assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 8), 0);

@@ -12,6 +12,7 @@
 
 #include "core/state.h"
 #include "platform/docker/docker_events.h"
+#include "platform/docker/docker_observe.h"
 
 static void every_word_for_a_state_has_one_of_ours(void **state)
 {
@@ -27,74 +28,61 @@ static void every_word_for_a_state_has_one_of_ours(void **state)
     assert_int_equal(docker_state(NULL, NULL), SW_UNKNOWN);
 }
 
+/* What no platform but this one knows; the rest is tests/unit/core/test_run_end.c. */
 static void ends_are_told_apart(void **state)
 {
     static const struct {
-        struct docker_end end;
+        struct docker_ended story;
         enum sw_state state;
-        const char *reason;
-        int signal;
+        const char *reason, *message;
     } rows[] = {
-        { { .exit_code = 0, .failed_peer = -1 }, SW_COMPLETE, "exit", 0 },
-        { { .exit_code = 3, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 137, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 137, .signal = 9, .failed_peer = -1 }, SW_ERROR, "signal", 9 },
-        { { .exit_code = 139, .signal = 11, .failed_peer = -1 }, SW_ERROR, "signal", 11 },
-        { { .exit_code = 137, .signal = 9, .oom = true, .failed_peer = -1 }, SW_ERROR, "memory", 9 },
-        { { .exit_code = 0, .oom = true, .failed_peer = -1 }, SW_COMPLETE, "exit", 0 },
-        { { .exit_code = 124, .timed_out = true, .stopped = true, .failed_peer = -1 }, SW_ERROR,
-          "time", 0 },
-        { { .exit_code = 124, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1,
-            .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart", 15 },
-        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1 }, SW_ERROR, "stopped",
-          15 },
-        { { .exit_code = 143, .signal = 15, .failed_peer = -1 }, SW_ERROR, "signal", 15 },
-        { { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = 2 }, SW_ERROR, "signal",
-          15 },
-        { { .exit_code = 143, .stopped = true, .canceled = true, .failed_peer = -1 }, SW_CANCELED,
-          "canceled", 0 },
-        { { .exit_code = 143, .signal = 15, .stopped = true, .by_hand = true, .failed_peer = -1 },
-          SW_CANCELED, "canceled", 0 },
-        /* stopped while its outputs were brought, and they did not all arrive */
-        { { .exit_code = 143, .stopped = true, .canceled = true, .failed = "outputs", .message = "late",
-            .failed_peer = -1 }, SW_CANCELED, "canceled", 0 },
-        { { .exit_code = 143, .stopped = true, .failed = "outputs", .message = "late",
-            .failed_peer = -1, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart", 0 },
-        { { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1 }, SW_CANCELED,
-          "canceled", 0 },
-        { { .exit_code = 128, .error = "no such device", .failed_peer = -1 }, SW_ERROR, "start", 0 },
-        { { .exit_code = 125, .failed_peer = -1 }, SW_ERROR, "start", 0 },
-        { { .exit_code = 127, .message = "cannot start 'x'", .failed_peer = -1 }, SW_ERROR, "exit",
-          0 },
-        { { .exit_code = 74, .message = "no such input", .failed_peer = -1 }, SW_ERROR, "prepare",
-          0 },
-        { { .exit_code = 74, .message = "no such place", .failed = "outputs", .failed_peer = -1 }, SW_ERROR,
-          "outputs", 0 },
-        { { .exit_code = 3, .message = "no such place", .failed = "outputs", .failed_peer = -1 }, SW_ERROR,
-          "exit", 0 },
-        { { .exit_code = 74, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = 255, .failed_peer = -1, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR,
-          "restart", 0 },
-        { { .exit_code = 255, .failed_peer = -1, .engine = DOCKER_ENGINE_STAYED }, SW_ERROR, "exit",
-          0 },
-        { { .exit_code = 255, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
-        { { .exit_code = SW_NO_EXIT_CODE, .gone = true, .failed_peer = -1 }, SW_ERROR, "removed", 0 },
-        { { .exit_code = SW_NO_EXIT_CODE, .gone = true, .by_hand = true, .failed_peer = -1 },
-          SW_CANCELED, "canceled", 0 },
-        { { .exit_code = 255, .reported = true, .failed_peer = -1 }, SW_ERROR, "exit", 0 },
+        { { .end = { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1, .rank = -1 },
+            .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "restart",
+          "its container was stopped from outside: the engine went down" },
+        { { .end = { .exit_code = 143, .signal = 15, .stopped = true, .failed_peer = -1, .rank = 1 } },
+          SW_ERROR, "stopped", "the container of rank 1 was stopped from outside; whether by hand or by an "
+          "engine that went down is not known any more" },
+        { { .end = { .exit_code = 143, .stopped = true, .failed = "outputs", .message = "late",
+                     .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR,
+          "restart", "its container was stopped from outside: the engine went down" },
+        { { .end = { .exit_code = 137, .signal = 9, .by_hand = true, .failed_peer = -1, .rank = -1 } },
+          SW_CANCELED, "canceled", "it was stopped by hand on the engine" },
+        { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_CAME_LATER },
+          SW_ERROR, "restart", "the engine died under it and lost its container" },
+        { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 }, .engine = DOCKER_ENGINE_STAYED },
+          SW_ERROR, "exit", "exited with code 255" },
+        { { .end = { .exit_code = 255, .failed_peer = -1, .rank = -1 } }, SW_ERROR, "exit",
+          "exited with code 255" },
+        { { .end = { .exit_code = 255, .reported = true, .failed_peer = -1, .rank = -1 },
+            .engine = DOCKER_ENGINE_CAME_LATER }, SW_ERROR, "exit", "exited with code 255" },
+        { { .end = SW_RUN_END_INIT, .gone = true }, SW_ERROR, "removed", "its container is gone, and the "
+          "engine no longer knows who removed it; how far it came is not known" },
+        { { .end = { .exit_code = SW_NO_EXIT_CODE, .by_hand = true, .rank = 2, .failed_peer = -1 },
+            .gone = true }, SW_CANCELED, "canceled",
+          "the container of rank 2 was removed by hand on the engine" },
+        { { .end = { .exit_code = SW_NO_EXIT_CODE, .canceled = true, .rank = -1, .failed_peer = -1 },
+            .gone = true }, SW_CANCELED, "canceled", "canceled" },
     };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         struct sw_observation seen = { 0 };
 
-        docker_judge_end(&rows[i].end, &seen);
+        docker_judge_end(&rows[i].story, &seen);
         assert_int_equal(seen.state, rows[i].state);
         assert_string_equal(seen.reason, rows[i].reason);
-        assert_int_equal(seen.signal, rows[i].signal);
-        assert_int_equal(seen.exit_code, rows[i].end.exit_code);
+        assert_string_equal(seen.message, rows[i].message);
     }
+}
+
+static void one_that_never_began_is_absent(void **state)
+{
+    const struct docker_ended story = { .end = SW_RUN_END_INIT, .gone = true, .never_began = true };
+    struct sw_observation seen = { 0 };
+
+    (void)state;
+    docker_judge_end(&story, &seen);
+    assert_int_equal(seen.presence, SW_ABSENT);
 }
 
 static void an_exit_code_is_read_from_a_list(void **state)
@@ -268,14 +256,14 @@ static void a_number_and_a_uuid_mean_the_same_device(void **state)
 {
     sw_auto(json) json_t *found = json_pack("[s, s]", "GPU-x", "GPU-y");
     sw_auto(json) json_t *none = json_array();
-    sw_auto(json) json_t *by_number = json_pack("{s:[s, s]}", "gpu_ids", "1", "GPU-x");
-    sw_auto(json) json_t *told = json_pack("{s:[s]}", "gpu_devices", "7");
+    sw_auto(json) json_t *by_number = json_pack("[s, s]", "1", "GPU-x");
+    sw_auto(json) json_t *told = json_pack("[s]", "7");
 
     (void)state;
-    expect_ids(docker_gpu_candidates(NULL, found), "GPU-x,GPU-y");
-    expect_ids(docker_gpu_candidates(by_number, found), "GPU-y,GPU-x");
-    expect_ids(docker_gpu_candidates(told, found), "7");
-    expect_ids(docker_gpu_candidates(NULL, none), "any");
+    expect_ids(docker_gpu_candidates(NULL, NULL, found), "GPU-x,GPU-y");
+    expect_ids(docker_gpu_candidates(by_number, NULL, found), "GPU-y,GPU-x");
+    expect_ids(docker_gpu_candidates(NULL, told, found), "7");
+    expect_ids(docker_gpu_candidates(NULL, NULL, none), "any");
 }
 
 /* One event as the engine sends it; true: worth a look. */
@@ -332,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_for_a_state_has_one_of_ours),
         cmocka_unit_test(ends_are_told_apart),
+        cmocka_unit_test(one_that_never_began_is_absent),
         cmocka_unit_test(an_exit_code_is_read_from_a_list),
         cmocka_unit_test(times_of_the_engine_are_read),
         cmocka_unit_test(frames_may_be_cut_anywhere),

@@ -14,17 +14,17 @@
 
 #define BEGIN 1000000
 
-static struct rehearsal_scene scene(const char *text, struct rehearsal_run run)
+static struct sw_observation observe(const char *text, struct rehearsal_run run)
 {
     sw_auto(rehearsal_script) struct rehearsal_script script = { 0 };
-    struct rehearsal_scene out;
+    struct sw_observation out = { 0 };
 
     run.submitted_ms = BEGIN;
     run.now_ms += BEGIN;
     if (run.canceled_ms)
         run.canceled_ms += BEGIN;
     assert_int_equal(rehearsal_script_parse(text, 1, &script, NULL), 0);
-    rehearsal_scene_at(&script, &run, &out);
+    rehearsal_observe_at(&script, &run, &out);
     return out;
 }
 
@@ -40,7 +40,7 @@ static void states_follow_the_script(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++)
-        assert_int_equal(scene("pending 1s, running 2s, paused 1s, exit 3", AT(rows[i].at)).state,
+        assert_int_equal(observe("pending 1s, running 2s, paused 1s, exit 3", AT(rows[i].at)).state,
                          rows[i].state);
 }
 
@@ -62,7 +62,7 @@ static void endings_say_what_happened(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        struct rehearsal_scene seen = scene(rows[i].text, AT(0));
+        struct sw_observation seen = observe(rows[i].text, AT(0));
 
         assert_int_equal(seen.state, rows[i].state);
         assert_string_equal(seen.reason, rows[i].reason);
@@ -74,18 +74,18 @@ static void endings_say_what_happened(void **state)
 
 static void a_preempted_job_that_comes_back_is_pending_between_runs(void **state)
 {
-    struct rehearsal_scene seen = scene("running 1s, preempted 2s, running 1s", AT(1500));
+    struct sw_observation seen = observe("running 1s, preempted 2s, running 1s", AT(1500));
 
     (void)state;
     assert_int_equal(seen.state, SW_PENDING);
     assert_string_equal(seen.reason, "preempted");
-    assert_int_equal(scene("running 1s, preempted 2s, running 1s", AT(3500)).state, SW_RUNNING);
+    assert_int_equal(observe("running 1s, preempted 2s, running 1s", AT(3500)).state, SW_RUNNING);
 }
 
 static void times_are_known_only_once_they_have_come(void **state)
 {
-    struct rehearsal_scene early = scene("pending 1s, running 1s, exit 0", AT(500));
-    struct rehearsal_scene late = scene("pending 1s, running 1s, exit 0", AT(5000));
+    struct sw_observation early = observe("pending 1s, running 1s, exit 0", AT(500));
+    struct sw_observation late = observe("pending 1s, running 1s, exit 0", AT(5000));
 
     (void)state;
     assert_int_equal(early.started_ms, 0);
@@ -96,7 +96,7 @@ static void times_are_known_only_once_they_have_come(void **state)
 
 static void a_job_canceled_while_pending_never_started(void **state)
 {
-    struct rehearsal_scene seen = scene("pending 1s, running 1s", CANCELED(500, 5000));
+    struct sw_observation seen = observe("pending 1s, running 1s", CANCELED(500, 5000));
 
     (void)state;
     assert_int_equal(seen.state, SW_CANCELED);
@@ -107,13 +107,13 @@ static void a_job_canceled_while_pending_never_started(void **state)
 static void a_cancel_after_the_end_changes_nothing(void **state)
 {
     (void)state;
-    assert_int_equal(scene("running 1s, exit 3", CANCELED(1000, 5000)).state, SW_ERROR);
-    assert_int_equal(scene("running 1s, exit 3", CANCELED(999, 5000)).state, SW_CANCELED);
+    assert_int_equal(observe("running 1s, exit 3", CANCELED(1000, 5000)).state, SW_ERROR);
+    assert_int_equal(observe("running 1s, exit 3", CANCELED(999, 5000)).state, SW_CANCELED);
 }
 
 static void a_cancel_that_overtook_the_submit_still_holds(void **state)
 {
-    struct rehearsal_scene seen = scene("running", CANCELED(-500, 0));
+    struct sw_observation seen = observe("running", CANCELED(-500, 0));
 
     (void)state;
     assert_int_equal(seen.state, SW_CANCELED);
@@ -124,31 +124,31 @@ static void a_cancel_that_overtook_the_submit_still_holds(void **state)
 static void the_time_limit_counts_from_the_start_and_gives_124(void **state)
 {
     struct rehearsal_run run = { .limit_ms = 500, .now_ms = 1400 };
-    struct rehearsal_scene seen;
+    struct sw_observation seen;
 
     (void)state;
-    assert_int_equal(scene("pending 1s, running", run).state, SW_RUNNING);
+    assert_int_equal(observe("pending 1s, running", run).state, SW_RUNNING);
     run.now_ms = 1500;
-    seen = scene("pending 1s, running", run);
+    seen = observe("pending 1s, running", run);
     assert_int_equal(seen.state, SW_ERROR);
     assert_string_equal(seen.reason, "time");
     assert_int_equal(seen.exit_code, 124);
-    assert_int_equal(scene("pending 1s, running 500ms, exit 0", run).state, SW_COMPLETE);
+    assert_int_equal(observe("pending 1s, running 500ms, exit 0", run).state, SW_COMPLETE);
 }
 
 static void the_first_rank_to_fail_is_named(void **state)
 {
     (void)state;
-    assert_int_equal(scene("exit 3 on 1", AT(0)).failed_rank, 1);
-    assert_int_equal(scene("exit 0", AT(0)).failed_rank, -1);
-    assert_int_equal(scene("oom", AT(0)).failed_rank, 0);
+    assert_int_equal(observe("exit 3 on 1", AT(0)).failed_replica, 1);
+    assert_int_equal(observe("exit 0", AT(0)).failed_replica, -1);
+    assert_int_equal(observe("oom", AT(0)).failed_replica, 0);
 }
 
 static void a_vanished_job_is_gone_without_a_word(void **state)
 {
     (void)state;
-    assert_false(scene("running 1s, vanished", AT(999)).vanished);
-    assert_true(scene("running 1s, vanished", AT(1000)).vanished);
+    assert_int_equal(observe("running 1s, vanished", AT(999)).presence, SW_PRESENT);
+    assert_int_equal(observe("running 1s, vanished", AT(1000)).presence, SW_ABSENT);
 }
 
 /* ---- logs ------------------------------------------------------------------------------------- */

@@ -171,7 +171,7 @@ void stage_until(const struct stage *stage, const char *name)
 /* SLIPWAY_GOLDEN=write makes them anew, for a person to review. */
 void expect_golden(const char *name, const char *text)
 {
-    sw_autofree char *path = sw_format("%s/%s", getenv("SLURM_GOLDEN"), name);
+    sw_autofree char *path = sw_format("%s/%s", getenv("GOLDEN"), name);
     sw_autofree char *known = NULL;
 
     if (getenv("SLIPWAY_GOLDEN"))

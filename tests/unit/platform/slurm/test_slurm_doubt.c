@@ -39,9 +39,10 @@ static struct sw_plan *plan_of(const char *options)
 
 static struct sw_connection *open_connection(const struct stage *stage)
 {
-    static const char *const programs[] = { "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo" };
+    static const char *const programs[] = { "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo",
+                                            "sacctmgr" };
     sw_autofree char *base = stage_path(stage, "base");
-    sw_autofree char *from = sw_format("%s/../stand-in", getenv("SLURM_GOLDEN"));
+    sw_autofree char *from = sw_format("%s/../stand-in", getenv("GOLDEN"));
     sw_auto(json) json_t *options = sw_json_object(SW_STR("transport", "local"), SW_STR("base_dir", base));
     struct sw_error err = { 0 };
     struct sw_connection *conn;

@@ -175,7 +175,6 @@ static void the_texts_are_as_reviewed(void **state)
     (void)state;
     assert_int_equal(sw_mounts_parse(list, &mounts, NULL), 0);
     slurm_mounts_stage(&out, &mounts, &site);
-    slurm_mounts_load(&out, site.list, "exit 66");
     expect_golden("mounts.sh", sw_buf_text(&out));
     sw_buf_clear(&out);
     slurm_mounts_describe(&out, &mounts, &site);

@@ -33,15 +33,11 @@ static int render(const char *more, const char *options, struct sw_buf *batch, s
                   struct sw_error *err)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of(more, options);
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
-    struct slurm_shape shape;
-    struct slurm_job job;
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
 
-    if (slurm_shape_of(plan, &shape, err) < 0)
+    if (slurm_job_init(&job, plan, "/lustre/ann", "tao-job-", 1, err) < 0)
         return -1;
-    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
-    job = (struct slurm_job){ .plan = plan, .names = &names, .shape = &shape, .attempt = 1,
-                              .runner = { "/lustre/ann/runner/slipway-runner-x86_64-0123" } };
+    job.runner[0] = "/lustre/ann/runner/slipway-runner-x86_64-0123";
     if (slurm_batch(batch, &job, err) < 0)
         return -1;
     slurm_entrypoint(task, &job);
@@ -169,18 +165,15 @@ static void names_cannot_carry_commands(void **state)
     static const char *const folders[] = { "/lustre/x\n#SBATCH --x", "/lustre/x y", "/lustre/$(y)", "x",
                                            "/a/../b" };
     sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS "}");
-    struct slurm_shape shape;
 
     (void)state;
-    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
     for (size_t i = 0; i < SW_COUNT(good); i++)
         assert_int_equal(slurm_word_check("job_name_prefix", good[i], NULL), 0);
     for (size_t i = 0; i < SW_COUNT(bad); i++) {
-        sw_auto(slurm_names) struct slurm_names names = { 0 };
         sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
-        struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+        sw_auto(slurm_job) struct slurm_job job = { 0 };
 
-        slurm_names_init(&names, "/lustre/ann", bad[i], plan->job_id, 1);
+        assert_int_equal(slurm_job_init(&job, plan, "/lustre/ann", bad[i], 1, NULL), 0);
         if (slurm_batch(&batch, &job, NULL) == 0)
             fail_msg("the prefix '%s' was accepted", bad[i]);
     }
@@ -192,18 +185,23 @@ static void a_cache_of_images_cannot_carry_lines(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of("{\"image\":\"nvcr.io/nvidia/app:1\"}",
         "{" DEFAULTS ",\"conversion_partition\":\"cpu\",\"sqsh_cache_dir\":\"/lustre/x\\ntouch y\"}");
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    struct slurm_shape shape;
-    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
     struct sw_error err = { 0 };
 
     (void)state;
-    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
-    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_job_init(&job, plan, "/lustre/ann", "tao-job-", 1, NULL), 0);
     assert_int_equal(slurm_convert_batch(&script, &job, &err), -1);
     assert_int_equal(err.code, SW_E_SPEC);
     assert_int_equal(slurm_batch(&script, &job, &err), -1);
+}
+
+static struct slurm_shape shape_of(const struct sw_plan *plan)
+{
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
+
+    assert_int_equal(slurm_job_init(&job, plan, "/lustre/ann", "tao-job-", 1, NULL), 0);
+    return job.shape;
 }
 
 #define OUTPUTS "\"outputs\":[{\"path\":\"/results\",\"to\":\"s3://b/\"}]"
@@ -230,9 +228,8 @@ static void a_time_limit_leaves_the_command_its_time(void **state)
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(sw_plan) struct sw_plan *plan = plan_of(rows[i].more, rows[i].options);
-        struct slurm_shape shape;
+        struct slurm_shape shape = shape_of(plan);
 
-        assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
         if (shape.limit_minutes != rows[i].limit_minutes || shape.soft_s != rows[i].soft_s ||
             shape.time_grace_ms != rows[i].grace_ms)
             fail_msg("%s: %lld min, %lld s, %lld ms", rows[i].more, (long long)shape.limit_minutes,
@@ -253,9 +250,8 @@ static void more_time_never_gives_less(void **state)
             sw_autofree char *more = sw_format("{\"time_ms\":%lld,\"grace_ms\":%lld}",
                                                (long long)asked_s * 1000, (long long)graces_ms[i]);
             sw_auto(sw_plan) struct sw_plan *plan = plan_of(more, "{" DEFAULTS "}");
-            struct slurm_shape shape;
+            struct slurm_shape shape = shape_of(plan);
 
-            assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
             assert_true(shape.soft_s >= soft_s && shape.soft_s <= asked_s);
             assert_true(shape.limit_minutes >= minutes);
             /* no more than the command's time and its end, in whole minutes */
@@ -272,21 +268,18 @@ static void more_time_never_gives_less(void **state)
 static void a_job_says_whose_it_is(void **state)
 {
     sw_auto(sw_plan) struct sw_plan *plan = plan_of("{}", "{" DEFAULTS ",\"comment\":\"mine\"}");
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf batch = SW_BUF_INIT;
-    struct slurm_shape shape;
-    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
 
     (void)state;
     free(plan->store_id);
     plan->store_id = sw_strdup("k7w2q9");
     plan->owner_uid = 1000;
-    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
-    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_job_init(&job, plan, "/lustre/ann", "tao-job-", 1, NULL), 0);
     assert_int_equal(slurm_batch(&batch, &job, NULL), 0);
     assert_non_null(strstr(sw_buf_text(&batch),
                            "#SBATCH --comment=\"slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine\"\n"));
-    assert_true(slurm_is_ours(&(struct slurm_mark){ "x", names.comment }, "y",
+    assert_true(slurm_is_ours(&(struct slurm_mark){ "x", job.names.comment }, "y",
                               "slipway:dino-abcd2345:1 store=k7w2q9 uid=1000 mine"));
 }
 
@@ -336,20 +329,19 @@ static void a_conversion_is_a_job_of_its_own_where_it_can_be(void **state)
         { "{}", "{" CONVERTED "}", false },
     };
     sw_auto(sw_plan) struct sw_plan *plan = plan_of(IMAGE, "{" CONVERTED "}");
-    sw_auto(slurm_names) struct slurm_names names = { 0 };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    struct slurm_shape shape;
-    struct slurm_job job = { .plan = plan, .names = &names, .shape = &shape, .attempt = 1 };
+    sw_auto(slurm_job) struct slurm_job job = { 0 };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
         sw_auto(sw_plan) struct sw_plan *one = plan_of(rows[i].more, rows[i].options);
+        sw_auto(slurm_job) struct slurm_job other = { 0 };
 
-        if (slurm_converts_elsewhere(one) != rows[i].elsewhere)
+        assert_int_equal(slurm_job_init(&other, one, "/lustre/ann", "tao-job-", 1, NULL), 0);
+        if (slurm_converts_elsewhere(&other) != rows[i].elsewhere)
             fail_msg("%s %s", rows[i].more, rows[i].options);
     }
-    assert_int_equal(slurm_shape_of(plan, &shape, NULL), 0);
-    slurm_names_init(&names, "/lustre/ann", "tao-job-", plan->job_id, 1);
+    assert_int_equal(slurm_job_init(&job, plan, "/lustre/ann", "tao-job-", 1, NULL), 0);
     assert_int_equal(slurm_convert_batch(&script, &job, NULL), 0);
     expect_golden("convert.sh", sw_buf_text(&script));
 }

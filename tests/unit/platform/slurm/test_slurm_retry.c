@@ -24,13 +24,14 @@ static char *script(const char *retry, const char *checkpoint, const char *middl
     sw_auto(json) json_t *from = checkpoint ? json_loads(checkpoint, 0, NULL) : NULL;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const struct slurm_retry values = {
-        .record = "$HERE/attempts", .out = "$HERE/main.out", .err = "$HERE/main.err",
-        .canceled = "$HERE/canceled", .script = "/lustre/job's.sbatch", .name = "tao-job-a",
-        .comment = "slipway:a:1", .runner = getenv("SLIPWAY_RUNNER"), .retry = said,
+        .script = "/lustre/job's.sbatch", .name = "tao-job-a", .comment = "slipway:a:1", .retry = said,
         .checkpoint = from, .first = 1, .gpus = 8 };
 
     sw_text_once(&out);
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);
+    slurm_set(&out, "SW_RUNNER", getenv("SLIPWAY_RUNNER"));
+    sw_buf_add(&out, "SW_RECORD=$HERE/attempts SW_OUT=$HERE/main.out SW_ERR=$HERE/main.err\n"
+                     "SW_CANCELED=$HERE/canceled\n");
     sw_buf_addf(&out, "sw_handed() { echo $1 >> $HERE/handed; }\n"
                       "sw_begin\n! sw_used_up || exit 75\n"
                       "export ADDED=secret\n%s\n"
@@ -378,7 +379,7 @@ static void the_client_says_which_attempt_it_is(void **state)
         struct sw_observation seen = { 0 };
 
         slurm_attempts_parse(rows[i].record, strlen(rows[i].record), &attempts);
-        slurm_attempts_tell(&attempts, &seen);
+        slurm_attempts_describe(&attempts, &seen);
         assert_string_equal(seen.message, rows[i].message);
         assert_int_equal(seen.attempt, rows[i].attempt);
         assert_int_equal(json_array_size(seen.before), rows[i].before);
@@ -395,7 +396,7 @@ static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
 
     (void)state;
     slurm_attempts_parse(record, strlen(record), &attempts);
-    slurm_attempts_tell(&attempts, &seen);
+    slurm_attempts_describe(&attempts, &seen);
     text = sw_json_dump(seen.before);
     assert_string_equal(text,
         "[{\"number\":1,\"state\":\"Error\",\"reason\":\"exit\","
@@ -412,10 +413,8 @@ static void the_text_is_as_reviewed(void **state)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     const struct slurm_retry values = {
-        .record = "$slipway_own/attempts", .out = "$slipway_logs/main.out",
-        .err = "$slipway_logs/main.err", .canceled = "$slipway_state/canceled",
         .script = "/lustre/me/sbatch/job_a.sbatch", .name = "tao-job-a", .comment = "slipway:a:1",
-        .runner = "/lustre/me/runner/slipway-runner", .exclude = "n9", .first = 1, .gpus = 8 };
+        .exclude = "n9", .first = 1, .gpus = 8 };
 
     (void)state;
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);

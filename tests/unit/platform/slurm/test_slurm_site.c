@@ -86,41 +86,41 @@ static const json_t *found(const json_t *rows, const char *check)
     json_array_foreach(rows, i, row)
         if (sw_text_same(sw_json_str(row, "check"), check))
             return row;
-    fail_msg("nobody says anything about '%s'", check);
+    fail_msg("nothing is said about '%s'", check);
     return NULL;
 }
 
 static void every_answer_becomes_a_finding_with_its_fix(void **state)
 {
     static const struct { const char *line, *check; bool ok; const char *message, *fix; } cases[] = {
-        { "slurm|yes|slurm-wlm 22.05.8", "slurm", true, "22.05.8", "" },
-        { "slurm|no|sh: sbatch: not found", "slurm", false, "not found", "~/.bashrc" },
-        { "accounting|skip|disabled", "accounting", true, "our own records", "" },
-        { "partition|no|there is no x, but: a b ", "partition", false, "but: a b", "slurm.partition" },
-        { "limit|short|10:00", "time limit of short", true, "240 minutes", "" },
-        { "refusal limit|short|10:00", "time", false, "short 10:00", "less `time:`" },
-        { "refusal image|/x.sqsh", "image", false, "/x.sqsh", "squashfs" },
-        { "refusal refused|no; GPUs of its nodes: gpu:8", "Slurm", false, "gpu:8", "inventory slurm" },
-        { "limit|long|infinite", "time limit of long", true, "infinite", "" },
-        { "space|100|/x", "space", false, "100 KiB free on /x", "slipway gc" },
-        { "space|999999999|/x", "space", true, "free on /x", "" },
-        { "pyxis|no|srun does not know it", "pyxis", false, "srun", "container: none" },
-        { "credential missing r.test /h/.credentials", "credentials for r.test", false, "none in",
+        { "slurm\tyes\tslurm-wlm 22.05.8", "slurm", true, "22.05.8", "" },
+        { "slurm\tno\tsh: sbatch: not found", "slurm", false, "not found", "~/.bashrc" },
+        { "accounting\tskip\tdisabled", "accounting", true, "our own records", "" },
+        { "partition\tno\tthere is no x, but: a b ", "partition", false, "but: a b", "slurm.partition" },
+        { "limit\tshort\t10:00", "time limit of short", true, "240 minutes", "" },
+        { "refused\tlimit\tshort 10:00", "time", false, "short 10:00", "less `time:`" },
+        { "refused\timage\t/x.sqsh", "image", false, "/x.sqsh", "squashfs" },
+        { "refused\trefused\tno; GPUs of its nodes: gpu:8", "Slurm", false, "gpu:8", "inventory slurm" },
+        { "limit\tlong\tinfinite", "time limit of long", true, "infinite", "" },
+        { "space\t100\t/x", "space", false, "100 KiB free on /x", "slipway gc" },
+        { "space\t999999999\t/x", "space", true, "free on /x", "" },
+        { "pyxis\tno\tsrun does not know it", "pyxis", false, "srun", "container: none" },
+        { "credential\tmissing r.test /h/.credentials", "credentials for r.test", false, "none in",
           "machine r.test login" },
-        { "credential open r.test 644 /h/.credentials", "credentials for r.test", false, "by others",
+        { "credential\topen r.test 644 /h/.credentials", "credentials for r.test", false, "by others",
           "chmod 600 /h/.credentials" },
-        { "credential ok r.test /h/.credentials", "credentials for r.test", true, "/h/", "" },
-        { "node|skip|busy", "shared folder", true, "no compute node was free", "" },
-        { "node|no|n1 does not see /b", "shared folder", false, "n1", "slurm.base_dir" },
+        { "credential\tok r.test /h/.credentials", "credentials for r.test", true, "/h/", "" },
+        { "node\tskip\tbusy", "shared folder", true, "no compute node was free", "" },
+        { "node\tno\tn1 does not see /b", "shared folder", false, "n1", "slurm.base_dir" },
     };
-    const struct slurm_wish wish = { .minutes = 240, .secret_named = true };
+    const struct slurm_checked job = { .minutes = 240, .secret_named = true };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
         sw_auto(json) json_t *rows = json_array();
         const json_t *row;
 
-        slurm_findings(rows, &wish, cases[i].line);
+        slurm_check_text(rows, &job, cases[i].line);
         row = found(rows, cases[i].check);
         assert_int_equal(sw_json_bool(row, "ok", !cases[i].ok), cases[i].ok);
         assert_non_null(strstr(sw_json_str(row, "message"), cases[i].message));
@@ -128,14 +128,14 @@ static void every_answer_becomes_a_finding_with_its_fix(void **state)
     }
 }
 
-static void lines_that_nobody_knows_are_passed_over(void **state)
+static void records_of_unknown_kinds_are_passed_over(void **state)
 {
     sw_auto(json) json_t *rows = json_array();
-    const struct slurm_wish wish = { 0 };
+    const struct slurm_checked job = { 0 };
 
     (void)state;
-    slurm_findings(rows, &wish, "Welcome!\n|||\nspace|x|y\nlimit|a|b\ncredential \ncredential x\n"
-                                "news|yes|a\nslurm|yes\n");
+    slurm_check_text(rows, &job, "Welcome!\n\t\t\t\nspace\tx\ty\nlimit\ta\tb\ncredential\t\n"
+                                  "credential\tx\nnews\tyes\ta\nslurm\tyes\n");
     assert_int_equal(json_array_size(rows), 0);
 }
 
@@ -146,7 +146,7 @@ int main(void)
         cmocka_unit_test(partitions_count_their_nodes_and_what_is_free),
         cmocka_unit_test(numbers_that_no_machine_has_count_as_none),
         cmocka_unit_test(every_answer_becomes_a_finding_with_its_fix),
-        cmocka_unit_test(lines_that_nobody_knows_are_passed_over),
+        cmocka_unit_test(records_of_unknown_kinds_are_passed_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,7 @@ static bool look(const struct told *told, struct sw_observation *seen)
         assert_true(slurm_sacct_line(lines[count++], &past[answers.past_count++]));
     }
     *seen = (struct sw_observation){ .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
-    any = slurm_seen(&answers, &known, seen);
+    any = slurm_observation(&answers, &known, seen);
     for (size_t i = 0; i < count; i++)
         free(lines[i]);
     return any;

@@ -8,6 +8,7 @@ sw_newest_turn() {
     done
     echo "$sw_newest"
 }
+# sw_beat TURN PID: shows the others that we live, for as long as we do.
 sw_beat() {
     sw_beats=0
     while kill -0 "$2" 2>/dev/null; do
@@ -25,6 +26,7 @@ sw_once() (
         [ -z "$turn" ] || [ -e "$lock/$turn/done" ] || [ -e "$lock/$turn/failed" ] ||
             : > "$lock/$turn/left"
     }
+    # Our turn, from the folder made to the thing made.
     sw_work() {
         me=$(exec sh -c 'echo "$PPID"')
         echo "$(uname -n) pid $me job ${SLURM_JOB_ID:-none}" > "$lock/$turn/owner"
@@ -81,6 +83,7 @@ sw_once() (
             exit 75
         fi
         sleep "$SW_STEP"
+        # A shared file system may answer from memory until its folder is read again.
         ls "$lock/.." > /dev/null 2>&1
     done
 )
@@ -105,6 +108,8 @@ sw_image_there() {
     sw_image_whole "$SW_IMAGE_FILE" || return 1
     [ "$SW_IMAGE_WHEN" != refresh ] || [ "$SW_IMAGE_FILE" -nt "$SW_SUBMITTED" ]
 }
+# One rename. A refreshed image gets a name of its own, since others may run from the old file, and
+# then the link that everybody knows is turned to it.
 sw_image_publish() {
     if [ "$SW_IMAGE_WHEN" = refresh ]; then
         named=${SW_IMAGE_FILE%.sqsh}.$2.sqsh
@@ -134,6 +139,7 @@ sw_image_make() (
     sw_image_whole "$part" || { echo 'enroot import left no squashfs image'; exit 1; }
     sw_image_publish "$part" "${temp##*.}"
 )
+# The name with the digest that the tag has now; enroot before 3.5 cannot tell it.
 sw_image_by_digest() {
     sw_digest=$(enroot digest "$SW_IMAGE_URI" 2>/dev/null | sed -n 's/^sha256:\([0-9a-f]\{64\}\)$/\1/p')
     if [ -n "$sw_digest" ]; then
@@ -142,6 +148,7 @@ sw_image_by_digest() {
         sw_say "the digest of $SW_IMAGE is not known here; a file in the cache is used as it is"
     fi
 }
+# What became of the job that had to convert it.
 sw_image_told() {
     ls "${SW_IMAGE_FILE%/*}" > /dev/null 2>&1      # a shared file system may answer from memory
     ! sw_image_there || return 0
@@ -153,6 +160,7 @@ sw_image_told() {
         echo "the job that had to convert it ended without it (see ${SW_IMAGE_FILE##*/}.log beside it)"
     fi
 }
+# Why it cannot be converted here; a run after the first one tries by itself.
 sw_image_not_here() {
     if [ "$SW_IMAGE_ELSEWHERE" = 1 ] && [ "$SLIPWAY_ATTEMPT" = "$SW_FIRST" ]; then
         sw_image_told

@@ -11,6 +11,7 @@ sw_git() {
         timeout -k 10 "$SW_GIT_LIMIT" git -c protocol.ext.allow=never -c advice.detachedHead=false \
         "$@" < /dev/null
 }
+# sw_mount SOURCE TARGET FLAGS
 sw_mount_unseen() {
     SW_MOUNTS=${SW_MOUNTS:+$SW_MOUNTS,}$1:$2${3:+:$3}
 }
@@ -18,9 +19,12 @@ sw_mount() {
     [ -e "$1" ] || { sw_say "mount $1: no such path on $(uname -n)"; exit 66; }
     sw_mount_unseen "$@"
 }
+# The line in which git says why: the first that is neither a warning nor about what it begins with. Its last
+# ones are advice ("and the repository exists").
 sw_git_why() {
     sed -e '/^$/d' -e '/^@/d' -e '/^[Ww]arning/d' -e '/^Cloning into/d' "$sw_told" | head -n 1
 }
+# The commit that a ref stands for now, as git would read it: tags before branches.
 sw_git_resolve() {
     sw_refs=$(sw_git ls-remote -- "$1" 2>"$sw_told") || {
         sw_say "mount git+$1: git cannot read the repository: $(sw_git_why)"
@@ -36,6 +40,7 @@ sw_git_resolve() {
 sw_git_there() {
     [ -d "$sw_clone/.git" ]
 }
+# The commit alone when the server hands it out, else its ref, else everything.
 sw_git_fetch() {
     sw_git fetch -q --depth 1 "$sw_url" "$sw_commit" 2>/dev/null && return 0
     [ "$sw_ref" != "$sw_commit" ] && sw_git fetch -q --depth 1 "$sw_url" "$sw_ref" 2>/dev/null &&
@@ -54,10 +59,13 @@ sw_git_make() (
     [ "$(sw_git rev-parse HEAD)" = "$sw_commit" ] || { echo "it has no commit $sw_commit"; exit 1; }
     cd / && mv -T "$part" "$sw_clone"
 )
+# A copy that only this job has, kept for its later attempts: what it writes is nobody else's.
 sw_git_own() {
     [ ! -d "$2" ] || return 0
     mkdir -p "${2%/*}" && rm -rf "$2.part" && cp -a "$1" "$2.part" && mv -T "$2.part" "$2"
 }
+# sw_mount_git URL REF COMMIT NAME TARGET FLAGS OWN; COMMIT is empty when the ref has to be resolved, OWN
+# unless the job writes there: then it is the folder of its own copy.
 sw_mount_git() {
     sw_url=$1 sw_ref=$2 sw_commit=$3
     command -v git > /dev/null || { sw_say "mount git+$1: git is not installed here"; exit 69; }
@@ -77,6 +85,7 @@ sw_mount_git() {
     sw_mount_unseen "$sw_clone" "$5" "$6"
     echo "mount $5 $sw_commit $sw_clone"
 }
+# The list, for the batch script.
 sw_mounts_keep() {
     mkdir -p "${SW_MOUNTS_FILE%/*}" && printf '%s\n' "$SW_MOUNTS" > "$SW_MOUNTS_FILE.new.$$" &&
         mv -f "$SW_MOUNTS_FILE.new.$$" "$SW_MOUNTS_FILE" || exit 73
@@ -85,4 +94,3 @@ sw_mount /lustre/coco /data ro
 sw_mount_git https://git.example.org/team/code.git v1.2 '' code-384fe8b7 /opt/code ro ''
 sw_mount_git ssh://git@git.example.org/team/lib 0123456789012345678901234567890123456789 0123456789012345678901234567890123456789 lib-0798d8ab /opt/lib rw ''
 sw_mounts_keep
-SLIPWAY_MOUNTS=$(cat /lustre/me/meta/j.mounts) || exit 66

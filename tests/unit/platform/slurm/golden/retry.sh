@@ -1,11 +1,6 @@
-SW_RECORD="$slipway_own/attempts"
-SW_OUT="$slipway_logs/main.out"
-SW_ERR="$slipway_logs/main.err"
-SW_CANCELED="$slipway_state/canceled"
 SW_SCRIPT=/lustre/me/sbatch/job_a.sbatch
 SW_NAME=tao-job-a
 SW_COMMENT=slipway:a:1
-SW_RUNNER=/lustre/me/runner/slipway-runner
 SW_RULES=''
 SW_EXCLUDE=n9
 SW_ON=''
@@ -39,22 +34,26 @@ sw_begin() {
 \"restart\":${SLURM_RESTART_COUNT:-0},\
 \"nodes\":\"$SLURM_JOB_NODELIST\",\"out_from\":$SW_OUT_FROM,\"err_from\":$SW_ERR_FROM"
 }
+# Slurm starts a job again after each node failure; somebody has to count.
 sw_used_up() {
     [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -gt "$SW_MAX" ] || return 1
     sw_say "all $SW_MAX retries are used up"
     SW_EXIT=75 SW_CLASS=ERR_INFRA SW_CAUSE=node SW_RULE=used-up SW_NODE=''
     sw_over none ''
 }
+# Has Slurm put us back into the queue already, after a node failure or a preemption?
 sw_slurm_restarts() {
     sw_restarts=$(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')
     [ "${sw_restarts:-0}" -gt "${SLURM_RESTART_COUNT:-0}" ]
 }
+# Somebody ended us. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
 sw_who_stopped() {
     case $SW_CAUSE$SW_TIME in
     preempted? | node? | time1) SW_REASON=$SW_CAUSE SW_AGAIN=again ;;
     *) SW_REASON=canceled SW_CLASS='' SW_CAUSE='' SW_RULE='' SW_AGAIN=never ;;
     esac
 }
+# The rules are the client's own, compiled into the runner: the same answer here as there.
 sw_judge() {
     SW_CLASS=ERR_PROGRAM SW_CAUSE=unknown SW_RULE='' SW_AGAIN=never
     sw_said=$("$SW_RUNNER" verdict --exit "$SW_EXIT" --reason "$SW_REASON" --gpus "$SW_GPUS" \
@@ -70,6 +69,7 @@ sw_judge() {
     [ "$SW_REASON$SW_TIME" != time1 ] || SW_AGAIN=again
     [ "$SW_REASON" != term ] || sw_who_stopped
 }
+# sw_over ACTION NEXT: the run's last line; if there are two, the later one counts.
 sw_over() {
     sw_note "\"event\":\"end\",\"exit_code\":$SW_EXIT,\"class\":\"$SW_CLASS\",\"cause\":\"$SW_CAUSE\",\
 \"rule\":\"$SW_RULE\",\"node\":\"$SW_NODE\",\"action\":\"$1\",\"next\":\"$2\""
@@ -80,8 +80,10 @@ sw_pause() {
         sw_wait=$((sw_wait * 2)) sw_n=$((sw_n + 1))
     done
     [ "$sw_wait" -le "$SW_HIGH" ] || sw_wait=$SW_HIGH
+    # Jobs that fell together do not come back together.
     echo "$((sw_wait + sw_wait * (SLURM_JOB_ID * 37 % 100) / 400))"
 }
+# A successor begins with the environment that we began with, and nothing that we or Slurm added.
 sw_forget() {
     for sw_name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
         case $sw_name in
@@ -91,6 +93,7 @@ sw_forget() {
         esac
     done
 }
+# The job that carries our comment and is not us, when sbatch did not live to tell.
 sw_submitted() {
     squeue -h -n "$SW_NAME" -o '%A %k' | while read -r sw_id sw_comment; do
         case $sw_comment in
@@ -98,11 +101,13 @@ sw_submitted() {
         esac
     done
 }
+# Without the bad nodes there may not be enough; then a bad one is better than none.
 sw_refused() {
     sw_say "$sw_next"
     case $sw_next in *'not available'* | *'nvalid node'*) sw_bad=$SW_EXCLUDE ;; esac
     sw_next=''
 }
+# Whoever waits for this job waits for its successor; said before we end, or they would be ended, too.
 sw_repoint() {
     squeue -h -t PD -u "$(id -un)" -o '%F|%E' | sort -u | while IFS='|' read -r sw_id sw_waits; do
         case $sw_waits in *":$SLURM_JOB_ID"[!0-9]*) ;; *) continue ;; esac
@@ -111,6 +116,7 @@ sw_repoint() {
             sw_say "job $sw_id waits for job $sw_next now"
     done
 }
+# sw_successor SECONDS: sets sw_next, sw_bad. What the job itself waited for has happened.
 sw_successor() {
     mkdir "$SW_RECORD.d/after-$SLURM_JOB_ID" 2>/dev/null || return 1
     sw_tries=0 sw_next=''
@@ -135,6 +141,7 @@ sw_requeue() {
     sleep 300                           # it ends us; if not, that was no requeue
     return 1
 }
+# The newest sixteen: a cluster is not avoided as a whole.
 sw_avoid() {
     echo "$SW_NODE" >> "$SW_RECORD.d/avoid"
     tail -n 16 "$SW_RECORD.d/avoid" > "$SW_RECORD.d/avoid.new" &&
@@ -146,7 +153,9 @@ sw_again() {
     node | gpu | network)
         [ "$SW_AVOID" != 1 ] || [ -z "$SW_NODE" ] || [ "$SW_REASON" = outputs ] || { sw_way=successor; sw_avoid; } ;;
     esac
+    # Nothing but a successor helps a job that Slurm has ended; and only a successor waits longer.
     [ "$SW_ENDED" = 0 ] && [ "$sw_delay" -le 180 ] || sw_way=successor
+    # A task of an array is known by its array.
     [ -z "${SLURM_ARRAY_TASK_ID:-}" ] || sw_way=requeue
     [ "$sw_way" = successor ] || sw_requeue || sw_say 'Slurm did not requeue it'
     [ "$sw_delay" -ge 5 ] || sw_delay=5

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reason.c - what diagnosis says when a job failed for a reason, and what is said while it waits for one.
+ *
+ * A reason without a row says nothing about either: the log, the exit code or the platform's words do.
+ *
+ * Compiled twice: the runner judges with the same rows and prints no advice, so its build leaves those
+ * texts out (SW_WITHOUT_ADVICE).
+ *
+ * Pure.
+ */
+#include "core/reason.h"
+
+#include <string.h>
+
+#define MINUTE_MS ((int64_t)60 * 1000)
+#define HOUR_MS   (60 * MINUTE_MS)
+
+#ifdef SW_WITHOUT_ADVICE
+#define ADVICE(text) ""
+#else
+#define ADVICE(text) text
+#endif
+
+const struct sw_reason sw_reasons[] = {
+    { SW_REASON_MEMORY,
+      .failed = { "reason-" SW_REASON_MEMORY, SW_CLASS_PROGRAM, "memory",
+          ADVICE("the job used more memory than it asked for: raise 'memory:' or make the batch "
+                 "smaller") } },
+    { SW_REASON_TIME,
+      .failed = { "reason-" SW_REASON_TIME, SW_CLASS_PROGRAM, "time",
+          ADVICE("the time limit was reached: raise 'time:' or continue from the last checkpoint") } },
+    { SW_REASON_RESTART,
+      .failed = { "reason-" SW_REASON_RESTART, SW_CLASS_INFRA, "node",
+          ADVICE("the machine restarted under the job: run it again") } },
+    { SW_REASON_LOST,
+      .failed = { "reason-" SW_REASON_LOST, SW_CLASS_INFRA, "node",
+          ADVICE("the platform lost the job before it ended (killed, or its machine failed): run "
+                 "it again") } },
+    { SW_REASON_NODE_LOST,
+      .failed = { "reason-" SW_REASON_NODE_LOST, SW_CLASS_INFRA, "node",
+          ADVICE("a node died under the job: run it again") } },
+    { SW_REASON_PREEMPTED,
+      .failed = { "reason-" SW_REASON_PREEMPTED, SW_CLASS_INFRA, "preempted",
+          ADVICE("the platform took the machine back: run it again, from the last checkpoint") },
+      .waiting = { "the platform took its machine and will start it again", HOUR_MS,
+          "a queue without preemption starts it only once" } },
+    { SW_REASON_EVICTED,
+      .failed = { "reason-" SW_REASON_EVICTED, SW_CLASS_INFRA, "preempted",
+          ADVICE("the node ran short of something and put the job out: run it again; if it "
+                 "happens again, ask for the memory and disk the job really uses") } },
+    { SW_REASON_IMAGE_AUTH,
+      .failed = { "reason-" SW_REASON_IMAGE_AUTH, SW_CLASS_PROGRAM, "image",
+          ADVICE("the registry refused the credential: check the pull secret (NGC_KEY for "
+                 "nvcr.io)") } },
+    { SW_REASON_IMAGE_MISSING,
+      .failed = { "reason-" SW_REASON_IMAGE_MISSING, SW_CLASS_PROGRAM, "image",
+          ADVICE("there is no such image: check its name and tag") } },
+    { SW_REASON_DISK,
+      .failed = { "reason-" SW_REASON_DISK, SW_CLASS_INFRA, "storage",
+          ADVICE("the disk is full: free some space, then run it again") } },
+    { SW_REASON_QUOTA,
+      .failed = { "reason-" SW_REASON_QUOTA, SW_CLASS_PROGRAM, "storage",
+          ADVICE("your quota is used up: delete old files or ask for more, then run it again") },
+      .waiting = { "your quota is in use", 0,
+          "wait for your other jobs or cancel one" } },
+    { SW_REASON_GPU_LOST,
+      .failed = { "reason-" SW_REASON_GPU_LOST, SW_CLASS_INFRA, "gpu",
+          ADVICE("a GPU disappeared under the job: run it again on another node") } },
+    { SW_REASON_NETWORK,
+      .failed = { "reason-" SW_REASON_NETWORK, SW_CLASS_INFRA, "network",
+          ADVICE("the network between the nodes failed: run it again") } },
+    { SW_REASON_NOT_STARTED,
+      .failed = { "reason-" SW_REASON_NOT_STARTED, SW_CLASS_INFRA, "unknown",
+          ADVICE("nothing was started: run it again") } },
+    { SW_REASON_REMOVED,
+      .failed = { "reason-" SW_REASON_REMOVED, SW_CLASS_PROGRAM, "unknown",
+          ADVICE("its container was taken away on the engine, and how far it came is not known: "
+                 "look at its results, then run it again") } },
+    { SW_REASON_STOPPED,
+      .failed = { "reason-" SW_REASON_STOPPED, SW_CLASS_PROGRAM, "unknown",
+          ADVICE("it was stopped from outside, by whom is not known: run it again if it was not "
+                 "meant") } },
+    { SW_REASON_DEPENDENCY_FAILED,
+      .failed = { "reason-" SW_REASON_DEPENDENCY_FAILED, SW_CLASS_PROGRAM, "user",
+          ADVICE("the job that it waited for did not end as asked: see why that one failed "
+                 "('slipway why'), then run both again") } },
+    { SW_REASON_GUARD,
+      .failed = { "reason-" SW_REASON_GUARD, SW_CLASS_PROGRAM, "user",
+          ADVICE("'guard:' stopped it because it made no progress: look where the log ends") } },
+    { SW_REASON_REFUSED,
+      .failed = { "reason-" SW_REASON_REFUSED, SW_CLASS_PROGRAM, "user",
+          ADVICE("the platform refused the job: see the message") } },
+    { SW_REASON_IMAGE_ERROR, .symptom = true,
+      .failed = { "reason-" SW_REASON_IMAGE_ERROR, SW_CLASS_INFRA, "image",
+          ADVICE("the image could not be fetched: check its name and the registry's credential") },
+      .waiting = { "its image cannot be fetched", 0,
+          "check the image's name and the pull secret" } },
+    { SW_REASON_GPU, .symptom = true,
+      .failed = { "reason-" SW_REASON_GPU, SW_CLASS_INFRA, "gpu",
+          ADVICE("a GPU could not be used: see the message") } },
+    { SW_REASON_PREPARE, .symptom = true,
+      .failed = { "reason-" SW_REASON_PREPARE, SW_CLASS_PROGRAM, "user",
+          ADVICE("the job could not be prepared: see the first lines of the log") },
+      .waiting = { "its inputs are being brought in", HOUR_MS,
+          "see the progress in its log" } },
+    { SW_REASON_INPUTS, .symptom = true,
+      .failed = { "reason-" SW_REASON_INPUTS, SW_CLASS_PROGRAM, "user",
+          ADVICE("an input could not be brought in: check its address, and that your credential "
+                 "may read it") },
+      .waiting = { "its inputs are being brought in", HOUR_MS,
+          "see the progress in its log" } },
+    { SW_REASON_OUTPUTS, .symptom = true,
+      .failed = { "reason-" SW_REASON_OUTPUTS, SW_CLASS_PROGRAM, "storage",
+          ADVICE("the program ran, but its results could not be copied: check the address under "
+                 "'outputs:', then 'slipway retry --collect'") },
+      .waiting = { "the program is done, its results are being copied", HOUR_MS,
+          "see the progress in its log" } },
+    { SW_REASON_DESTINATION, .symptom = true,
+      .failed = { "reason-" SW_REASON_DESTINATION, SW_CLASS_PROGRAM, "storage",
+          ADVICE("nothing was run, since its results could not be copied: check the address under"
+                 " 'outputs:', and that your credential may write there") } },
+    { SW_REASON_START, .symptom = true,
+      .failed = { "reason-" SW_REASON_START, SW_CLASS_PROGRAM, "user",
+          ADVICE("the command could not be started: check the command and the working directory") } },
+    { SW_REASON_SUBMITTING,
+      .waiting = { "it is being handed to the platform", MINUTE_MS,
+          "the submit may have been interrupted; the next refresh finds out and says so" } },
+    { SW_REASON_QUEUE,
+      .waiting = { "it is in the platform's queue", HOUR_MS,
+          "ask for fewer GPUs, a shorter 'time:' or another queue" } },
+    { SW_REASON_QUEUED,
+      .waiting = { "it is in the platform's queue", HOUR_MS,
+          "ask for fewer GPUs, a shorter 'time:' or another queue" } },
+    { SW_REASON_GPU_WAIT,
+      .waiting = { "no GPU is free; it starts as soon as one is", HOUR_MS,
+          "see what holds them with 'slipway ps', or ask for fewer GPUs" } },
+    { SW_REASON_RESOURCES,
+      .waiting = { "the nodes it needs are busy", HOUR_MS,
+          "ask for fewer GPUs, less memory or a shorter 'time:'" } },
+    { SW_REASON_PRIORITY,
+      .waiting = { "jobs of higher priority are before it", HOUR_MS,
+          "a shorter 'time:' lets a scheduler fit it in between" } },
+    { SW_REASON_LIMIT,
+      .waiting = { "a limit on running jobs is reached", 0,
+          "wait for your other jobs or cancel one" } },
+    { SW_REASON_DEPENDENCY,
+      .waiting = { "it waits for another job", 24 * HOUR_MS,
+          "see whether that job failed" } },
+    { SW_REASON_HELD,
+      .waiting = { "it is held", 0,
+          "release it on the platform, or ask who holds it" } },
+    { SW_REASON_BEGIN_TIME,
+      .waiting = { "its start time has not come", 24 * HOUR_MS,
+          "check the start time" } },
+    { SW_REASON_RESERVATION,
+      .waiting = { "it waits for its reservation", 24 * HOUR_MS,
+          "check the reservation" } },
+    { SW_REASON_UNSCHEDULABLE,
+      .waiting = { "it can never be scheduled as it is", 0,
+          "end it with 'slipway cancel', and compare what it asks for with 'slipway inventory'" } },
+    { SW_REASON_NODE_BOOT,
+      .waiting = { "its nodes are starting", 20 * MINUTE_MS,
+          "a node may not come up: ask again" } },
+    { SW_REASON_IMAGE,
+      .waiting = { "its image is being fetched", 20 * MINUTE_MS,
+          "large images take minutes; after that check the registry and the pull secret" } },
+    { SW_REASON_MOUNT,
+      .waiting = { "a volume cannot be mounted yet", 5 * MINUTE_MS,
+          "check that the volume exists and may be used from this node" } },
+    { SW_REASON_CODE,
+      .waiting = { "its code is being unpacked", 10 * MINUTE_MS,
+          "see the first lines of its log" } },
+    { SW_REASON_STARTING,
+      .waiting = { "it is being started", 5 * MINUTE_MS,
+          "see the first lines of its log" } },
+    { SW_REASON_RETRY,
+      .waiting = { "it failed and waits for its next attempt", HOUR_MS,
+          "see the attempts with 'slipway status'" } },
+    { SW_REASON_MISSING,
+      .waiting = { "the platform says there is no such job; it is asked once more before we "
+                   "believe it", 5 * MINUTE_MS,
+          "refresh with 'slipway status'" } },
+    { SW_REASON_UNREACHABLE,
+      .waiting = { "the platform does not answer; the job itself may be well", 10 * MINUTE_MS,
+          "check the network and the credential with 'slipway preflight'" } },
+    { SW_REASON_PAUSED,
+      .waiting = { "it is paused", 0,
+          "resume it on the platform" } },
+    { 0 }
+};
+
+const struct sw_reason *sw_reason_find(const char *word)
+{
+    for (const struct sw_reason *row = sw_reasons; word && row->word; row++)
+        if (strcmp(row->word, word) == 0)
+            return row;
+    return NULL;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_observe.h - the containers of one job, and how one of them ended.
+ */
+#ifndef SW_PLATFORM_DOCKER_OBSERVE_H
+#define SW_PLATFORM_DOCKER_OBSERVE_H
+
+#include "core/run_end.h"
+#include "platform/docker/docker_job.h"
+#include "platform/kit/ranks.h"
+
+struct docker_containers {           /* of one attempt, as the list shows them; borrowed */
+    const json_t *at[DOCKER_NODES_MAX];      /* by rank; NULL: missing */
+    struct sw_rank ranks[DOCKER_NODES_MAX];
+    struct sw_ranks all;
+    int queued;                      /* containers that wait for GPUs, beside the ranks */
+};
+void docker_containers_read(struct docker_containers *out, const json_t *listed);
+/* The containers of each attempt in a list: object "id/attempt" -> array; owned. And one of them; borrowed. */
+json_t *docker_list_by_attempt(const json_t *list);
+const json_t *docker_attempt_in(const json_t *by_attempt, const struct sw_jobref *job);
+bool docker_is_over(const char *state);
+int docker_plan_nodes(const struct sw_jobref *job);
+/* Did a submit die between making and starting it? Then it is removed: no submit will start it. */
+bool docker_is_half_made(const struct sw_jobref *job, const struct docker_containers *own);
+
+/* Of a job's containers as a list shows them: the newest attempt (0: none), its first rank. */
+int docker_newest_attempt(const json_t *list);
+const json_t *docker_first_rank(const json_t *list, int attempt);
+/* The folder bound at /results, when it is one of this machine; owned; NULL: none. */
+char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id);
+
+struct docker_job {                  /* one job, and the client that asks about it; borrowed */
+    struct sw_connection *conn;
+    struct docker_api *api;
+    const struct sw_jobref *ref;
+};
+
+/* ---- docker_ended.c -------------------------------------------------------------------------- */
+
+struct docker_ended {                /* one container that ended */
+    json_t *inspected, *report;      /* owned; report NULL: it left none */
+    bool recorded;                   /* the report is not from the log */
+    char *tail;                      /* of its log, when it failed; owned; may be NULL */
+    struct sw_run_end end;           /* its texts live in these */
+    enum docker_engine engine;       /* asked only where it matters */
+    bool gone;                       /* there is no container any more, and no report */
+    bool never_began;                /* gone, and the engine remembers no start of it */
+    int64_t started_ms, ended_ms;
+};
+int docker_ended_read(struct docker_api *api, const char *container, struct docker_ended *out,
+                      struct sw_error *err);
+void docker_ended_done(struct docker_ended *ended);
+static inline void docker_ended_auto(struct docker_ended *ended) { docker_ended_done(ended); }
+struct sw_rank docker_ended_rank(const struct docker_ended *ended);
+/* What a report says, into the end. */
+void docker_read_report(struct docker_ended *ended);
+/* None goes on: what that means for the job, which rank failed first, and facts about it. 0, -1 + err; 1: a
+ * record must be fetched first (docker_record_fetch). */
+int docker_judge(const struct docker_job *job, const struct docker_containers *own,
+                 struct sw_observation *seen, struct sw_error *err);
+
+/* ---- docker_record.c ------------------------------------------------------------------------- */
+
+/* The last report of a container's runner; owned, NULL: it left none. *kept: there is a place for it. -1: it
+ * could not be read. */
+int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
+                     struct sw_error *err);
+/* The same of a rank without a container, and all that can be known of such a one. 1: it is in a volume, and
+ * must be fetched first. Both only read. */
+int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err);
+int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ended *out,
+                      struct sw_error *err);
+/* Copy the records of ranks without a container from the job's volume to this machine. */
+int docker_record_fetch(const struct docker_job *job, const struct docker_containers *own,
+                        struct sw_error *err);
+/* The folder of this machine that holds them, as its containers say; borrowed; NULL: a volume, or none. */
+const char *docker_bound_ends(const json_t *container);
+
+/* ---- docker_stopped_by_user.c ---------------------------------------------------------------- */
+
+/* Since when the engine runs; 0: it does not tell. */
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
+/* Find out whether a user stopped it, or an engine that went down, where it matters. `container`: its id;
+ * NULL: it is gone, and that is not known. -1: the engine cannot be asked, or is going down. */
+int docker_find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
+                        struct sw_error *err);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervisor_usage.c - what a running job uses right now, written into its status record.
+ *
+ * Measuring must cost next to nothing, for a thousand jobs at once: memory is read from the cgroup
+ * or along the job's own tree, NVML stays open, nothing is written unless something changed by
+ * more than a hundredth, and a job that does not change is measured less and less often.
+ */
+#include "platform/local/supervisor.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "platform/local/local_tree.h"
+
+enum {
+    FIRST_MEASURE_MS = 1000,
+    MEASURE_EVERY_MS = 2000,
+    MEASURE_RARELY_MS = 16000,
+    SMALL_BYTES = 1024 * 1024,
+};
+
+void sup_usage_begin(struct sup *sup)
+{
+    sup->usage.every_ms = MEASURE_EVERY_MS;
+    sup->usage.next_at = sw_monotonic_ms() + FIRST_MEASURE_MS;
+    if (sup->lease)
+        sup->usage.meter = sw_gpu_meter_open(sup->lease->gpus, sup->lease->count);
+}
+
+void sup_usage_end(struct sup *sup)
+{
+    if (sup->usage.meter)
+        sw_gpu_meter_facts(sup->usage.meter, sup->facts);
+    if (sup->usage.gpu_peak_bytes > 0) {
+        sw_auto(json) json_t *report = sw_json_object(SW_SUB("gpu", sw_json_object(
+            SW_INT("count", sup->lease ? sup->lease->count : 0),
+            SW_INT("memory_peak_bytes", sup->usage.gpu_peak_bytes))));
+
+        json_object_set_new(sup->facts, "peak_gpu_memory_bytes",
+                            json_integer(sup->usage.gpu_peak_bytes));
+        sup_facts_report(sup, report);
+    }
+    sw_gpu_meter_close(sw_take(sup->usage.meter));
+    json_decref(sw_take(sup->usage.shown));
+}
+
+static bool differs(int64_t a, int64_t b)
+{
+    int64_t by = a > b ? a - b : b - a;
+
+    return by > SMALL_BYTES && by > b / 100;
+}
+
+static json_t *gpu_json(const struct sw_gpu *gpu)
+{
+    return sw_json_object(
+        SW_STR("uuid", gpu->uuid), SW_STR("name", gpu->name),
+        SW_SUB("used_percent", gpu->busy_percent < 0 ? json_null()
+                                                     : json_integer(gpu->busy_percent)),
+        SW_INT("memory_used", gpu->memory_used_bytes), SW_INT("memory_total", gpu->memory_bytes));
+}
+
+static json_t *live_json(const struct sup *sup, int64_t memory)
+{
+    json_t *gpus = json_array();
+
+    for (int i = 0; sup->usage.meter && i < sup->lease->count; i++)
+        json_array_append_new(gpus, gpu_json(&sup->lease->gpus[i]));
+    return sw_json_object(SW_INT("memory_bytes", memory), SW_SUB("gpus", gpus));
+}
+
+static bool gpu_changed(const json_t *before, const json_t *now)
+{
+    int64_t load = sw_json_int(now, "used_percent", -1) - sw_json_int(before, "used_percent", -1);
+
+    return load > 1 || load < -1 ||
+           differs(sw_json_int(now, "memory_used", 0), sw_json_int(before, "memory_used", 0));
+}
+
+static bool changed(const json_t *before, const json_t *now)
+{
+    const json_t *gpus = json_object_get(now, "gpus"), *earlier = json_object_get(before, "gpus");
+
+    if (!before || differs(sw_json_int(now, "memory_bytes", 0),
+                           sw_json_int(before, "memory_bytes", 0)))
+        return true;
+    for (size_t i = 0; i < json_array_size(gpus); i++)
+        if (gpu_changed(json_array_get(earlier, i), json_array_get(gpus, i)))
+            return true;
+    return false;
+}
+
+static void note_gpu_peak(struct sup *sup)
+{
+    for (int i = 0; i < sup->lease->count; i++)
+        if (sup->lease->gpus[i].memory_used_bytes > sup->usage.gpu_peak_bytes)
+            sup->usage.gpu_peak_bytes = sup->lease->gpus[i].memory_used_bytes;
+}
+
+void sup_usage_measure(struct sup *sup, int64_t now)
+{
+    struct sup_usage *usage = &sup->usage;
+    sw_auto(json) json_t *seen = NULL;
+    int64_t memory;
+
+    if (!sup->commands_run || sup->end.decided || now < usage->next_at)
+        return;
+    memory = sup_limits_memory(&sup->limits);
+    if (memory < 0)
+        memory = local_tree_resident(getpid());
+    if (memory > sup->limits.peak_bytes)
+        sup->limits.peak_bytes = memory;
+    if (usage->meter) {
+        sw_gpu_meter_read(usage->meter, sup->lease->gpus);
+        note_gpu_peak(sup);
+        sup_guard_gpus(sup, now);
+    }
+    seen = live_json(sup, memory);
+    if (changed(usage->shown, seen)) {
+        json_decref(usage->shown);
+        usage->shown = sw_take(seen);
+        usage->every_ms = MEASURE_EVERY_MS;
+        sup_repeat_status(sup);
+    } else if (usage->every_ms < MEASURE_RARELY_MS) {
+        usage->every_ms *= 2;
+    }
+    usage->next_at = now + sup_guard_patience(sup, usage->every_ms);
+}

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/json_put.h"
 #include "base/text.h"
 #include "core/command.h"
 
@@ -90,6 +89,19 @@ static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
     return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
 }
 
+static json_t *time_json(int64_t at_ms)
+{
+    char text[40];
+
+    if (!at_ms)
+        return json_null();
+    sw_time_format(at_ms, text);
+    return json_string(text);
+}
+
+#define TIME(key, at_ms)           SW_SUB(key, time_json(at_ms))            /* 0: not yet */
+#define INT_BUT(key, number, none) SW_SUB(key, (number) == (none) ? json_null() : json_integer(number))
+
 void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
                  const json_t *unreachable)
 {
@@ -97,55 +109,55 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
     int64_t end = job->ended_ms ? job->ended_ms : now;
     int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
     sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
-    sw_autofree char *place = results_place(job);
+    sw_auto(json) json_t *row = NULL;
+    sw_autofree char *place = results_place(job), *text = NULL;
 
-    sw_json_put_object(
-        out,
-        SW_PUT_STR("id", job->id),
-        SW_PUT_STR("name", job->name),
-        SW_PUT_STR("status", sw_state_name(job->state)),
-        SW_PUT_STR("reason", job->reason ? job->reason : ""),
-        SW_PUT_STR("message", job->message ? job->message : ""),
-        SW_PUT_STR("backend_type", job->platform),
-        SW_PUT_STR("place", job->address),
-        SW_PUT_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
-        job->details ? SW_PUT_SUB("backend_details", job->details)
-                     : SW_PUT_WORD("backend_details", "{}"),
-        SW_PUT_STR("results_dir", job->results_dir ? job->results_dir : ""),
-        SW_PUT_STR("results_place", place),
-        SW_PUT_SUB(sent ? "outputs" : NULL, sent),
-        SW_PUT_INT(job->plan ? "nodes" : NULL, sw_json_int(job->plan, "nodes", 1)),
-        SW_PUT_INT(job->plan ? "replicas" : NULL, api_replicas(job)),
-        SW_PUT_STR("phase", phase_name(job->phase)),
-        SW_PUT_BOOL("canceling", job->canceling),
-        SW_PUT_INT("attempt", job->attempt),
-        SW_PUT_INT_BUT("exit_code", job->exit_code, SW_NO_EXIT_CODE),
-        SW_PUT_INT_BUT("signal", job->signal, 0),
-        SW_PUT_INT_BUT("failed_replica", job->failed_replica, -1),
-        SW_PUT_STR("node", job->node),
-        SW_PUT_STR("err_class", job->err_class),
-        SW_PUT_STR("cause", job->cause),
-        SW_PUT_STR("suggestion", job->suggestion),
-        SW_PUT_TIME("created_at", job->created_ms),
-        SW_PUT_TIME("submitted_at", job->submitted_ms),
-        SW_PUT_TIME("started_at", started),
-        SW_PUT_TIME("ended_at", job->ended_ms),
-        SW_PUT_TIME("updated_at", job->updated_ms),
-        SW_PUT_TIME("seen_at", job->seen_ms),
-        SW_PUT_TIME("next_attempt_at",
-                    job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
-        SW_PUT_TIME("expected_start_at",
-                    job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
-        SW_PUT_INT_BUT("starts_in_ms", starts_in(job, now), -1),
-        progress ? SW_PUT_SUB("progress", progress) : SW_PUT_WORD("progress", "null"),
-        SW_PUT_SUB("last_line", json_object_get(job->progress, "last_line")),
-        SW_PUT_TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),
-        SW_PUT_SUB("live", json_object_get(job->progress, "live")),
-        SW_PUT_SUB("runner", json_object_get(job->progress, "runner")),
-        SW_PUT_INT("age_ms", age(now, job->created_ms)),
-        SW_PUT_INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
-        SW_PUT_INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
-        SW_PUT_SUB("labels", job->labels),
-        SW_PUT_SUB("attempts", attempts),
-        SW_PUT_SUB("unreachable", unreachable));
+    row = sw_json_object(
+        SW_STR("id", job->id),
+        SW_STR("name", job->name),
+        SW_STR("status", sw_state_name(job->state)),
+        SW_STR("reason", job->reason ? job->reason : ""),
+        SW_STR("message", job->message ? job->message : ""),
+        SW_STR("backend_type", job->platform),
+        SW_STR("place", job->address),
+        SW_STR("backend_job_id", job->remote_id ? job->remote_id : ""),
+        SW_SUB("backend_details", job->details ? json_incref(job->details) : json_object()),
+        SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
+        SW_STR("results_place", place),
+        SW_SUB("outputs", sw_take(sent)),
+        SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
+        SW_SUB("replicas", job->plan ? json_integer(api_replicas(job)) : NULL),
+        SW_STR("phase", phase_name(job->phase)),
+        SW_BOOL("canceling", job->canceling),
+        SW_INT("attempt", job->attempt),
+        INT_BUT("exit_code", job->exit_code, SW_NO_EXIT_CODE),
+        INT_BUT("signal", job->signal, 0),
+        INT_BUT("failed_replica", job->failed_replica, -1),
+        SW_STR("node", job->node),
+        SW_STR("err_class", job->err_class),
+        SW_STR("cause", job->cause),
+        SW_STR("suggestion", job->suggestion),
+        TIME("created_at", job->created_ms),
+        TIME("submitted_at", job->submitted_ms),
+        TIME("started_at", started),
+        TIME("ended_at", job->ended_ms),
+        TIME("updated_at", job->updated_ms),
+        TIME("seen_at", job->seen_ms),
+        TIME("next_attempt_at", job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
+        TIME("expected_start_at",
+             job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
+        INT_BUT("starts_in_ms", starts_in(job, now), -1),
+        SW_SUB("progress", progress ? sw_take(progress) : json_null()),
+        SW_SUB_COPY("last_line", json_object_get(job->progress, "last_line")),
+        TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),
+        SW_SUB_COPY("live", json_object_get(job->progress, "live")),
+        SW_SUB_COPY("runner", json_object_get(job->progress, "runner")),
+        SW_INT("age_ms", age(now, job->created_ms)),
+        INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
+        INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
+        SW_SUB_COPY("labels", job->labels),
+        SW_SUB_COPY("attempts", (json_t *)attempts),
+        SW_SUB_COPY("unreachable", (json_t *)unreachable));
+    text = sw_json_dump(row);
+    sw_buf_add(out, text);
 }

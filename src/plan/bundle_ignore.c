@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pattern {
+struct ignore_pattern {
     char *folder;            /* where its .gitignore lies; "" is the root */
     char *text;
     bool negated, folders_only, tied;
 };
 
 struct sw_ignore {
-    struct pattern *items;
+    struct ignore_pattern *items;
     size_t count;
 };
 
@@ -124,7 +124,7 @@ bool sw_wildmatch(const char *pattern, const char *path)
 
 /* ---- a file of them ------------------------------------------------------------------------ */
 
-/* Blanks at the end do not count, unless a backslash stands before. */
+/* Blanks at the end do not count, unless a backslash comes before. */
 static size_t without_blanks(const char *line, size_t length)
 {
     while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\r')) {
@@ -142,7 +142,7 @@ static size_t without_blanks(const char *line, size_t length)
 static void add_line(struct sw_ignore *ignore, const char *folder, const char *line,
                      size_t length)
 {
-    struct pattern one = { 0 };
+    struct ignore_pattern one = { 0 };
 
     length = without_blanks(line, length);
     if (length == 0 || *line == '#')
@@ -186,7 +186,7 @@ void sw_ignore_add(struct sw_ignore *ignore, const char *folder, const char *tex
     }
 }
 
-static bool pattern_matches(const struct pattern *one, const char *path, bool is_folder)
+static bool pattern_matches(const struct ignore_pattern *one, const char *path, bool is_folder)
 {
     size_t above = strlen(one->folder);
     const char *base = strrchr(path, '/');

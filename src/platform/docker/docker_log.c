@@ -119,9 +119,7 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
     if (why.code == SW_E_UNSUPPORTED)
         sw_hint(&why, "the log driver of the container keeps no log that can be read: use "
                 "'log_driver: local'");
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* ---- a stream that stays open ------------------------------------------------------------------
@@ -178,9 +176,7 @@ static int is_over(struct sw_connection *conn, const struct sw_jobref *job,
         return life == SW_LOG_ENDED;
     if (why.code == SW_E_NOT_FOUND)
         return 1;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int follow(struct sw_connection *conn, const struct sw_jobref *job, int replica,
@@ -278,9 +274,7 @@ static int ask_end(struct docker_api *api, const char *container, const char *qu
     docker_frames_done(&frames);
     if (result == 0 || why.code == SW_E_UNSUPPORTED)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static void docker_tail_auto(struct docker_tail *tail)

@@ -164,7 +164,7 @@ static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
                             " not see it (%s was used)",
                        login->secret ? login->origin : "no credential");
     case FREE_DISK:
-        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what nobody uses");
+        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what is not in use");
     case CHECK_NET:
         return sw_hint(err, "the engine's machine cannot reach %s: check its network, DNS and proxy",
                        image->registry);
@@ -228,7 +228,7 @@ static void note_end(void *context, const struct sw_rest_answer *answer)
     end->why = answer->error;
 }
 
-/* Like docker_ask(), but the user's wish to stop is heard also while the registry is silent. */
+/* Like docker_ask(), but the user can stop it also while the registry is silent. */
 static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
                         struct pulling *pulling, struct sw_error *err)
 {
@@ -304,9 +304,7 @@ int docker_image_there(struct docker_api *api, const char *use, bool *there, str
     *there = docker_ask(api, &call, NULL, &why) == 0;
     if (*there || why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int not_there(const char *image, struct sw_error *err)

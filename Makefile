@@ -31,7 +31,7 @@ demo: configure  ## run examples/hello on this machine and watch it
 	@scripts/demo $(BUILD)
 
 check: build     ## the quick tests: unit, house rules, contract on this machine
-	@$(MESON_TEST) --suite unit --suite house --suite contract
+	@$(MESON_TEST) --num-processes $$(($$(nproc) * 2)) --suite unit --suite house --suite contract
 
 test:            ## every test there is, with gcc, clang and sanitizers
 	@scripts/setup test

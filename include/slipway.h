@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slipway.h - the public C API: launch jobs, watch them, explain them, bring results home.
+ * slipway.h - the public C API: launch jobs, watch them, explain them, fetch results.
  *
  * Everything about jobs goes through these functions; the `slipway` program itself uses
  * nothing else. The header needs only the standard library. Documents go in and come out as
@@ -72,7 +72,7 @@ SW_API int sw_code_exit_status(enum sw_code code);         /* 64..78, see slipwa
 /* ---- states ------------------------------------------------------------------------- */
 
 enum sw_state {
-    SW_UNKNOWN = 0,   /* honest: nobody could tell us */
+    SW_UNKNOWN = 0,   /* the platform has not told us */
     SW_PENDING,
     SW_RUNNING,
     SW_PAUSED,
@@ -106,15 +106,16 @@ struct sw_open_options {
     void *warn_context;
     /* While something travels that a job needs before it can start (its image): what it is
      * ("pulling NAME") and how far it is; layers count as files. About ten times a second, on the
-     * thread that submits. Non-zero stops it, and the submit fails. NULL: nobody is told. */
+     * thread that submits. Non-zero stops it, and the submit fails. NULL: none. */
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
     void *progress_context;
 };
 
 /* Open the job store (made on first use). Cheap: no network, no platform is touched. */
 SW_API struct sw_session *sw_open(const struct sw_open_options *options, struct sw_error *err);
-/* Never waits for a platform that does not answer: whoever asks it goes on until the answer comes or the
- * program ends (best with _exit(), since at exit() libraries take themselves apart under its feet). */
+/* Never waits for a platform that does not answer: the thread that asks goes on until the answer
+ * comes or the program ends (best with _exit(), since at exit() libraries take themselves apart
+ * under its feet). */
 SW_API void sw_close(struct sw_session *session);
 
 /* ---- requests: what the user wants --------------------------------------------------- */
@@ -128,11 +129,11 @@ SW_API void sw_request_free(struct sw_request *request);
  * inside are meant relative to the file's folder. Reads the file, checks nothing yet. */
 SW_API int sw_request_file(struct sw_request *request, const char *path, struct sw_error *err);
 
-/* Take job.yaml of the current folder, where there is one (*found). It was found rather than named: its
- * connection keys, hooks and notifications need sw_trust(). */
+/* Take job.yaml of the current folder, where there is one (*found). It was found rather than named:
+ * its connection keys, hooks and notifications need sw_trust(). */
 SW_API int sw_request_find(struct sw_request *request, bool *found, struct sw_error *err);
 
-/* The same from memory. `format` is "yaml", "json" or "toml"; `name` stands in messages. */
+/* The same from memory. `format` is "yaml", "json" or "toml"; `name` is used in messages. */
 SW_API int sw_request_text(struct sw_request *request, const char *text, size_t length,
                            const char *format, const char *name, struct sw_error *err);
 
@@ -146,8 +147,8 @@ SW_API int sw_request_set(struct sw_request *request, const char *key, const cha
 SW_API int sw_request_argv(struct sw_request *request, int argc, const char *const *argv,
                            struct sw_error *err);
 
-/* Give the job id yourself: submitting the same job again finds the first one, and submitting another job
- * under its id is SW_E_CONFLICT. */
+/* Give the job id yourself: submitting the same job again finds the first one, and submitting
+ * another job under its id is SW_E_CONFLICT. */
 SW_API int sw_request_id(struct sw_request *request, const char *job_id, struct sw_error *err);
 
 /* ---- plan and submit ------------------------------------------------------------------ */
@@ -164,40 +165,44 @@ SW_API char *sw_plan_job(struct sw_session *session, const struct sw_request *re
  * remembered leaves a row that tells the truth; the id is written in that case too. */
 SW_API int sw_submit(struct sw_session *session, const struct sw_request *request,
                      char id[SW_ID_SIZE], struct sw_error *err);
-/* The same; *already: the request names its id, and that same job was there. Nothing was sent then. */
+/* The same; *already: the request names its id, and that same job was there. Nothing was sent then.
+ * */
 SW_API int sw_submit_once(struct sw_session *session, const struct sw_request *request,
                           char id[SW_ID_SIZE], bool *already, struct sw_error *err);
 
-/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk, room, GPUs,
- * image, mounts), its secrets and its data, and nothing happens. JSON: {"version", "platform", "ok",
- * "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself is an error. */
+/* Would the job be taken, and find what it needs? Looks at its platform (reach, versions, disk,
+ * room, GPUs, image, mounts), its secrets and its data, and nothing happens. JSON: {"version",
+ * "platform", "ok", "checks": [{"check","ok","message","fix"}]}. What is wrong with the job itself
+ * is an error. */
 SW_API char *sw_preflight(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 
-/* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps", "payload",
- * "code", "script"}; `steps` is for people, `code` says what of it travels (absent without code), and
- * `script`, when asked for, is a POSIX shell script with everything inside, runner included. */
+/* What the job runs inside a container, and nothing happens. JSON: {"version", "id", "steps",
+ * "payload", "code", "script"}; `steps` is for people, `code` says what of it travels (absent
+ * without code), and `script`, when asked for, is a POSIX shell script with everything inside,
+ * runner included. */
 SW_API char *sw_entrypoint(struct sw_session *session, const struct sw_request *request,
                            bool script, struct sw_error *err);
 
 /* ---- trust ------------------------------------------------------------------------------ */
 
-/* A folder may come from anyone. What its env.toml, .env or job.yaml say about where to connect and what
- * to run on this machine is taken only after the user trusted exactly that content; until then planning
- * and submitting fail with SW_E_UNTRUSTED, and nothing is opened.
+/* A folder may come from anyone. What its env.toml, .env or job.yaml say about where to connect and
+ * what to run on this machine is taken only after the user trusted exactly that content; until then
+ * planning and submitting fail with SW_E_UNTRUSTED, and nothing is opened.
  *
- * The files that this request needs to be trusted, for asking the user: JSON array of {"path","sha256",
- * "trusted","keys"}; `keys` are all that trust lets through. Empty: none. */
+ * The files that this request needs to be trusted, for asking the user: JSON array of
+ * {"path","sha256", "trusted","keys"}; `keys` are all that trust lets through. Empty: none. */
 SW_API char *sw_untrusted(struct sw_session *session, const struct sw_request *request,
                           struct sw_error *err);
 /* The same about one file, or the three of a folder. */
 SW_API char *sw_trust_look(struct sw_session *session, const char *path, struct sw_error *err);
-/* Trust a file as it is now. sha256 (NULL: any) is what the user has seen: SW_E_CONFLICT when the file is
- * another one by now. */
+/* Trust a file as it is now. sha256 (NULL: any) is what the user has seen: SW_E_CONFLICT when the
+ * file is another one by now. */
 SW_API int sw_trust(struct sw_session *session, const char *path, const char *sha256,
                     struct sw_error *err);
 SW_API int sw_untrust(struct sw_session *session, const char *path, struct sw_error *err);
-/* JSON array of {"path","sha256","at","trusted"}; false: it is gone or has another content by now. */
+/* JSON array of {"path","sha256","at","trusted"}; false: it is gone or has another content by now.
+ * */
 SW_API char *sw_trusted(struct sw_session *session, struct sw_error *err);
 
 /* ---- look ----------------------------------------------------------------------------- */
@@ -207,11 +212,11 @@ enum sw_look {
     SW_LOOK_STORED = 1,       /* only what the store remembers */
 };
 
-/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id, backend_details,
- * results_dir, results_place (with the host in front, where that is another machine), outputs[] (those
- * with a destination), replicas, attempt, exit_code, signal, created_at, submitted_at, started_at,
- * ended_at, updated_at, seen_at, next_attempt_at, expected_start_at, starts_in_ms, age_ms, seen_age_ms,
- * duration_ms, labels, progress, last_line, live, attempts[]. */
+/* One job as JSON: id, name, status, reason, message, backend_type, backend_job_id,
+ * backend_details, results_dir, results_place (with the host in front, where that is another
+ * machine), outputs[] (those with a destination), replicas, attempt, exit_code, signal, created_at,
+ * submitted_at, started_at, ended_at, updated_at, seen_at, next_attempt_at, expected_start_at,
+ * starts_in_ms, age_ms, seen_age_ms, duration_ms, labels, progress, last_line, live, attempts[]. */
 SW_API char *sw_status(struct sw_session *session, const char *id, enum sw_look look,
                        struct sw_error *err);
 /* Many jobs: { "version": 1, "jobs": [...], "unreachable": [ {"platform","message"} ] }. */
@@ -245,8 +250,8 @@ SW_API char *sw_list(struct sw_session *session, const struct sw_list_options *o
 SW_API char *sw_select(struct sw_session *session, const char *const *selectors, size_t count,
                        const char *const *labels, size_t label_count, struct sw_error *err);
 
-/* What happened to a job (id NULL: to all), oldest first: JSON array of {"seq","at_ms","job","kind",
- * "data"}. */
+/* What happened to a job (id NULL: to all), oldest first: JSON array of
+ * {"seq","at_ms","job","kind", "data"}. */
 SW_API char *sw_events(struct sw_session *session, const char *id, int64_t after_seq,
                        struct sw_error *err);
 
@@ -318,9 +323,9 @@ struct sw_outcome {
 /* Called in the caller's thread, once for each job; everything in it is borrowed for the call. */
 typedef void sw_outcome_fn(void *context, const struct sw_outcome *outcome);
 
-/* The same as sw_cancel() for many jobs: few requests for each place, places side by side, one that does not
- * answer is waited for once. One that fails stops no other. `tell` (may be NULL) hears of each in the order
- * given. 0: all went well; -1: err is that of the first that did not. */
+/* The same as sw_cancel() for many jobs: few requests for each place, places side by side, one that
+ * does not answer is waited for once. One that fails stops no other. `tell` (may be NULL) hears of
+ * each in the order given. 0: all went well; -1: err is that of the first that did not. */
 SW_API int sw_cancel_many(struct sw_session *session, const char *const *ids, size_t count,
                           sw_outcome_fn *tell, void *context, struct sw_error *err);
 /* Take back a cancel that no platform confirmed yet. SW_E_CONFLICT: there is none. */
@@ -332,8 +337,8 @@ SW_API int sw_wait(struct sw_session *session, const char *id, int64_t timeout_m
                    int (*idle)(void *context), void *context, int *exit_status,
                    struct sw_error *err);
 
-/* The same for many; each is told as soon as it is over. SW_E_TIMEOUT names the first that is not; a job
- * that is not there is told as such, and ends nothing. */
+/* The same for many; `tell` is called for each as soon as it is over. SW_E_TIMEOUT names the first
+ * that is not; a job that is not there gets SW_E_NOT_FOUND, and ends nothing. */
 SW_API int sw_wait_many(struct sw_session *session, const char *const *ids, size_t count,
                         int64_t timeout_ms, int (*idle)(void *context), sw_outcome_fn *tell,
                         void *context, struct sw_error *err);
@@ -359,8 +364,9 @@ SW_API int sw_retry(struct sw_session *session, const char *id, bool avoid_node,
 /* The same for many, as sw_cancel_many(). */
 SW_API int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count,
                          bool avoid_node, sw_outcome_fn *tell, void *context, struct sw_error *err);
-/* The same for the outputs alone: what the command of a finished job left is brought to its destinations once
- * more, and the command is not run. SW_E_UNSUPPORTED where the platform cannot do that. */
+/* The same for the outputs alone: what the command of a finished job left is brought to its
+ * destinations once more, and the command is not run. SW_E_UNSUPPORTED where the platform cannot do
+ * that. */
 SW_API int sw_collect_again(struct sw_session *session, const char *id, int *attempt,
                             struct sw_error *err);
 SW_API int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
@@ -394,8 +400,8 @@ SW_API int sw_remove(struct sw_session *session, const char *id, bool keep_resul
 /* The same for many, as sw_cancel_many(). */
 SW_API int sw_remove_many(struct sw_session *session, const char *const *ids, size_t count,
                           bool keep_results, sw_outcome_fn *tell, void *context, struct sw_error *err);
-/* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for good. What
- * runs there goes on, and what was made there stays. */
+/* Forget a job whatever its state, and ask nothing of its platform: for a place that is gone for
+ * good. What runs there goes on, and what was made there stays. */
 SW_API int sw_forget(struct sw_session *session, const char *id, struct sw_error *err);
 /* Remove finished jobs whose `keep:` time has passed. JSON array of the ids removed. */
 SW_API char *sw_remove_expired(struct sw_session *session, struct sw_error *err);
@@ -413,7 +419,7 @@ struct sw_copy_progress {
     int64_t files_done, files_total;       /* done: copied, found identical or removed */
     int64_t bytes_done, bytes_total;       /* of what has to be copied */
     int64_t bytes_per_second;              /* lately */
-    int64_t left_ms;                       /* -1: nobody can tell yet */
+    int64_t left_ms;                       /* -1: not known yet */
     int requests;                          /* at once, right now */
 };
 /* Called about ten times a second. Non-zero cancels the copy. */
@@ -438,9 +444,9 @@ struct sw_copy_options {
  *
  * Copy a file or a tree between any two places: s3://, http(s)://, hf_model://, hf_dataset://,
  * ngc://, file:// and paths. What is identical already is left alone. JSON: {"files","bytes",
- * "same","removed","failed","elapsed_ms","to","left_out","left_out_names"}, with dry_run also "would":
- * [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets and devices are
- * left out: how many, and the first hundred with the reason. */
+ * "same","removed","failed","elapsed_ms","to","left_out","left_out_names"}, with dry_run also
+ * "would": [{"what","name","size"}]. Links of a local folder that lead out of it, pipes, sockets
+ * and devices are left out: how many, and the first hundred with the reason. */
 SW_API char *sw_copy(struct sw_session *session, const char *from, const char *to,
                      const struct sw_copy_options *options, sw_copy_progress_fn *progress,
                      void *context, struct sw_error *err);
@@ -449,21 +455,21 @@ SW_API char *sw_copy(struct sw_session *session, const char *from, const char *t
  * Kinds are "file" and "folder". Nothing there is SW_E_NOT_FOUND. */
 SW_API char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive,
                          struct sw_error *err);
-/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. A bucket that does not
- * exist is SW_E_NOT_FOUND. */
+/* Is something there, and may we read it? {"uri","exists","kind","size","etag"}. A bucket that does
+ * not exist is SW_E_NOT_FOUND. */
 SW_API char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err);
 
-/* Take over a job that this store never saw. Of a plan that is not signed with this user's key, hooks,
- * secrets and paths of this machine are dropped (a warning names them), and the job is not tried again.
- * The second form takes the plan as it is, also of a job that was adopted before. */
+/* Take over a job that this store never saw. Of a plan that is not signed with this user's key,
+ * hooks, secrets and paths of this machine are dropped (a warning names them), and the job is not
+ * tried again. The second form takes the plan as it is, also of a job that was adopted before. */
 SW_API int sw_adopt(struct sw_session *session, const char *platform, const char *id,
                     struct sw_error *err);
 SW_API int sw_adopt_trusting(struct sw_session *session, const char *platform, const char *id,
                              struct sw_error *err);
 
-/* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1, "jobs":
- * [ {"id","name","platform","state","owner","created_at"} ] }. `platform` NULL: of all that can tell and are
- * set up. */
+/* Jobs of ours that a platform has and this store does not know, to be adopted: { "version": 1,
+ * "jobs": [ {"id","name","platform","state","owner","created_at"} ] }. `platform` NULL: of all that
+ * can tell and are set up. */
 SW_API char *sw_adoptable(struct sw_session *session, const char *platform, struct sw_error *err);
 
 /* ---- places --------------------------------------------------------------------------- */
@@ -480,15 +486,15 @@ SW_API int sw_check_path(struct sw_session *session, const char *platform, const
 SW_API char *sw_list_path(struct sw_session *session, const char *platform, const char *path,
                           struct sw_error *err);
 
-/* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; what stands
- * in the inner object is the platform's own. SW_E_UNSUPPORTED: it cannot tell. */
+/* What a platform has, and what of it is free: {"version","platform","inventory": {...}}; the
+ * inner object is the platform's own. `platform` NULL: the default. SW_E_UNSUPPORTED: it cannot tell. */
 SW_API char *sw_inventory(struct sw_session *session, const char *platform, struct sw_error *err);
 
 /* JSON Schema of the job file. */
 SW_API char *sw_schema(struct sw_error *err);
 
-/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a platform that
- * is not set up here (no job was sent to it, and it does not answer). */
+/* Is everything in order here? JSON array of {"check","ok","message","fix"}; `ok` is null for a
+ * platform that is not set up here (no job was sent to it, and it does not answer). */
 SW_API char *sw_doctor(struct sw_session *session, struct sw_error *err);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 /*
  * adopt.c - take over a job that this store never saw.
  *
- * Its plan lies where the job runs, and everyone who can write there can change it: it is a stranger's data
+ * Its plan lies where the job runs, and every user that can write there can change it: it is untrusted data
  * unless its signature, made with a key of this user, fits. What would run here (hooks, notify), what
  * would be sent from here (secrets, credentials) and what names folders of this machine (code, base_dir,
  * workdir, mounts) is dropped then, and the job is never submitted again from such a plan.

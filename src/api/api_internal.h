@@ -29,11 +29,11 @@ struct sw_session {
     atomic_int references;         /* the caller's, and one for each question that is under way */
     bool read_only;
     struct sw_store *store;        /* guards itself */
-    struct sw_refresh_pool *pool;          /* likewise */
+    struct sw_refresh_pool *pool;  /* likewise */
     char *state_dir, *profile;
     char *project_dir;             /* NULL: where the job file is, or here */
 
-    pthread_mutex_t warn_lock;     /* guards these: after sw_close() nobody is told anything */
+    pthread_mutex_t warn_lock;     /* guards these: no call after sw_close() */
     void (*warn)(void *context, const char *text);
     void *warn_context;
     int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
@@ -60,38 +60,43 @@ struct sw_request {
 };
 
 /* session.c */
-char *api_state_dir(void);            /* where it is when nobody says; owned */
+char *api_state_dir(void);            /* the default folder; owned */
 void api_warn(void *session, const char *text);
 int api_progress(void *session, const char *what, const struct sw_copy_progress *progress);
-/* A caller that lost its session (sw_open() failed) hears so. */
+/* Add or drop a reference to the session. */
+void api_hold(void *session);
+void api_release(void *session);
+/* SW_E_USAGE for a caller without a session. */
 static inline int api_need(const struct sw_session *session, struct sw_error *err)
 {
     return session ? 0 : sw_fail(err, SW_E_USAGE, "there is no session: sw_open() failed, or was not called");
 }
+
+/* user_config.c */
 int api_load_once(struct sw_session *session, struct sw_error *err);    /* with the lock held */
-/* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
-bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
-                 const struct sw_error *why);
+const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
 /* The user's rules for sw_diagnose_with(); NULL before anything needed the profiles. */
 const json_t *api_rules(void *session);
 /* A sw_env_fn over a session: the process's environment, then ~/.config/tao/.env. */
 const char *api_env(void *session, const char *name);
-const struct sw_profiles *api_profiles(struct sw_session *session, struct sw_error *err);
-/* Look at these jobs (0: all that are not over), however long it takes, then start the hooks that
- * are due. */
+
+/* refresh.c: observe these jobs (none: all that are not over), however long it takes, then start the hooks
+ * that are due. */
 int api_refresh(struct sw_session *session, const char *const *ids, size_t count,
                 json_t *unreachable, struct sw_error *err);
-/* The same with a deadline: who is slower is named in `unreachable`, and goes on alone. */
+/* The same with a deadline: a platform that is slower is named in `unreachable`, and its thread goes on. */
 enum { API_LIST_DEADLINE_MS = 5000 };
 int api_refresh_within(struct sw_session *session, const char *const *ids, size_t count,
                        const struct sw_refresh_options *options, json_t *unreachable,
                        struct sw_error *err);
-/* Those that are due; who cannot be run is warned of. */
+/* Start the hooks that are due; one that cannot be started is a warning. */
 void api_run_hooks(struct sw_session *session);
-/* await.c: a pause that ends early when a platform says that something may have changed. Signals end
- * it, too. */
-enum { API_NOBODY_TELLS, API_SILENCE, API_NEWS };
-int api_await(struct sw_session *session, int64_t ms);
+
+/* wake.c: a pause that ends early when a platform says that something may have changed. Signals end
+ * it, too. API_NO_WAKE: a connection has no wake_fd. */
+enum { API_NO_WAKE, API_QUIET, API_WOKEN };
+int api_wait_for_wake(struct sw_session *session, int64_t ms);
+
 /* bounded.c: run a call whose platform may never answer. *late: the time was up, and it goes on alone;
  * -1 SW_E_UNREACHABLE then. `context` is the call's own; `release` is called once it is not needed. */
 struct api_bounded {
@@ -101,16 +106,18 @@ struct api_bounded {
 };
 int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err);
+
 /* exec_pump.c: connects the caller's terminal to a command until it ends, and closes the stream. A signal
  * that ends us is raised again once the terminal is restored. */
 int api_exec_pump(struct sw_stream *stream, int *exit_status, struct sw_error *err);
-/* One more, one less who needs the session. */
-void api_hold(void *session);
-void api_release(void *session);
-/* The platforms' names and tables as spec/ wants them; *count of them. Lives for ever. */
-const struct sw_spec_platform *api_spec_platforms(size_t *count);
 
-/* connection.c: links are opened once and stay the session's. */
+/* platforms.c: names and option tables as spec/ wants them; *count of them; static. */
+const struct sw_spec_platform *api_spec_platforms(size_t *count);
+/* Was no job ever sent to it? Then it may well be out of reach, or not set up at all. */
+bool api_is_idle(struct sw_session *session, const struct sw_platform *platform,
+                 const struct sw_error *why);
+
+/* connection.c: connections are opened once and stay the session's. */
 
 /* For verbs without a job: where profile, environment and defaults lead now. */
 struct sw_connection *api_connect(struct sw_session *session, const struct sw_platform *platform,
@@ -153,8 +160,7 @@ int api_job_reach(struct sw_session *session, const char *id, struct api_job *ou
 static inline void api_job_auto(struct api_job *job) { sw_job_done(&job->row); }
 
 /* job_json.c: adds the job as JSON; both documents may be NULL. */
-void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
-                 const json_t *unreachable);
+void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable);
 
 /* select.c: the jobs that these words and labels mean; NULL: a word means none, or nothing. */
 struct api_selection {
@@ -175,10 +181,10 @@ struct api_plan {
     struct sw_connection *conn;          /* NULL: only thought about */
     struct api_folder *folder;
     size_t choice;                 /* which of `platform: [...]` it is for */
-    bool looked;                   /* its preflight went well */
+    bool checked;                  /* its preflight went well */
     json_t *skipped;               /* those before it: array of {"platform","why"}; NULL: none */
 };
-/* All but the connection: spec->untrusted tells what stands in its way. `read`: the folder's files. */
+/* All but the connection: spec->untrusted lists what needs trust first. `read`: the folder's files. */
 int api_plan_think(struct sw_session *session, const struct sw_request *request, bool read,
                    struct api_plan *out, struct sw_error *err);
 /* The plan for its choice, not opened. SW_E_UNTRUSTED where files of the folder decide what they may not
@@ -200,7 +206,7 @@ int api_same_id(struct sw_session *session, const struct api_plan *made, bool *a
 int api_choose(struct sw_session *session, const struct sw_request *request, bool again,
                struct api_plan *made, struct sw_error *err);
 /* Its preflight, once. */
-int api_look(struct api_plan *made, struct sw_error *err);
+int api_check(struct api_plan *made, struct sw_error *err);
 /* Says that this platform is skipped and why; false: there is no next, or it would fail there, too. */
 bool api_skip(struct sw_session *session, struct api_plan *made, const struct sw_error *why);
 /* plan_hide.c: the document of a plan without the values in `env` that look like credentials. */

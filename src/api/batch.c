@@ -14,7 +14,7 @@
 
 enum { SLICE = 1024, PLACES_AT_ONCE = 16 };
 
-struct slice {                     /* rows in memory at a time */
+struct batch_slice {                     /* rows in memory at a time */
     struct sw_session *session;
     api_batch_fn *fn;
     struct api_one *jobs;          /* in the order of their places */
@@ -139,7 +139,7 @@ static bool same_place(const struct sw_job *a, const struct sw_job *b)
            (a->place || sw_text_same(a->profile, b->profile));
 }
 
-static void split(struct slice *slice, const void *wish)
+static void split(struct batch_slice *slice, const void *options)
 {
     slice->batches = sw_alloc((slice->count + 1) * sizeof *slice->batches);
     for (size_t i = 0; i < slice->count; i++) {
@@ -153,14 +153,14 @@ static void split(struct slice *slice, const void *wish)
             continue;
         }
         slice->batches[slice->batch_count++] = (struct api_batch){
-            .session = slice->session, .wish = wish, .profile = one->row.profile,
+            .session = slice->session, .options = options, .profile = one->row.profile,
             .place = one->row.place, .jobs = one, .count = 1 };
     }
 }
 
 static void run_place(void *context, size_t index)
 {
-    const struct slice *slice = context;
+    const struct batch_slice *slice = context;
     struct api_batch *batch = &slice->batches[index];
     sw_autofree char *profile = sw_strdup(batch->profile);       /* rows are read anew */
     struct sw_error why = { 0 };
@@ -185,7 +185,7 @@ static int in_order(const void *first, const void *second)
     return a->at < b->at ? -1 : 1;
 }
 
-static int tell_all(const struct slice *slice, sw_outcome_fn *tell, void *context, struct sw_error *err)
+static int tell_all(const struct batch_slice *slice, sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
     int result = 0;
 
@@ -209,7 +209,7 @@ static int tell_all(const struct slice *slice, sw_outcome_fn *tell, void *contex
     return result;
 }
 
-static void slice_done(struct slice *slice)
+static void slice_done(struct batch_slice *slice)
 {
     for (size_t i = 0; i < slice->count; i++)
         sw_job_done(&slice->jobs[i].row);
@@ -218,7 +218,7 @@ static void slice_done(struct slice *slice)
 }
 
 /* Each job once. An id that is none is not there. */
-static int fill(struct slice *slice, const char *const *ids, size_t from, size_t count,
+static int fill(struct batch_slice *slice, const char *const *ids, size_t from, size_t count,
                 struct sw_error *err)
 {
     sw_autofree struct api_one **open = sw_alloc((count + 1) * sizeof *open);
@@ -245,20 +245,20 @@ static int fill(struct slice *slice, const char *const *ids, size_t from, size_t
 }
 
 int api_batch_run(struct sw_session *session, const char *const *ids, size_t count, api_batch_fn *fn,
-                  const void *wish, sw_outcome_fn *tell, void *context, struct sw_error *err)
+                  const void *options, sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
     int result = 0;
 
     for (size_t from = 0; from < count; from += SLICE) {
-        struct slice slice = { .session = session, .fn = fn };
+        struct batch_slice slice = { .session = session, .fn = fn };
         struct sw_error why = { 0 };
 
         if (fill(&slice, ids, from, count - from < SLICE ? count - from : SLICE, &why) == 0) {
             qsort(slice.jobs, slice.count, sizeof *slice.jobs, by_place);
-            split(&slice, wish);
+            split(&slice, options);
             sw_parallel(slice.batch_count, PLACES_AT_ONCE, run_place, &slice);
             qsort(slice.jobs, slice.count, sizeof *slice.jobs, in_order);
-        } else {                                     /* nothing can be read: that is told of each */
+        } else {                                     /* nothing can be read: each gets that answer */
             for (size_t i = 0; i < slice.count; i++)
                 api_one_fail(&slice.jobs[i], &why);
         }

@@ -17,7 +17,7 @@ struct api_one {                   /* one job of a batch */
 
 struct api_batch {                 /* jobs of one place */
     struct sw_session *session;
-    const void *wish;              /* the verb's own */
+    const void *options;              /* the verb's own */
     const struct sw_platform *platform;
     const char *profile;           /* borrowed */
     int64_t place;
@@ -30,7 +30,7 @@ struct api_batch {                 /* jobs of one place */
  * given, in the caller's thread. 0: all went well; -1: err is that of the first that did not. */
 typedef void api_batch_fn(struct api_batch *batch);
 int api_batch_run(struct sw_session *session, const char *const *ids, size_t count, api_batch_fn *fn,
-                  const void *wish, sw_outcome_fn *tell, void *context, struct sw_error *err);
+                  const void *options, sw_outcome_fn *tell, void *context, struct sw_error *err);
 
 /* Look at those that are not done, within so many ms; likewise their rows read anew. */
 int api_batch_refresh(struct api_batch *batch, int64_t deadline_ms, json_t *unreachable,

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-struct call {
+struct bounded_call {
     struct sw_session *session;
     struct api_bounded what;
     int result;
@@ -24,7 +24,7 @@ struct call {
     bool back, left;                 /* guarded */
 };
 
-static void release(struct call *call)
+static void release(struct bounded_call *call)
 {
     struct sw_session *session = call->session;
 
@@ -35,9 +35,9 @@ static void release(struct call *call)
     api_release(session);            /* it may be gone after this */
 }
 
-static void *go(void *argument)
+static void *run_call(void *argument)
 {
-    struct call *call = argument;
+    struct bounded_call *call = argument;
     bool left;
 
     call->result = call->what.run(call->what.context, &call->err);
@@ -52,7 +52,7 @@ static void *go(void *argument)
 }
 
 /* true: it is back. Otherwise it is left alone from now on. */
-static bool await(struct call *call, int64_t patience_ms)
+static bool await(struct bounded_call *call, int64_t patience_ms)
 {
     int64_t until_ms = sw_monotonic_ms() + patience_ms;
     const struct timespec until = { .tv_sec = until_ms / 1000,
@@ -72,20 +72,20 @@ static bool await(struct call *call, int64_t patience_ms)
 int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err)
 {
-    struct call *call = sw_new(struct call);
+    struct bounded_call *call = sw_new(struct bounded_call);
     pthread_condattr_t monotonic;
     int result;
 
     *late = false;
-    *call = (struct call){ .session = session, .what = *what };
+    *call = (struct bounded_call){ .session = session, .what = *what };
     pthread_mutex_init(&call->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&call->came_back, &monotonic);
     pthread_condattr_destroy(&monotonic);
     api_hold(session);
-    if (sw_thread_start(NULL, 0, go, call) < 0)              /* no thread to be had */
-        go(call);
+    if (sw_thread_start(NULL, 0, run_call, call) < 0)              /* no thread to be had */
+        run_call(call);
     if (!await(call, patience_ms)) {
         *late = true;
         return sw_fail(err, SW_E_UNREACHABLE, "it has not answered after %lld s",

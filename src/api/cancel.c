@@ -4,7 +4,7 @@
  *
  * Cancel is a fence: the intent is stored first, so that it survives us; success is reported only when
  * the platform confirms that nothing of a job runs any more. A platform that does not answer holds up
- * no caller: the intent stands, every later refresh carries it out, and until then it can be
+ * no caller: the intent is stored, every later refresh carries it out, and until then it can be
  * taken back. A store that cannot be written (a full disk) keeps no job from being canceled: then the
  * platform is asked on what can be read.
  */
@@ -26,7 +26,7 @@ enum {
 
 /* ---- the platform is asked --------------------------------------------------------------------- */
 
-struct canceling {                 /* cancels under way at one place; may outlive their caller's patience */
+struct api_canceling {             /* cancels under way at one place; may outlive their caller */
     atomic_int references;         /* the caller's and the call's */
     struct sw_session *session;
     const struct sw_platform *platform;
@@ -43,7 +43,7 @@ struct canceling {                 /* cancels under way at one place; may outliv
 
 static int ask_platform(void *context, struct sw_error *err)
 {
-    struct canceling *what = context;
+    struct api_canceling *what = context;
 
     if (api_verify_place(what->session, what->platform, what->profile, what->place, err) != 0)
         return -1;
@@ -53,7 +53,7 @@ static int ask_platform(void *context, struct sw_error *err)
 
 static void release(void *context)
 {
-    struct canceling *what = context;
+    struct api_canceling *what = context;
 
     if (atomic_fetch_sub(&what->references, 1) > 1)
         return;
@@ -69,13 +69,13 @@ static void release(void *context)
 }
 
 /* Rows of its own, each with its lock. */
-static struct canceling *prepare(const struct api_batch *batch, struct sw_error *err)
+static struct api_canceling *prepare(const struct api_batch *batch, struct sw_error *err)
 {
-    struct canceling *what = sw_new(struct canceling);
+    struct api_canceling *what = sw_new(struct api_canceling);
     sw_autofree char (*ids)[SW_ID_SIZE] = sw_alloc((batch->count + 1) * sizeof *ids);
     size_t open = 0;
 
-    *what = (struct canceling){ .references = 1, .session = batch->session, .platform = batch->platform,
+    *what = (struct api_canceling){ .references = 1, .session = batch->session, .platform = batch->platform,
                                 .conn = batch->conn, .profile = sw_strdup(batch->profile),
                                 .place = batch->place };
     what->owners = sw_owner_open(batch->session->store);
@@ -101,10 +101,10 @@ static struct canceling *prepare(const struct api_batch *batch, struct sw_error 
 }
 
 /* As platform->cancel(), for so long. *out: what came of each; NULL: it is still under way. */
-static int cancel_within(const struct api_batch *batch, int64_t patience_ms, struct canceling **out,
+static int cancel_within(const struct api_batch *batch, int64_t patience_ms, struct api_canceling **out,
                          struct sw_error *err)
 {
-    struct canceling *what = prepare(batch, err);
+    struct api_canceling *what = prepare(batch, err);
     bool late;
 
     *out = NULL;
@@ -121,9 +121,9 @@ static int cancel_within(const struct api_batch *batch, int64_t patience_ms, str
     return 0;
 }
 
-/* ---- what is told ------------------------------------------------------------------------------ */
+/* ---- what is reported ------------------------------------------------------------------------------ */
 
-/* The store cannot be written: that is said, and stops nothing. */
+/* The store cannot be written: a warning, which stops nothing. */
 static int unless_full(struct sw_session *session, const struct sw_error *why, const char *then)
 {
     sw_autofree char *text = sw_format("%s; %s", why->message, then);
@@ -202,7 +202,7 @@ static int64_t patience(const struct api_batch *batch)
 }
 
 /* What the platform said of each: those that failed are done. never[i]: it will not begin. */
-static void take_answers(struct api_batch *batch, const struct canceling *what, bool *never, bool silent,
+static void take_answers(struct api_batch *batch, const struct api_canceling *what, bool *never, bool silent,
                          bool written)
 {
     size_t next = 0;
@@ -220,7 +220,7 @@ static void take_answers(struct api_batch *batch, const struct canceling *what, 
 
 static void stop(struct api_batch *batch, bool silent, bool written, bool *never)
 {
-    struct canceling *what;
+    struct api_canceling *what;
     struct sw_error why = { 0 };
 
     if (cancel_within(batch, silent ? SILENT_MS : patience(batch), &what, &why) == 0) {
@@ -254,7 +254,7 @@ static int record_cancels(struct api_batch *batch, struct sw_error *err)
     return count ? sw_store_saw_many(batch->session->store, seen, count, NULL, sw_now_ms(), NULL, err) : 0;
 }
 
-/* One more look at those that ran: how they ended is theirs to say. */
+/* Those that ran are observed once more: how they ended is in the answer. */
 static int record_ends(struct api_batch *batch, const bool *never, struct sw_error *err)
 {
     const struct sw_refresh_options options = { .deadline_ms = SILENT_MS };

@@ -52,12 +52,12 @@ static void begin_next(struct api_plan *made, bool next)
     *made = again;
 }
 
-int api_look(struct api_plan *made, struct sw_error *err)
+int api_check(struct api_plan *made, struct sw_error *err)
 {
-    if (!made->looked && made->platform->preflight &&
+    if (!made->checked && made->platform->preflight &&
         made->platform->preflight(made->conn, made->plan, err) < 0)
         return -1;
-    made->looked = true;
+    made->checked = true;
     return 0;
 }
 
@@ -72,13 +72,11 @@ int api_choose(struct sw_session *session, const struct sw_request *request, boo
         if (api_plan_open(session, made, &why) < 0) {        /* not set up: another one may be */
             if (why.code == SW_E_SPEC)
                 why.code = has_next(made) ? SW_E_REFUSED : SW_E_SPEC;
-        } else if (!has_next(made) || api_look(made, &why) == 0) {
+        } else if (!has_next(made) || api_check(made, &why) == 0) {
             return 0;                                        /* of the last the caller asks itself */
         }
         if (api_skip(session, made, &why))
             continue;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
 }

@@ -334,3 +334,8 @@ int api_job_open(struct sw_session *session, const char *id, struct api_job *out
                                    .finished = out->row.phase == SW_PHASE_OVER };
     return 0;
 }
+
+int api_replicas(const struct sw_job *row)
+{
+    return (int)sw_json_int(row->details, "replicas", sw_json_int(row->plan, "nodes", 1));
+}

@@ -41,16 +41,16 @@ static int open_client(struct sw_session *session, int jobs, const char *state_d
     return out->client ? 0 : -1;
 }
 
-struct copying {
+struct api_copying {
     sw_copy_progress_fn *progress;
     void *context;
-    json_t *would;                 /* NULL: it is done, not told */
+    json_t *would;                 /* NULL: copy; else the list of what would be copied */
     json_t *left_out;
 };
 
 static int on_progress(void *context, const struct sw_copy_progress *progress)
 {
-    const struct copying *copying = context;
+    const struct api_copying *copying = context;
 
     return copying->progress ? copying->progress(copying->context, progress) : 0;
 }
@@ -62,7 +62,7 @@ static int on_moved(void *context, enum sw_moved_how how, const char *relative,
         [SW_MOVED_COPIED] = "copy", [SW_MOVED_SAME] = "same", [SW_MOVED_REMOVED] = "remove",
         [SW_MOVED_FAILED] = "fail",
     };
-    const struct copying *copying = context;
+    const struct api_copying *copying = context;
 
     if (how == SW_MOVED_LEFT_OUT && json_array_size(copying->left_out) < LEFT_OUT_MOST)
         json_array_append_new(copying->left_out, sw_json_text(why->message));
@@ -98,7 +98,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
 {
     static const struct sw_copy_options none;
     struct sw_copy_report report = { 0 };
-    struct copying copying = { .progress = progress, .context = context };
+    struct api_copying copying = { .progress = progress, .context = context };
     sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
     sw_auto(values_client) struct values_client with = { 0 };
@@ -144,9 +144,7 @@ int api_check_uri(struct sw_session *session, const char *uri, bool *exists, str
     *exists = sw_transfer_stat(with.client, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
     if (why.code == SW_OK || why.code == SW_E_NOT_FOUND)        /* not even its bucket */
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int append_name(void *context, struct sw_object *object)

@@ -2,7 +2,7 @@
 /*
  * explain.c - why a job failed, waits, or is tried again: the rules' verdict on what is known.
  *
- * What the store says is the truth the user was told; the platform's view only adds evidence.
+ * The store has what the user saw; the platform only adds evidence.
  */
 #include <stdio.h>
 
@@ -50,7 +50,7 @@ char *sw_failure_analysis(struct sw_session *session, const char *id, struct sw_
     return api_text(verdict ? verdict : json_null());
 }
 
-/* "Canceled by you", or what is known of who did it. */
+/* "Canceled by you", or what is known of the cause. */
 static char *how_canceled(const struct sw_job *row)
 {
     if (row->canceling)
@@ -89,7 +89,7 @@ static json_t *retry_json(const struct api_job *job, const json_t *verdict)
     }
     if (!verdict)
         return json_null();
-    sw_retry_decide(job->row.plan, job->platform->name, &failed, verdict, 0, &retry);
+    sw_retry_decide(job->row.plan, sw_platform_retries(job->platform), &failed, verdict, 0, &retry);
     if (retry.again)         /* it would be, but the job is over: it was sent and refused, or lost */
         snprintf(retry.why, sizeof retry.why, "not tried again by itself; `slipway retry` does");
     return sw_json_object(SW_BOOL("again", false), SW_STR("why", retry.why));

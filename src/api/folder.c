@@ -31,7 +31,7 @@ static bool has_repository(const char *folder)
     return lstat(git, &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0);
 }
 
-/* The folder above, in place; false: this is the last one to look at. */
+/* The folder above, in place; false: this is the last one. */
 static bool go_up(char *folder, const char *home)
 {
     char *slash = strrchr(folder, '/');

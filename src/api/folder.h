@@ -3,7 +3,7 @@
  * folder.h - the files of the folder that a plan is made in: env.toml and .env.
  *
  * Only a plan reads them (run, plan, preflight). Where they are looked for, and what they may decide
- * before the user trusted them, is told in docs/use/job-file.md and decided in folder.c.
+ * before the user trusted them, is in docs/use/job-file.md and decided in folder.c.
  */
 #ifndef SW_API_FOLDER_H
 #define SW_API_FOLDER_H
@@ -33,7 +33,7 @@ struct api_folder {
 };                                 /* never changed: links of several threads may hold it */
 
 /* The folder's files as they are now; the session's, until it ends. `read` false: a folder without
- * files, for verbs that do not look at any. */
+ * files, for verbs that read none. */
 struct api_folder *api_folder(struct sw_session *session, const struct sw_request *request,
                               bool read, struct sw_error *err);
 void api_folders_free(struct sw_session *session);

@@ -89,30 +89,27 @@ static int64_t starts_in(const struct sw_job *job, int64_t now_ms)
     return waits && job->not_before_ms > now_ms ? job->not_before_ms - now_ms : -1;
 }
 
+/* "2026-05-21T22:50:54.123Z"; null: not yet. */
 static json_t *time_json(int64_t at_ms)
 {
     char text[40];
 
-    if (!at_ms)
+    if (at_ms == 0)
         return json_null();
     sw_time_format(at_ms, text);
     return json_string(text);
 }
 
-#define TIME(key, at_ms)           SW_SUB(key, time_json(at_ms))            /* 0: not yet */
-#define INT_BUT(key, number, none) SW_SUB(key, (number) == (none) ? json_null() : json_integer(number))
-
-void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *attempts,
-                 const json_t *unreachable)
+static json_t *unless(int64_t none, int64_t value)       /* null where the value means "none" */
 {
-    int64_t now = sw_now_ms();
-    int64_t end = job->ended_ms ? job->ended_ms : now;
-    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
-    sw_auto(json) json_t *progress = progress_json(job->progress), *sent = outputs_sent(job);
-    sw_auto(json) json_t *row = NULL;
-    sw_autofree char *place = results_place(job), *text = NULL;
+    return value == none ? json_null() : json_integer(value);
+}
 
-    row = sw_json_object(
+static json_t *identity_json(const struct sw_job *job)
+{
+    sw_autofree char *place = results_place(job);
+
+    return sw_json_object(
         SW_STR("id", job->id),
         SW_STR("name", job->name),
         SW_STR("status", sw_state_name(job->state)),
@@ -124,40 +121,60 @@ void api_job_put(struct sw_buf *out, const struct sw_job *job, const json_t *att
         SW_SUB("backend_details", job->details ? json_incref(job->details) : json_object()),
         SW_STR("results_dir", job->results_dir ? job->results_dir : ""),
         SW_STR("results_place", place),
-        SW_SUB("outputs", sw_take(sent)),
+        SW_SUB("outputs", outputs_sent(job)),
         SW_SUB("nodes", job->plan ? json_integer(sw_json_int(job->plan, "nodes", 1)) : NULL),
         SW_SUB("replicas", job->plan ? json_integer(api_replicas(job)) : NULL),
         SW_STR("phase", phase_name(job->phase)),
         SW_BOOL("canceling", job->canceling),
         SW_INT("attempt", job->attempt),
-        INT_BUT("exit_code", job->exit_code, SW_NO_EXIT_CODE),
-        INT_BUT("signal", job->signal, 0),
-        INT_BUT("failed_replica", job->failed_replica, -1),
+        SW_SUB("exit_code", unless(SW_NO_EXIT_CODE, job->exit_code)),
+        SW_SUB("signal", unless(0, job->signal)),
+        SW_SUB("failed_replica", unless(-1, job->failed_replica)),
         SW_STR("node", job->node),
         SW_STR("err_class", job->err_class),
         SW_STR("cause", job->cause),
-        SW_STR("suggestion", job->suggestion),
-        TIME("created_at", job->created_ms),
-        TIME("submitted_at", job->submitted_ms),
-        TIME("started_at", started),
-        TIME("ended_at", job->ended_ms),
-        TIME("updated_at", job->updated_ms),
-        TIME("seen_at", job->seen_ms),
-        TIME("next_attempt_at", job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0),
-        TIME("expected_start_at",
-             job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING ? job->not_before_ms : 0),
-        INT_BUT("starts_in_ms", starts_in(job, now), -1),
-        SW_SUB("progress", progress ? sw_take(progress) : json_null()),
+        SW_STR("suggestion", job->suggestion));
+}
+
+static json_t *times_json(const struct sw_job *job)
+{
+    int64_t now = sw_now_ms(), end = job->ended_ms ? job->ended_ms : now;
+    int64_t started = job->state == SW_PENDING ? 0 : job->started_ms;    /* put back: it begins anew */
+    bool waits = job->phase == SW_PHASE_ACTIVE && job->state == SW_PENDING;
+    json_t *progress = progress_json(job->progress);
+
+    return sw_json_object(
+        SW_SUB("created_at", time_json(job->created_ms)),
+        SW_SUB("submitted_at", time_json(job->submitted_ms)),
+        SW_SUB("started_at", time_json(started)),
+        SW_SUB("ended_at", time_json(job->ended_ms)),
+        SW_SUB("updated_at", time_json(job->updated_ms)),
+        SW_SUB("seen_at", time_json(job->seen_ms)),
+        SW_SUB("next_attempt_at",
+               time_json(job->phase == SW_PHASE_SUBMITTING ? job->not_before_ms : 0)),
+        SW_SUB("expected_start_at", time_json(waits ? job->not_before_ms : 0)),
+        SW_SUB("starts_in_ms", unless(-1, starts_in(job, now))),
+        SW_SUB("progress", progress ? progress : json_null()),
         SW_SUB_COPY("last_line", json_object_get(job->progress, "last_line")),
-        TIME("last_output_at", sw_json_int(job->progress, "last_output_ms", 0)),
+        SW_SUB("last_output_at", time_json(sw_json_int(job->progress, "last_output_ms", 0))),
         SW_SUB_COPY("live", json_object_get(job->progress, "live")),
         SW_SUB_COPY("runner", json_object_get(job->progress, "runner")),
         SW_INT("age_ms", age(now, job->created_ms)),
-        INT_BUT("seen_age_ms", job->seen_ms ? age(now, job->seen_ms) : -1, -1),
-        INT_BUT("duration_ms", started ? age(end, started) : -1, -1),
-        SW_SUB_COPY("labels", job->labels),
-        SW_SUB_COPY("attempts", (json_t *)attempts),
-        SW_SUB_COPY("unreachable", (json_t *)unreachable));
-    text = sw_json_dump(row);
+        SW_SUB("seen_age_ms", unless(-1, job->seen_ms ? age(now, job->seen_ms) : -1)),
+        SW_SUB("duration_ms", unless(-1, started ? age(end, started) : -1)),
+        SW_SUB_COPY("labels", job->labels));
+}
+
+void api_job_put(struct sw_buf *out, const struct sw_job *job, json_t *attempts, json_t *unreachable)
+{
+    sw_auto(json) json_t *document = identity_json(job), *times = times_json(job);
+    sw_autofree char *text = NULL;
+
+    json_object_update(document, times);
+    if (attempts)
+        json_object_set(document, "attempts", attempts);
+    if (unreachable)
+        json_object_set(document, "unreachable", unreachable);
+    text = sw_json_dump(document);
     sw_buf_add(out, text);
 }

@@ -26,11 +26,11 @@
 enum {
     PIECE = 64 * 1024,
     LONGEST_HELD_LINE = 64 * 1024,     /* a longer line is passed on in parts */
-    LOOK_EVERY_MS = 100,
+    READ_EVERY_MS = 100,
     ASK_STATE_EVERY_MS = 200,
-    ASK_TOLD_EVERY_MS = 1000,          /* where news of an end come by themselves */
+    ASK_WOKEN_EVERY_MS = 1000,         /* where a platform wakes us */
     SILENCE_MS = 5000,                 /* how long bytes that must be there may stay away */
-    LOOK_FOR_MS = 5000,                /* how long a platform may take to tell of the job's state */
+    REFRESH_MS = 5000,                /* how long a platform may take to tell of the job's state */
 };
 
 struct log_stream {
@@ -53,12 +53,12 @@ struct log_reading {
     int64_t ask_every_ms;     /* whether the job is over */
     bool moved;               /* to an attempt that may never have been sent */
     bool read;                /* this attempt is over and read to its end */
-    bool gone;                /* its end is not there any more, and that was said */
-    int told;                 /* the attempt that the caller knows of */
-    bool silent;              /* the platform did not answer in time, and that was said */
+    bool gone;                /* its end is not there any more, and a warning was given */
+    int reported;             /* the last attempt that the caller knows of */
+    bool silent;              /* the platform did not answer in time, and a warning was given */
 };
 
-struct standing {             /* what the store says of the job */
+struct job_phase {            /* what the store knows of the job */
     bool over, sent;
     int attempt;
 };
@@ -158,7 +158,7 @@ static bool is_unbegun(const struct sw_job *row)
 }
 
 /* What is left of it was shown: that the last lines are gone is a warning. Without any it is a failure, but
- * whoever follows wants the job's own end. */
+ * a follow ends as the job does. */
 static void say_gone(struct log_reading *r, const struct sw_error *why)
 {
     if (!r->gone)
@@ -166,8 +166,8 @@ static void say_gone(struct log_reading *r, const struct sw_error *why)
     r->gone = true;
 }
 
-/* One piece from where we stand. To somebody who follows, a platform out of reach has nothing
- * new: the next read goes on at the same byte. */
+/* One piece from the present offset. To a follow, a platform out of reach has nothing new: the next read
+ * goes on at the same byte. */
 static ssize_t next_piece(struct log_reading *r, const struct log_stream *s, struct sw_error *err)
 {
     const struct sw_log log = log_of(r, s->replica);
@@ -187,9 +187,7 @@ static ssize_t next_piece(struct log_reading *r, const struct log_stream *s, str
     r->cut = why.code == SW_E_UNREACHABLE;
     if (r->cut && r->options->follow)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Read what there is of one replica. Returns 1 when something was there. */
@@ -233,25 +231,25 @@ static int flush_held(struct log_reading *r, struct sw_error *err)
     return 0;
 }
 
-/* A follow waits for as long as it takes; whoever looks on should know what for. Said once for each
- * silence. `who`: as in "unreachable"; NULL: the platform answered. */
-static void note_silence(struct log_reading *r, const json_t *who)
+/* A follow waits for as long as it takes; one warning for each silence says what for. `silent`: an entry of
+ * "unreachable"; NULL: the platform answered. */
+static void note_silence(struct log_reading *r, const json_t *silent)
 {
     sw_autofree char *text = NULL;
 
-    if (who && !r->silent) {
+    if (silent && !r->silent) {
         text = sw_format("%s does not answer, the log continues when it does: %s",
-                         sw_json_str(who, "platform"), sw_json_str(who, "message"));
+                         sw_json_str(silent, "platform"), sw_json_str(silent, "message"));
         api_warn(r->session, text);
     }
-    r->silent = who != NULL;
+    r->silent = silent != NULL;
 }
 
 /* Look again when it is time. Not reaching the platform is not an end; -1 only when the store
  * fails. */
-static int ask(struct log_reading *r, int64_t *asked_ms, struct standing *out, struct sw_error *err)
+static int ask(struct log_reading *r, int64_t *asked_ms, struct job_phase *out, struct sw_error *err)
 {
-    const struct sw_refresh_options in_time = { .deadline_ms = LOOK_FOR_MS };
+    const struct sw_refresh_options in_time = { .deadline_ms = REFRESH_MS };
     sw_auto(json) json_t *unreachable = json_array();
     const char *id = r->job->row.id;
     sw_auto(sw_job) struct sw_job row = { 0 };
@@ -264,7 +262,7 @@ static int ask(struct log_reading *r, int64_t *asked_ms, struct standing *out, s
         sw_store_get(r->session->store, id, SW_COLUMNS_LIST, &row, err) < 0)
         return -1;
     note_silence(r, json_array_get(unreachable, 0));
-    *out = (struct standing){ .over = row.phase == SW_PHASE_OVER,
+    *out = (struct job_phase){ .over = row.phase == SW_PHASE_OVER,
                               .sent = row.phase != SW_PHASE_SUBMITTING, .attempt = row.attempt };
     return 0;
 }
@@ -285,9 +283,7 @@ static int is_behind(struct log_reading *r, const struct log_stream *s, struct s
         return 0;
     if (!r->cut || r->options->follow)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 static int any_is_behind(struct log_reading *r, struct sw_error *err)
@@ -299,7 +295,7 @@ static int any_is_behind(struct log_reading *r, struct sw_error *err)
     return behind;
 }
 
-/* Read on to the end of what is there now. To somebody who follows, a cut ends it as well. */
+/* Read on to the end of what is there now. A cut ends it as well, for a follow. */
 static int drain_to_the_end(struct log_reading *r, struct sw_error *err)
 {
     int64_t heard_ms = sw_monotonic_ms();
@@ -321,14 +317,14 @@ static int drain_to_the_end(struct log_reading *r, struct sw_error *err)
 
 static void tell_attempt(struct log_reading *r, int attempt)
 {
-    r->told = attempt;
+    r->reported = attempt;
     if (r->options->size > offsetof(struct sw_log_options, attempt_began) &&
         r->options->attempt_began)
         r->options->attempt_began(r->context, attempt);
 }
 
 /* To the attempt after the one that was read; it was sent, or will never be. */
-static int go_on(struct log_reading *r, const struct standing *now, struct sw_error *err)
+static int go_on(struct log_reading *r, const struct job_phase *now, struct sw_error *err)
 {
     int next = r->job->ref.attempt + 1;
     char id[SW_ID_SIZE];
@@ -363,7 +359,7 @@ static int read_on(struct log_reading *r, bool ended, struct sw_error *err)
 }
 
 /* A log of one attempt that was asked for by number ends with it. */
-static bool is_past(const struct log_reading *r, const struct standing *now)
+static bool is_past(const struct log_reading *r, const struct job_phase *now)
 {
     return r->options->attempt == 0 && !r->job->platform->retries &&
            now->attempt > r->job->ref.attempt;
@@ -371,10 +367,10 @@ static bool is_past(const struct log_reading *r, const struct standing *now)
 
 static int follow(struct log_reading *r, struct sw_error *err)
 {
-    struct standing now = { .attempt = r->job->ref.attempt };
+    struct job_phase now = { .attempt = r->job->ref.attempt };
     int64_t asked_ms = 0;
 
-    r->told = r->job->row.attempt;
+    r->reported = r->job->row.attempt;
     r->ask_every_ms = ASK_STATE_EVERY_MS;
     for (;;) {
         int any = 0, news;
@@ -382,7 +378,7 @@ static int follow(struct log_reading *r, struct sw_error *err)
 
         if (ask(r, &asked_ms, &now, err) < 0)
             return -1;
-        if (r->job->platform->retries && now.attempt > r->told)
+        if (r->job->platform->retries && now.attempt > r->reported)
             tell_attempt(r, now.attempt);            /* one log for all: the reading just goes on */
         past = is_past(r, &now);
         if (!r->read)
@@ -400,9 +396,9 @@ static int follow(struct log_reading *r, struct sw_error *err)
             continue;
         if (r->options->idle && r->options->idle(r->context))
             return interrupted(err);
-        news = api_await(r->session, LOOK_EVERY_MS);
-        r->ask_every_ms = news == API_NOBODY_TELLS ? ASK_STATE_EVERY_MS : ASK_TOLD_EVERY_MS;
-        if (news == API_NEWS)
+        news = api_wait_for_wake(r->session, READ_EVERY_MS);
+        r->ask_every_ms = news == API_NO_WAKE ? ASK_STATE_EVERY_MS : ASK_WOKEN_EVERY_MS;
+        if (news == API_WOKEN)
             asked_ms = 0;
     }
 }
@@ -509,7 +505,7 @@ int sw_logs(struct sw_session *session, const char *id, const struct sw_log_opti
     if (api_job_open(session, id, &job, err) < 0)
         return -1;
     if (options->follow && job.row.phase != SW_PHASE_OVER &&
-        ask(&r, &(int64_t){ 0 }, &(struct standing){ 0 }, err) < 0)
+        ask(&r, &(int64_t){ 0 }, &(struct job_phase){ 0 }, err) < 0)
         return -1;                   /* asked in time first: to verify may take a minute */
     if (job.row.phase != SW_PHASE_OVER && api_job_verify(session, &job, err) == SW_ANOTHER_PLACE)
         return -1;

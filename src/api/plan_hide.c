@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_hide.c - a plan is shown to people and kept in tickets: what looks like a credential in it is not.
+ * plan_hide.c - plans are shown and copied into tickets: values that look like credentials are left out.
  *
  * A job file should name its secrets and not hold them; one that holds them all the same is warned
  * of. Their values are masked in every text of the plan's document; short ones ("SORT_KEY: name") only

@@ -2,7 +2,7 @@
 /*
  * preflight.c - `slipway preflight`: would this job be taken, and find what it needs?
  *
- * The list begins with what the platform looks at one by one. Then come the very functions that a submit
+ * The list begins with the checks of the platform. Then come the very functions that a submit
  * calls before it sends anything (the platform's preflight, the job's secrets), so that the two cannot
  * differ; and the job's data, which a submit leaves to the job itself.
  */
@@ -58,7 +58,7 @@ static void add_secrets(json_t *rows, const struct api_plan *made)
 
 /* ---- data ----------------------------------------------------------------------------------------- */
 
-/* Paths are the platform's to look at, those of a cluster's file system, too. */
+/* The platform checks paths, those of a cluster's file system, too. */
 static bool is_elsewhere(const char *uri)
 {
     return uri && strstr(uri, "://") && !sw_text_starts(uri, "lustre://") &&

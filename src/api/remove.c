@@ -11,7 +11,7 @@
 
 enum { REMOVE_LOOK_MS = 30000, EXPIRED_AT_ONCE = 1000 };
 
-struct removal {                   /* what is wished */
+struct api_removal {                   /* of sw_remove_many() */
     bool keep_results;
 };
 
@@ -126,13 +126,13 @@ static void remove_one_by_one(struct api_batch *batch, bool keep_results)
 
 static void remove_place(struct api_batch *batch)
 {
-    const struct removal *wish = batch->wish;
+    const struct api_removal *options = batch->options;
     sw_auto(json) json_t *unreachable = json_array();
     struct sw_error why = { 0 };
 
     if (api_batch_refresh(batch, REMOVE_LOOK_MS, unreachable, &why) < 0) {
         if (why.code == SW_E_STORE && sw_store_is_full(batch->session->store))
-            remove_one_by_one(batch, wish->keep_results);
+            remove_one_by_one(batch, options->keep_results);
         else
             api_batch_fail(batch, &why);
         return;
@@ -142,7 +142,7 @@ static void remove_place(struct api_batch *batch)
         return;
     }
     refuse_unfinished(batch, unreachable);
-    clean_up(batch, wish->keep_results);
+    clean_up(batch, options->keep_results);
     if (sw_store_together(batch->session->store, forget_rows, batch, &why) < 0)
         api_batch_fail(batch, &why);
 }
@@ -150,9 +150,9 @@ static void remove_place(struct api_batch *batch)
 int sw_remove_many(struct sw_session *session, const char *const *ids, size_t count, bool keep_results,
                    sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct removal wish = { keep_results };
+    const struct api_removal options = { keep_results };
 
-    return api_batch_run(session, ids, count, remove_place, &wish, tell, context, err);
+    return api_batch_run(session, ids, count, remove_place, &options, tell, context, err);
 }
 
 int sw_remove(struct sw_session *session, const char *id, bool keep_results, struct sw_error *err)

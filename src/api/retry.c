@@ -3,7 +3,7 @@
  * retry.c - try finished jobs again, under the same ids.
  *
  * A row becomes "submitting" without an owner; the refresh claims it and sends it, like every retry. Dying in
- * between leaves it to the next one who looks.
+ * between leaves it to the next refresh.
  */
 #include "api/batch.h"
 #include "base/parallel.h"
@@ -13,7 +13,7 @@
 
 enum { CHECKS_AT_ONCE = 8 };
 
-struct wish {
+struct api_retry_options {
     bool avoid_node, collect;          /* collect: only the outputs, the command is not run */
 };
 
@@ -24,7 +24,7 @@ static int avoid_its_node(struct sw_session *session, const struct sw_job *row,
                                                             : json_array();
 
     if (sw_text_empty(row->node))
-        return sw_fail(err, SW_E_NOT_FOUND, "nobody knows on which node job '%s' failed", row->id);
+        return sw_fail(err, SW_E_NOT_FOUND, "the node on which job '%s' failed is not known", row->id);
     json_array_append_new(avoid, sw_json_text(row->node));
     return sw_store_avoid(session->store, row->id, avoid, err);
 }
@@ -84,13 +84,13 @@ static int still_active(const struct sw_job *row, struct sw_error *err)
 
 static int check_row(const struct api_batch *batch, const struct sw_job *row, struct sw_error *err)
 {
-    const struct wish *wish = batch->wish;
+    const struct api_retry_options *options = batch->options;
 
-    if (row->phase == SW_PHASE_SUBMITTING && !wish->collect)
+    if (row->phase == SW_PHASE_SUBMITTING && !options->collect)
         return 0;                      /* it may wait for its next attempt: begin() finds out */
     if (row->phase != SW_PHASE_OVER)
         return still_active(row, err);
-    return wish->collect && check_outputs(batch, row, err) < 0 ? -1 : check_next(batch, row, err);
+    return options->collect && check_outputs(batch, row, err) < 0 ? -1 : check_next(batch, row, err);
 }
 
 static void check_one(void *context, size_t index)
@@ -113,17 +113,17 @@ static int send_now(struct sw_store *store, const struct sw_job *row, struct sw_
     return due ? 0 : still_active(row, err);
 }
 
-static int begin(struct sw_session *session, const struct sw_job *row, const struct wish *wish,
-                 struct sw_error *err)
+static int begin(struct sw_session *session, const struct sw_job *row,
+                 const struct api_retry_options *options, struct sw_error *err)
 {
     int attempt;
 
     if (row->phase == SW_PHASE_SUBMITTING)
         return send_now(session->store, row, err);
-    if (wish->collect)
+    if (options->collect)
         return sw_store_collect_again(session->store, row->id, row->attempt, command_exit_of(row),
                                       "its outputs are brought again by hand", &attempt, err);
-    if (wish->avoid_node && avoid_its_node(session, row, err) < 0)
+    if (options->avoid_node && avoid_its_node(session, row, err) < 0)
         return -1;
     return sw_store_next_attempt(session->store, row->id, row->attempt, "tried again by hand", &attempt, err);
 }
@@ -137,7 +137,7 @@ static int begin_attempts(void *context, struct sw_error *err)
         struct api_one *one = &batch->jobs[i];
         struct sw_error why = { 0 };
 
-        if (!one->done && begin(batch->session, &one->row, batch->wish, &why) < 0)
+        if (!one->done && begin(batch->session, &one->row, batch->options, &why) < 0)
             api_one_fail(one, &why);
     }
     return 0;
@@ -184,9 +184,9 @@ static void retry_place(struct api_batch *batch)
 int sw_retry_many(struct sw_session *session, const char *const *ids, size_t count, bool avoid_node,
                   sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct wish wish = { .avoid_node = avoid_node };
+    const struct api_retry_options options = { .avoid_node = avoid_node };
 
-    return api_batch_run(session, ids, count, retry_place, &wish, tell, context, err);
+    return api_batch_run(session, ids, count, retry_place, &options, tell, context, err);
 }
 
 static void take_attempt(void *context, const struct sw_outcome *outcome)
@@ -204,9 +204,9 @@ int sw_retry(struct sw_session *session, const char *id, bool avoid_node, int *a
 int sw_collect_again_many(struct sw_session *session, const char *const *ids, size_t count,
                           sw_outcome_fn *tell, void *context, struct sw_error *err)
 {
-    const struct wish wish = { .collect = true };
+    const struct api_retry_options options = { .collect = true };
 
-    return api_batch_run(session, ids, count, retry_place, &wish, tell, context, err);
+    return api_batch_run(session, ids, count, retry_place, &options, tell, context, err);
 }
 
 int sw_collect_again(struct sw_session *session, const char *id, int *attempt, struct sw_error *err)

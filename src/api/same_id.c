@@ -115,7 +115,7 @@ int api_same_id(struct sw_session *session, const struct api_plan *made, bool *a
             return compare(&row, made, err);
         sw_store_remove(session->store, id, &why);
     }
-    /* Not found, or a conflict: another client that repeats the same id was quicker; look again. */
+    /* Not found, or a conflict: another client that repeats the same id was quicker; read again. */
     sw_sleep_ms(1);
     *again = why.code == SW_OK || why.code == SW_E_NOT_FOUND || why.code == SW_E_CONFLICT;
     if (!*again && err)

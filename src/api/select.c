@@ -7,7 +7,7 @@
  * many: there a name and a prefix mean every job that has it.
  *
  * A state is what the platforms say now, so they are asked before a state selects anything: a job
- * that was started a moment ago is running, whether or not a reader has looked since.
+ * that was started a moment ago is running, whether or not it was refreshed since.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * submit.c - plan without sending, and sending at most once.
  *
  * The order is the promise: (1) everything that can fail without leaving a trace fails first;
- * (2) the row is written, with who is submitting; (3) the platform is called; (4) the row learns
+ * (2) the row is written, with the process that submits; (3) the platform is called; (4) the row learns
  * what the platform said. Dying between any two of these leaves a row from which the next
  * refresh finds out the truth (monitor/refresh.c). See docs/internals/write-ahead-submit.md.
  */
@@ -14,7 +14,7 @@
 #include "api/api_internal.h"
 #include "base/text.h"
 
-/* One row for each final value, however deep it stands; without a source of its own it has its
+/* One row for each final value, however deep it is; without a source of its own it has its
  * parent's. Lists are one value. */
 static void add_rows(json_t *rows, const json_t *sources, const char *path, json_t *value,
                      json_t *above)
@@ -78,18 +78,16 @@ static int look_ahead(struct sw_session *session, struct api_plan *made, struct 
 {
     struct sw_error why = { 0 };
 
-    if (api_look(made, &why) == 0)
+    if (api_check(made, &why) == 0)
         return 0;
     if (why.code == SW_E_UNREACHABLE || why.code == SW_E_TIMEOUT) {
         warn_of(session, made, &why);
         return 0;
     }
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
-/* Nor can it be sent without its secrets; to be looked at it needs none. */
+/* Nor can it be sent without its secrets; a refresh needs none. */
 static void warn_of_secrets(struct sw_session *session, const struct api_plan *made)
 {
     struct sw_error why = { 0 };
@@ -162,16 +160,14 @@ static int send_it(struct sw_session *session, const struct api_plan *made,
         return -1;
     if (why.code == SW_OK)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Everything that can fail without leaving a trace. */
 static int make_ready(struct sw_session *session, struct api_plan *made,
                       struct sw_secrets **secrets, int64_t *place, struct sw_error *err)
 {
-    if (api_look(made, err) < 0)
+    if (api_check(made, err) < 0)
         return -1;
     sw_secrets_free(*secrets);
     *secrets = sw_attempt_secrets(made->plan, api_folder_env, made->folder, err);
@@ -189,11 +185,8 @@ static int claim(struct sw_session *session, const struct sw_request *request,
     while (remember(session, made->plan, place, owners, &why) < 0) {
         bool again;
 
-        if (why.code != SW_E_CONFLICT || !request->id[0]) {
-            if (err)
-                *err = why;
-            return -1;
-        }
+        if (why.code != SW_E_CONFLICT || !request->id[0])
+            return sw_pass(err, &why);
         if (api_same_id(session, made, &again, err) < 0)
             return -1;
         if (!again)
@@ -226,9 +219,7 @@ static int submit_here(struct sw_session *session, const struct sw_request *requ
     if (make_ready(session, made, &secrets, &place, &why) < 0) {
         if (api_skip(session, made, &why))
             return 1;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     claimed = claim(session, request, made, place, owners, err);
     if (claimed >= 0)
@@ -242,9 +233,7 @@ static int submit_here(struct sw_session *session, const struct sw_request *requ
     if (why.code == SW_E_REFUSED && api_skip(session, made, &why) &&
         sw_store_remove(session->store, made->plan->job_id, NULL) == 0)
         return 1;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 int sw_submit(struct sw_session *session, const struct sw_request *request, char id[SW_ID_SIZE],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wait.c - wait until jobs are over. Those that are over already cost one question to the store, whatever
- * their number; only the others are looked at.
+ * their number; only the others are refreshed.
  */
 #include "api/api_internal.h"
 #include "base/clock.h"
@@ -10,12 +10,12 @@
 #include "core/state.h"
 
 enum {
-    TOLD_MS = 1000,                /* between two looks where news come by themselves */
-    LOOK_FOR_MS = 5000,            /* one look of a caller that waits for ever */
-    FIRST_LOOK_MS = 1000,          /* one look at least, also when there is no time at all */
+    WOKEN_MS = 1000,               /* between two refreshes where platforms wake us */
+    REFRESH_MS = 5000,             /* one refresh of a caller that waits for ever */
+    FIRST_REFRESH_MS = 1000,       /* the first one, also when there is no time at all */
 };
 
-struct waiting {
+struct api_waiting {
     const char **ids;              /* those that are not over, as far as is known */
     size_t *places;                /* among those that were given */
     size_t count;
@@ -38,8 +38,8 @@ int api_exit_status(enum sw_state state, const char *reason, int exit_code, int 
     return exit_code > 0 && exit_code < 256 ? exit_code : 1;
 }
 
-/* One is over, or gone: it is told, and waited for no more. */
-static void tell_ending(struct waiting *waiting, size_t at, const struct sw_ending *ending)
+/* A job is over, or gone: report it, and wait for it no more. */
+static void tell_ending(struct api_waiting *waiting, size_t at, const struct sw_ending *ending)
 {
     const char *id = waiting->ids[at];
     struct sw_error gone = { 0 };
@@ -62,7 +62,7 @@ static void tell_ending(struct waiting *waiting, size_t at, const struct sw_endi
         waiting->tell(waiting->context, &outcome);
 }
 
-static int read_endings(struct sw_session *session, struct waiting *waiting, struct sw_error *err)
+static int read_endings(struct sw_session *session, struct api_waiting *waiting, struct sw_error *err)
 {
     sw_autofree struct sw_ending *endings = sw_alloc((waiting->count + 1) * sizeof *endings);
     size_t kept = 0;
@@ -83,12 +83,12 @@ static int read_endings(struct sw_session *session, struct waiting *waiting, str
     return 0;
 }
 
-/* A look takes no longer than there is time left: a platform may never answer. */
-static int look_within(struct sw_session *session, struct waiting *waiting, int64_t left_ms,
+/* A refresh takes no longer than there is time left: a platform may never answer. */
+static int look_within(struct sw_session *session, struct api_waiting *waiting, int64_t left_ms,
                        struct sw_error *err)
 {
     const struct sw_refresh_options options = {
-        .deadline_ms = left_ms < LOOK_FOR_MS ? left_ms : LOOK_FOR_MS };
+        .deadline_ms = left_ms < REFRESH_MS ? left_ms : REFRESH_MS };
 
     if (left_ms > 0 &&
         api_refresh_within(session, waiting->ids, waiting->count, &options, NULL, err) < 0)
@@ -101,7 +101,7 @@ static int64_t time_left(int64_t begun_ms, int64_t timeout_ms)
     return timeout_ms < 0 ? INT64_MAX : timeout_ms - (sw_monotonic_ms() - begun_ms);
 }
 
-static int took_too_long(const struct waiting *waiting, struct sw_error *err)
+static int took_too_long(const struct api_waiting *waiting, struct sw_error *err)
 {
     const char *id = waiting->ids[0];
 
@@ -109,11 +109,11 @@ static int took_too_long(const struct waiting *waiting, struct sw_error *err)
     return sw_hint(err, "it goes on: wait again, or look with `slipway status %s`", id);
 }
 
-static int wait_for(struct sw_session *session, struct waiting *waiting, int64_t timeout_ms,
+static int wait_for(struct sw_session *session, struct api_waiting *waiting, int64_t timeout_ms,
                     int (*idle)(void *context), struct sw_error *err)
 {
     int64_t begun = sw_monotonic_ms(), pause_ms = 10, left_ms = time_left(begun, timeout_ms);
-    int64_t look_ms = left_ms > FIRST_LOOK_MS ? left_ms : FIRST_LOOK_MS;
+    int64_t look_ms = left_ms > FIRST_REFRESH_MS ? left_ms : FIRST_REFRESH_MS;
 
     for (;; look_ms = left_ms) {
         if (look_within(session, waiting, look_ms, err) < 0)
@@ -125,8 +125,8 @@ static int wait_for(struct sw_session *session, struct waiting *waiting, int64_t
             return took_too_long(waiting, err);
         if (idle && idle(waiting->context))
             return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
-        if (api_await(session, pause_ms < left_ms ? pause_ms : left_ms) != API_NOBODY_TELLS)
-            pause_ms = TOLD_MS;
+        if (api_wait_for_wake(session, pause_ms < left_ms ? pause_ms : left_ms) != API_NO_WAKE)
+            pause_ms = WOKEN_MS;
         else
             pause_ms = pause_ms < 200 ? pause_ms * 2 : 250;
         left_ms = time_left(begun, timeout_ms);
@@ -138,7 +138,7 @@ int sw_wait_many(struct sw_session *session, const char *const *ids, size_t coun
 {
     sw_autofree const char **open = sw_alloc((count + 1) * sizeof *open);
     sw_autofree size_t *places = sw_alloc((count + 1) * sizeof *places);
-    struct waiting waiting = { .ids = open, .places = places, .count = count, .tell = tell,
+    struct api_waiting waiting = { .ids = open, .places = places, .count = count, .tell = tell,
                                .context = context };
 
     for (size_t i = 0; i < count; i++) {
@@ -150,9 +150,7 @@ int sw_wait_many(struct sw_session *session, const char *const *ids, size_t coun
         return -1;
     if (!waiting.first.code)
         return 0;
-    if (err)
-        *err = waiting.first;
-    return -1;
+    return sw_pass(err, &waiting.first);
 }
 
 /* ---- one alone --------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.c - look at jobs round after round until they are over.
+ * watch.c - refresh jobs round after round until they are over.
  *
  * Everything that must happen once (retries, hooks, milestones) is decided in the store, so any
  * number of watchers may run, and any of them may be killed. A round never takes longer than the
@@ -16,7 +16,7 @@
 
 enum { EVERY_MS = 1000, QUICKEST_MS = 50 };
 
-struct watch {
+struct api_watch {
     struct sw_session *session;
     const char *const *ids;          /* the caller's; none: all that are not over */
     size_t count;
@@ -25,7 +25,7 @@ struct watch {
     size_t jobs, active;             /* in this round's document */
 };
 
-static void add_document(struct watch *watch, const struct sw_job *row)
+static void add_document(struct api_watch *watch, const struct sw_job *row)
 {
     sw_buf_add(&watch->document, watch->jobs++ ? "," : "");
     api_job_put(&watch->document, row, NULL, NULL);
@@ -33,7 +33,7 @@ static void add_document(struct watch *watch, const struct sw_job *row)
 
 static int add_active(void *context, const struct sw_job *row)
 {
-    struct watch *watch = context;
+    struct api_watch *watch = context;
 
     watch->active++;
     json_object_set_new(watch->seen, row->id, json_true());
@@ -41,17 +41,15 @@ static int add_active(void *context, const struct sw_job *row)
     return 0;
 }
 
-static int add_named(struct watch *watch, const char *id, struct sw_error *err)
+static int add_named(struct api_watch *watch, const char *id, struct sw_error *err)
 {
     sw_auto(sw_job) struct sw_job row = { 0 };
     struct sw_error why = { 0 };
 
     if (sw_store_get(watch->session->store, id, SW_COLUMNS_LIST, &row, &why) < 0) {
-        if (why.code == SW_E_NOT_FOUND && watch->count == 0)      /* removed by somebody */
+        if (why.code == SW_E_NOT_FOUND && watch->count == 0)      /* it was removed */
             return 0;
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     watch->active += row.phase != SW_PHASE_OVER;
     add_document(watch, &row);
@@ -59,7 +57,7 @@ static int add_named(struct watch *watch, const char *id, struct sw_error *err)
 }
 
 /* All that are not over, and those that were not last time. */
-static int add_all(struct watch *watch, struct sw_error *err)
+static int add_all(struct api_watch *watch, struct sw_error *err)
 {
     const struct sw_job_filter active = { .active_only = true };
     sw_auto(json) json_t *before = watch->seen;
@@ -75,7 +73,7 @@ static int add_all(struct watch *watch, struct sw_error *err)
     return 0;
 }
 
-static int write_document(struct watch *watch, const json_t *unreachable, struct sw_error *err)
+static int write_document(struct api_watch *watch, const json_t *unreachable, struct sw_error *err)
 {
     sw_autofree char *silent = sw_json_dump(unreachable);
 
@@ -91,7 +89,7 @@ static int write_document(struct watch *watch, const json_t *unreachable, struct
     return 0;
 }
 
-static int one_round(struct watch *watch, int64_t every_ms, struct sw_error *err)
+static int one_round(struct api_watch *watch, int64_t every_ms, struct sw_error *err)
 {
     const struct sw_refresh_options options = { .deadline_ms = every_ms, .progress = true };
     sw_auto(json) json_t *unreachable = json_array();
@@ -108,8 +106,8 @@ static int remember(void *context, const struct sw_job *row)
     return 0;
 }
 
-/* What is not over now is shown at least once, even if the first look ends it. */
-static int begin(struct watch *watch, struct sw_error *err)
+/* What is not over now is shown at least once, even if the first refresh ends it. */
+static int begin(struct api_watch *watch, struct sw_error *err)
 {
     const struct sw_job_filter active = { .active_only = true };
 
@@ -117,7 +115,7 @@ static int begin(struct watch *watch, struct sw_error *err)
                ? 0 : sw_store_list(watch->session->store, &active, remember, watch->seen, err);
 }
 
-static int go_round(struct watch *watch, int64_t every_ms, int64_t rounds, sw_watch_fn *fn,
+static int go_round(struct api_watch *watch, int64_t every_ms, int64_t rounds, sw_watch_fn *fn,
                     void *context, struct sw_error *err)
 {
     if (begin(watch, err) < 0)
@@ -131,7 +129,7 @@ static int go_round(struct watch *watch, int64_t every_ms, int64_t rounds, sw_wa
             return sw_fail(err, SW_E_INTERRUPTED, "stopped by the caller");
         if (watch->active == 0 || (rounds > 0 && round >= rounds))
             return 0;
-        if (api_await(watch->session, every_ms - (sw_monotonic_ms() - begun)) == API_NEWS)
+        if (api_wait_for_wake(watch->session, every_ms - (sw_monotonic_ms() - begun)) == API_WOKEN)
             sw_sleep_ms(QUICKEST_MS - (sw_monotonic_ms() - begun));       /* of many at once, all */
     }
 }
@@ -140,7 +138,7 @@ int sw_watch(struct sw_session *session, const char *const *ids, size_t count,
              const struct sw_watch_options *options, sw_watch_fn *fn, void *context,
              struct sw_error *err)
 {
-    struct watch watch = { .session = session, .ids = ids, .count = count,
+    struct api_watch watch = { .session = session, .ids = ids, .count = count,
                            .seen = json_object() };
     int64_t every_ms = options && options->every_ms > 0 ? options->every_ms : EVERY_MS;
     int result = go_round(&watch, every_ms < QUICKEST_MS ? QUICKEST_MS : every_ms,

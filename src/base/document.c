@@ -87,6 +87,11 @@ static const struct {
     [SW_TOML] = { "toml", { ".toml" }, toml_read },
 };
 
+const char *sw_format_name(enum sw_format format)
+{
+    return formats[format].word;
+}
+
 struct sw_document *sw_document_parse(const char *text, size_t length, enum sw_format format,
                                       const char *name, struct sw_error *err)
 {

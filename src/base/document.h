@@ -45,6 +45,7 @@ struct sw_position sw_document_place(const struct sw_document *document, const c
 
 int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error *err);
 int sw_format_parse(const char *word, enum sw_format *format, struct sw_error *err);
+const char *sw_format_name(enum sw_format format);                     /* "yaml": also its ending */
 
 /* Append one path step: "a" + "b" -> "a.b"; odd keys are bracketed. */
 void sw_path_add_key(struct sw_buf *path, const char *key);

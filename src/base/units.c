@@ -134,7 +134,7 @@ static int read_quantity(const struct grammar *g, const char *text, int64_t *out
         else if (letters > 0 || part > 0)      /* "1h30": thirty of what? */
             return not_one(g, text, err);
         if (!add_amount(amount, factor, &sum))
-            return sw_fail(err, SW_E_SPEC, "the %s '%s' is too large", g->noun, text);
+            return sw_fail(err, SW_E_SPEC, "the %s '%s' is too large", g->noun, text), SW_TOO_LARGE;
         at = skip_space(at + letters);
     }
     *out = sum;

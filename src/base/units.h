@@ -11,6 +11,9 @@
 
 #include "base/error.h"
 
+/* What the two return for an amount that no number holds; every other mistake is -1. */
+enum { SW_TOO_LARGE = -2 };
+
 int sw_duration_parse(const char *text, int64_t *ms, struct sw_error *err);
 int sw_size_parse(const char *text, int64_t *bytes, struct sw_error *err);
 void sw_duration_format(int64_t ms, char out[32]);    /* "1h30m", exact: parses back to ms */

@@ -4,14 +4,14 @@
  *
  * A job's URI is PLATFORM://PROFILE/ID. The profile says which of several places of that platform
  * is meant and may be empty: local:///train-k3v9q2xa. As the id is unique everywhere, it may also
- * stand alone behind the slashes: rehearsal://train-k3v9q2xa.
+ * be all that follows the slashes: rehearsal://train-k3v9q2xa.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/cli_things.h"
+#include "cli/cli_generic_table.h"
 
 struct adopt_options {
     const char *platform;
@@ -29,18 +29,18 @@ static const struct cli_flag adopt_flags[] = {
 };
 
 /* A job's address taken apart; owned. */
-struct address {
+struct adopt_address {
     char *platform, *profile, *id;
 };
 
-static void address_auto(struct address *address)
+static void address_auto(struct adopt_address *address)
 {
     free(address->platform);
     free(address->profile);
     free(address->id);
 }
 
-static int read_address(const char *text, const char *platform, struct address *out,
+static int read_address(const char *text, const char *platform, struct adopt_address *out,
                         struct sw_error *err)
 {
     const char *place = strstr(text, "://"), *id;
@@ -68,7 +68,7 @@ static int read_address(const char *text, const char *platform, struct address *
 }
 
 /* A session belongs to one profile: another one needs another session. */
-static int choose_profile(struct cli *cli, const struct address *address, struct sw_error *err)
+static int choose_profile(struct cli *cli, const struct adopt_address *address, struct sw_error *err)
 {
     if (address->profile && !sw_text_same(cli->profile, address->profile)) {
         if (cli->session) {
@@ -81,7 +81,7 @@ static int choose_profile(struct cli *cli, const struct address *address, struct
     return cli_session(cli, err) ? 0 : -1;
 }
 
-static int adopt_one(struct cli *cli, const struct address *address, bool trust,
+static int adopt_one(struct cli *cli, const struct adopt_address *address, bool trust,
                      struct sw_error *err)
 {
     sw_auto(json) json_t *job = NULL;
@@ -115,7 +115,7 @@ static int list_them(struct cli *cli, const char *platform, struct sw_error *err
         cli_say(cli, "there is no job that this store does not know");
         return 0;
     }
-    cli_things_table(&out, cli, jobs);
+    cli_generic_table(&out, cli, jobs);
     cli_print(sw_buf_text(&out));
     return 0;
 }
@@ -133,7 +133,7 @@ static int adopt_run(struct cli *cli, const void *given, const struct cli_args *
                             "takes one");
     }
     for (size_t i = 0; i < args->word_count; i++) {
-        __attribute__((cleanup(address_auto))) struct address address = { 0 };
+        __attribute__((cleanup(address_auto))) struct adopt_address address = { 0 };
         const char *profile = cli->profile;
         int rc = read_address(args->words[i], options->platform, &address, err);
 

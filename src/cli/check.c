@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.c - `slipway check URI...`: is it there, and may we read it? With -p the words are paths on
- * that platform's machine, and it is the platform that looks.
+ * that platform's machine, and the platform checks it.
  */
 #include <stdio.h>
 
@@ -51,7 +51,7 @@ static int check_one(struct cli *cli, const char *platform, const char *uri, str
     return 0;
 }
 
-/* All are looked at; the command ends with the worst that was found, which is said last. */
+/* All are checked; the command ends with the worst that was found, which is printed last. */
 static int check_run(struct cli *cli, const void *options, const struct cli_args *args,
                      struct sw_error *err)
 {

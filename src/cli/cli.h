@@ -24,7 +24,7 @@ struct cli {
     bool quiet, no_color, help, version;
     int format;                      /* enum cli_format, from -o */
     struct cli_screen screen;
-    struct cli_live *live;           /* lines drawn in place: words are said above them; or NULL */
+    struct cli_status_lines *live;           /* lines drawn in place: messages go above them; or NULL */
     bool sending;                    /* a job is on its way: show what travels before it */
     bool left;                       /* by a signal, and said so: cli_leave() */
     bool read_only;                  /* the store is neither made nor changed */
@@ -115,7 +115,7 @@ char *cli_job_outcome(const json_t *job);
 char *cli_outcome_text(const struct sw_outcome *outcome);
 /* The ids as the library wants them; the texts stay the document's. free() the list. */
 const char **cli_list(const json_t *ids);
-/* A sw_outcome_fn over this: each that went well is told, each that did not is complained of. */
+/* A sw_outcome_fn over this: prints a line for each that went well, an error for each that did not. */
 struct cli_outcomes {
     struct cli *cli;
     const char *verb;                  /* "cannot VERB 'ID'" */

@@ -92,7 +92,7 @@ static int give_up(struct cli *cli, const char *id, struct sw_error *err)
     return sw_hint(err, "change what the job asks for, or keep it in the queue with --wait-for-capacity");
 }
 
-/* A job that ended while Ctrl-C was pressed has ended: sw_wait() looks before it asks the caller. */
+/* A job that ended while Ctrl-C was pressed has ended: sw_wait() refreshes before it asks the caller. */
 int cli_attach(struct cli *cli, const char *id, int64_t status_every_ms, bool wait_for_capacity,
                struct sw_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_attach.h - staying with a job: its news on stderr, its log on stdout, its code at the end.
+ * cli_attach.h - follow a job to its end: states on stderr, its log on stdout, its exit code as ours.
  */
 #ifndef SW_CLI_ATTACH_H
 #define SW_CLI_ATTACH_H

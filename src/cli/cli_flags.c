@@ -129,7 +129,7 @@ static struct match find_long(const struct parse *p, const char *name, size_t le
     return (struct match){ NULL, NULL };
 }
 
-static struct match find_letter(const struct parse *p, char letter)
+static struct match find_short(const struct parse *p, char letter)
 {
     for (size_t s = 0; s < p->set_count; s++)
         for (const struct cli_flag *f = p->sets[s].flags; f && f->name; f++)
@@ -204,10 +204,10 @@ static int parse_long(struct parse *p, const char *text)
     return apply(p, match, value);
 }
 
-static int parse_letters(struct parse *p, const char *letters)
+static int parse_short(struct parse *p, const char *letters)
 {
     for (; *letters; letters++) {
-        struct match match = find_letter(p, *letters);
+        struct match match = find_short(p, *letters);
         const char *value = NULL;
 
         if (!match.flag)
@@ -254,7 +254,7 @@ int cli_flags_parse(const struct cli_flag_set *sets, size_t set_count, int argc,
             p.next = argc;
             break;
         }
-        rc = text[1] == '-' ? parse_long(&p, text + 2) : parse_letters(&p, text + 1);
+        rc = text[1] == '-' ? parse_long(&p, text + 2) : parse_short(&p, text + 1);
         if (rc < 0)
             return -1;
     }

@@ -26,7 +26,7 @@ struct cli_flag {
     char letter;            /* the short one, or 0 */
     const char *arg;        /* what its value is called, "a|b" for a choice; NULL: a switch */
     const char *help;       /* lower case, no full stop; NULL: works, but is not shown */
-    cli_apply *apply;       /* NULL: the verb looks for it in cli_args.given */
+    cli_apply *apply;       /* NULL: the verb reads it from cli_args.given */
     size_t at;              /* where in the target structure */
     const char *also;       /* another long spelling that people try */
     bool many;              /* may be repeated: each use adds to the others */

@@ -19,7 +19,7 @@
 #define READ_SOON_MS  250       /* and sooner when it has something new: the bar shall not lag behind it */
 #define READ_MS       200
 #define PATIENCE_MS   1000
-#define STUCK_MS      2000      /* a scheduler may change its mind while it looks at a new job */
+#define STUCK_MS      2000      /* a scheduler may change its mind for a new job */
 #define BAR_WIDTH     20
 
 static const char *const words[] = {
@@ -53,18 +53,18 @@ static char *news_of(const json_t *job, const char *message)
     return sw_format("%s: %s", words[state], message);
 }
 
-/* `shown`: the same with what is counted down, which alone is no news. */
+/* `shown`: the same with a countdown, which alone makes no new line. */
 static void tell(struct cli_follow *f, char *news, const char *shown)
 {
     bool start = sw_text_same(news, words[SW_RUNNING]);
 
-    if (!news || sw_text_same(news, f->told) || (start && !f->told && !f->tells_start)) {
+    if (!news || sw_text_same(news, f->printed) || (start && !f->printed && !f->tells_start)) {
         free(news);
         return;
     }
     cli_say_job(f->cli, f->id, "%s", shown ? shown : news);
-    free(f->told);
-    f->told = news;
+    free(f->printed);
+    f->printed = news;
 }
 
 /* "running for 3m, epoch 3/10, 1.2 steps/s, 5m left" */
@@ -121,7 +121,7 @@ static void draw_line(struct cli_follow *f, const json_t *job)
         sw_buf_addf(&line, "  %s", sw_buf_text(&pace));
     /* Room for the cursor and for the "^C" of the terminal: a line that breaks is not erased whole. */
     cut = sw_text_fit(sw_buf_text(&line), columns > 3 ? columns - 3 : 1);
-    cli_live_draw(&f->live, cut);
+    cli_status_lines_draw(&f->live, cut);
 }
 
 static int hear_nothing(void *context, const char *document)
@@ -130,7 +130,7 @@ static int hear_nothing(void *context, const char *document)
     return 0;
 }
 
-/* Progress is read out of the log only when somebody is about to see it. */
+/* Progress is read out of the log only when it is about to be shown. */
 static void read_progress(struct cli_follow *f, int64_t now_ms)
 {
     struct sw_watch_options once = { .size = sizeof once, .rounds = 1, .every_ms = READ_MS };
@@ -205,7 +205,7 @@ int cli_follow_idle(void *context)
     return cli_interrupt_count() > 0 || is_stuck(f);
 }
 
-/* The next look reads progress, unless that was done a moment ago or no bar is shown. */
+/* The next refresh reads progress, unless that was done a moment ago or no bar is shown. */
 static void look_soon(struct cli_follow *f)
 {
     if (f->cli->live == &f->live && sw_monotonic_ms() >= f->last_read_ms + READ_SOON_MS)
@@ -222,10 +222,10 @@ int cli_follow_bytes(void *context, int rank, int64_t at_ms, const char *bytes, 
         return 1;
     begin_log(f);
     line = sw_strdup(f->live.shown);
-    cli_live_erase(&f->live);
+    cli_status_lines_erase(&f->live);
     rc = cli_log_write(&f->log, rank, at_ms, bytes, length);
     if (line && !(f->log.terminal && f->log.mid_line))
-        cli_live_draw(&f->live, line);
+        cli_status_lines_draw(&f->live, line);
     look_soon(f);
     look(f);
     return rc;
@@ -235,7 +235,7 @@ void cli_follow_attempt(void *context, int attempt)
 {
     struct cli_follow *f = context;
 
-    cli_live_erase(&f->live);
+    cli_status_lines_erase(&f->live);
     cli_log_end(&f->log);
     if (!f->silent)
         cli_say_job(f->cli, f->id, "attempt %d", attempt);
@@ -244,13 +244,13 @@ void cli_follow_attempt(void *context, int attempt)
 
 void cli_follow_end(struct cli_follow *follow)
 {
-    cli_live_erase(&follow->live);
+    cli_status_lines_erase(&follow->live);
     cli_log_end(&follow->log);
 }
 
 void cli_follow_done(struct cli_follow *follow)
 {
-    cli_live_erase(&follow->live);
+    cli_status_lines_erase(&follow->live);
     follow->cli->live = NULL;
-    free(sw_take(follow->told));
+    free(sw_take(follow->printed));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_follow.h - a log being followed: its bytes on stdout, news and progress on stderr.
+ * cli_follow.h - a log being followed: its bytes on stdout, states and progress on stderr.
  */
 #ifndef SW_CLI_FOLLOW_H
 #define SW_CLI_FOLLOW_H
@@ -12,11 +12,11 @@ struct cli_follow {
     struct cli *cli;
     const char *id;
     struct cli_log log;
-    struct cli_live live;               /* the status line, on a terminal */
+    struct cli_status_lines live;               /* the status line, on a terminal */
     int64_t begun_ms, next_look_ms, next_read_ms, last_read_ms;       /* monotonic */
     int64_t every_ms, next_words_ms;    /* a line of words instead, when there is no terminal */
-    char *told;                         /* the last news, so that nothing is said twice */
-    bool tells_start;                   /* "running" is news, not only after "waiting" */
+    char *printed;                         /* the last line, so that nothing is printed twice */
+    bool tells_start;                   /* print "running" also when it did not wait */
     bool silent;                        /* a log that is only read: nothing but its bytes */
     bool log_begun;
     bool gives_up;                      /* stop when the job can never be scheduled */
@@ -24,7 +24,7 @@ struct cli_follow {
     bool stuck;                         /* and it was said long enough */
 };
 
-/* How often words are said without a terminal; --status-every. */
+/* How often a line is printed without a terminal; --status-every. */
 #define CLI_STATUS_EVERY_MS 300000
 #define CLI_STATUS_EVERY_HELP \
     "without a terminal, say how it goes this often (default: 5m; 0: never)"

@@ -3,7 +3,7 @@
  * cli_help.c - help made from the tables: for people, at 80 columns, and as JSON for tools.
  *
  * Help begins with what the user gets, shows a real example, then the flags. The manual pages
- * and completions are generated from cli_help_json(), so they cannot tell another story.
+ * and completions are generated from cli_help_json(), so they cannot differ.
  * Pure: appends to a buffer.
  */
 #include <string.h>

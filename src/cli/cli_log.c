@@ -2,7 +2,7 @@
 /*
  * cli_log.c - writing a log to stdout.
  *
- * Into a pipe or file the bytes pass as they are. On a terminal a log is somebody else's text:
+ * Into a pipe or file the bytes pass as they are. On a terminal a log is untrusted text:
  * escape sequences could retitle the window or hide lines, so they are made visible. A piece
  * may end inside a UTF-8 character; its first bytes wait for the rest.
  */
@@ -80,7 +80,7 @@ static int put_piece(struct cli_log *log, const char *bytes, size_t length)
     return log->terminal ? put_harmless(log, bytes, length) : put(log, bytes, length);
 }
 
-/* "2026-05-21T22:50:54.123Z ": always as wide, also when nobody knows. */
+/* "2026-05-21T22:50:54.123Z ": always as wide, also when the time is not known. */
 static void add_time(struct sw_buf *out, int64_t at_ms)
 {
     time_t seconds = (time_t)(at_ms / 1000);

@@ -42,7 +42,7 @@ void cli_say(const struct cli *cli, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
-    cli_live_erase(cli->live);
+    cli_status_lines_erase(cli->live);
     fprintf(stderr, "%s\n", text);
 }
 
@@ -56,7 +56,7 @@ void cli_say_job(const struct cli *cli, const char *id, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
-    cli_live_erase(cli->live);
+    cli_status_lines_erase(cli->live);
     if (cli->screen.err_color)
         fprintf(stderr, "\033[1m%s\033[0m  %s\n", id, text);
     else
@@ -71,12 +71,12 @@ void cli_warn(const struct cli *cli, const char *fmt, ...)
     va_start(args, fmt);
     text = harmless(fmt, args);
     va_end(args);
-    cli_live_erase(cli->live);
+    cli_status_lines_erase(cli->live);
     fprintf(stderr, "slipway: %s%s%s %s\n", cli->screen.err_color ? "\033[33m" : "", "warning:",
             cli->screen.err_color ? "\033[0m" : "", text);
 }
 
-/* Later lines of a message stand below the first, indented. */
+/* Later lines of a message go below the first, indented. */
 static void print_lines(const char *text)
 {
     sw_autofree char *clean = sw_text_printable(text, strlen(text));

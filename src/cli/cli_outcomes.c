@@ -36,9 +36,7 @@ int cli_outcomes_end(const struct cli_outcomes *all, struct sw_error *err)
 {
     if (!all->failed)
         return 0;
-    if (err)
-        *err = all->first;
-    return -1;
+    return sw_pass(err, &all->first);
 }
 
 static char *text_of(enum sw_state state, int64_t code, int64_t signal, int64_t duration_ms)

@@ -2,9 +2,9 @@
 /*
  * cli_progress.c - progress and GPU use as people read them.
  *
- * How long it still takes is told from how long it took so far: what a log calls its rate is
- * often that of the last step alone. Only within an epoch of a run whose length nobody knows do
- * the steps and their rate have to do. Numbers from a log are somebody else's: a step beyond the
+ * The time left is computed from the time so far: what a log calls its rate is
+ * often that of the last step alone. Only within an epoch of a run of unknown length do
+ * the steps and their rate have to do. Numbers from a log are untrusted: a step beyond the
  * last is a full bar, never a longer one.
  */
 #include "cli/cli_progress.h"

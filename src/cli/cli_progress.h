@@ -16,7 +16,7 @@ struct cli_progress {
     int64_t epoch, epochs;
     int64_t step, steps;
     double share;               /* 0 to 1 of the run, or of this epoch only */
-    bool of_epoch;              /* nobody said how many epochs there are */
+    bool of_epoch;              /* how many epochs there are is not known */
     double rate;                /* steps per second */
     int64_t eta_ms;             /* until the end of the run, or of the epoch */
 };

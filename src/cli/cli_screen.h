@@ -3,8 +3,8 @@
  * cli_screen.h - the terminal: what we write to, lines drawn in place, the whole screen.
  *
  * Three ways to use it, from small to large: plain text (struct cli_screen tells whether colours
- * make sense), a few lines at the bottom that are drawn again and again (struct cli_live), and
- * the whole screen with single keys (cli_full_*).
+ * make sense), a few lines at the bottom that are drawn again and again (struct cli_status_lines), and
+ * the whole screen with single keys (cli_fullscreen_*).
  */
 #ifndef SW_CLI_SCREEN_H
 #define SW_CLI_SCREEN_H
@@ -31,22 +31,22 @@ void cli_screen_look(struct cli_screen *screen, bool no_color);
 /* Columns and rows of a terminal as it is now; 80x24 when it does not tell. */
 void cli_screen_size(int fd, size_t *columns, size_t *rows);
 
-/* ---- lines drawn in place (cli_live.c) --------------------------------------------------- */
+/* ---- lines drawn in place (cli_status_lines.c) --------------------------------------------------- */
 
-struct cli_live {
+struct cli_status_lines {
     int fd;                     /* a terminal that moves */
     char *shown;                /* what is drawn now; NULL: nothing */
 };
 
 /* Draw lines (no line end after the last) where the previous ones were. They must not be wider
  * than the terminal is now. */
-void cli_live_draw(struct cli_live *live, const char *lines);
+void cli_status_lines_draw(struct cli_status_lines *live, const char *lines);
 /* Leave the rows empty, the cursor where they began. NULL or nothing drawn: nothing happens. */
-void cli_live_erase(struct cli_live *live);
+void cli_status_lines_erase(struct cli_status_lines *live);
 /* What is drawn stays as it is, above whatever comes next. */
-void cli_live_keep(struct cli_live *live);
+void cli_status_lines_keep(struct cli_status_lines *live);
 
-/* ---- the whole screen (cli_full.c) ------------------------------------------------------- */
+/* ---- the whole screen (cli_fullscreen.c) ------------------------------------------------------- */
 
 enum cli_key {
     CLI_KEY_NONE = 0,           /* nothing was typed: the time passed, or the size changed */
@@ -55,13 +55,13 @@ enum cli_key {
     CLI_KEY_QUIT,               /* Ctrl-C, or the terminal went away */
 };                              /* below 256: the byte itself */
 
-/* Take the terminal: alternate screen, no echo, no cursor. Given back by cli_full_leave(), at
+/* Take the terminal: alternate screen, no echo, no cursor. Given back by cli_fullscreen_leave(), at
  * exit, when a signal ends or stops us, and when we crash. */
-int cli_full_enter(struct sw_error *err);
-void cli_full_leave(void);
+int cli_fullscreen_enter(struct sw_error *err);
+void cli_fullscreen_leave(void);
 /* Show a frame: lines separated by '\n', each at most as wide as the screen, no more than rows. */
-void cli_full_draw(const struct sw_buf *frame);
+void cli_fullscreen_draw(const struct sw_buf *frame);
 /* The next key; returns early when `wake` (a descriptor, -1: none) is readable. */
-int cli_full_key(int wake, int timeout_ms);
+int cli_fullscreen_key(int wake, int timeout_ms);
 
 #endif

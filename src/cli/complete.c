@@ -6,7 +6,7 @@
  * command tables at that moment, so an installed script never grows old. One candidate per line
  * with a description behind a tab; the last line is a colon and what else fits: files, folders,
  * commands or none. Jobs come from the store alone, opened for reading: no network, no new
- * store, and never an error in the middle of somebody's typing.
+ * store, and never an error while the user types.
  */
 #include <stdio.h>
 #include <string.h>

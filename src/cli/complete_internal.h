@@ -12,7 +12,7 @@ struct completion {
     const struct command *command;      /* NULL: the verb is still to come */
     const struct cli_flag *pending;     /* the current word is this flag's value */
     const char *word;                   /* what is there of the current word */
-    const char *before;                 /* stands before every candidate: "--format=" */
+    const char *before;                 /* put before every candidate: "--format=" */
     size_t arguments;                   /* given before the current word */
     bool ended;                         /* behind `--` */
     const char *also;                   /* the last line */

@@ -9,7 +9,7 @@
 
 #include "cli/cli.h"
 
-/* bash breaks words at '=', so they are put together again, and what stands before the '=' is
+/* bash breaks words at '=', so they are put together again, and the part before the '=' is
  * taken off the answers. */
 static const char bash_script[] =
     "# bash completion for slipway; read it with: source <(slipway completion bash)\n"

@@ -107,9 +107,7 @@ static int look(struct cli *cli, const char *id, struct sw_error *err)
     if (sw_watch(cli->session, id ? &id : NULL, id ? 1 : 0, &once, hear_nothing, NULL,
                  &trouble) == 0 || trouble.code == SW_E_INTERRUPTED)
         return 0;
-    if (err)
-        *err = trouble;
-    return -1;
+    return sw_pass(err, &trouble);
 }
 
 /* Asked before the last reading, so that the last event is printed too. */
@@ -134,7 +132,7 @@ static int follow(struct cli *cli, const char *id, int64_t *after, struct sw_err
         over = is_over(cli, id);
         if (print_new(cli, id, after, err) < 0)
             return -1;
-        if (cli_flush() < 0)               /* the reader went away: told at the end */
+        if (cli_flush() < 0)               /* the reader went away: reported at the end */
             return 0;
         if (!over)
             cli_interrupt_wait(0, EVERY_MS);

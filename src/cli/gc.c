@@ -65,14 +65,14 @@ static int gc_run(struct cli *cli, const void *given, const struct cli_args *arg
 {
     const struct gc_options *options = given;
     sw_auto(json) json_t *list = NULL;
-    const struct sw_gc_options wish = { .size = sizeof wish, .remove = options->yes,
+    const struct sw_gc_options wanted = { .size = sizeof wanted, .remove = options->yes,
                                         .results = options->results, .caches = options->caches };
     size_t ours = 0, removed;
 
     (void)args;
     if (!cli_session(cli, err))
         return -1;
-    list = cli_document(sw_gc_with(cli->session, &wish, err), err);
+    list = cli_document(sw_gc_with(cli->session, &wanted, err), err);
     if (!list)
         return -1;
     if (cli->format != CLI_TABLE)

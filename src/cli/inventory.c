@@ -4,7 +4,7 @@
 
  * Every platform tells other things, so the shape of the answer decides how it is shown.
  */
-#include "cli/cli_things.h"
+#include "cli/cli_generic_table.h"
 
 static void add_lines(struct sw_buf *out, const json_t *inventory)
 {
@@ -12,9 +12,9 @@ static void add_lines(struct sw_buf *out, const json_t *inventory)
     json_t *value;
 
     json_object_foreach((json_t *)inventory, key, value) {
-        sw_autofree char *words = cli_things_words(key), *text = cli_things_value(key, value);
+        sw_autofree char *words = cli_generic_title(key), *text = cli_generic_value(key, value);
 
-        if (!cli_things_is_list(value))
+        if (!cli_is_list_of_objects(value))
             sw_buf_addf(out, "%-13s %s\n", words, *text ? text : "none");
     }
 }
@@ -25,12 +25,12 @@ static void add_tables(struct sw_buf *out, const struct cli *cli, const json_t *
     json_t *value;
 
     json_object_foreach((json_t *)inventory, key, value) {
-        sw_autofree char *words = cli_things_words(key);
+        sw_autofree char *words = cli_generic_title(key);
 
-        if (!cli_things_is_list(value))
+        if (!cli_is_list_of_objects(value))
             continue;
         sw_buf_addf(out, "\n%s\n", words);
-        cli_things_table(out, cli, value);
+        cli_generic_table(out, cli, value);
     }
 }
 
@@ -44,8 +44,7 @@ static int inventory_run(struct cli *cli, const void *options, const struct cli_
     (void)options;
     if (!cli_session(cli, err))
         return -1;
-    document = cli_document(sw_inventory(cli->session, args->word_count ? args->words[0] : "local",
-                                         err), err);
+    document = cli_document(sw_inventory(cli->session, args->word_count ? args->words[0] : NULL, err), err);
     if (!document)
         return -1;
     if (cli->format != CLI_TABLE)

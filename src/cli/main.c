@@ -2,9 +2,9 @@
 /*
  * main.c - the program `slipway`: finds the verb, hands it its flags, reports how it went.
  *
- * The array below is the one list of verbs: help, manual pages and completion read it. Nothing
- * is opened or loaded here; a verb that needs the store asks for it, so `slipway --version`
- * costs no more than its own start.
+ * VERBS below is the one list of verbs: help, manual pages and completion read it. Nothing is
+ * opened or loaded here; a verb that needs the store opens it, so that `slipway --version` costs no
+ * more than its own start.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,24 +18,20 @@
 #include "cli/cli_interrupt.h"
 #include "cli/cli_transfer.h"
 
-extern const struct command command_run, command_plan, command_ps, command_status, command_why,
-    command_logs, command_events, command_wait, command_watch, command_top, command_cancel,
-    command_retry, command_exec, command_adopt, command_results, command_get, command_rm, command_gc,
-    command_platforms, command_schema, command_doctor, command_report, command_completion,
-    command_version, command_help, command_complete, command_cp, command_ls, command_check,
-    command_entrypoint, command_inventory, command_preflight, command_replicas, command_trust;
+/* The one list of verbs, in the order of the help. */
+#define VERBS(_) \
+    _(run) _(plan) _(ps) _(status) _(why) _(logs) _(events) _(wait) _(watch) _(top) _(cancel) _(retry) \
+    _(exec) _(adopt) _(results) _(get) _(rm) _(gc) _(platforms) _(schema) _(cp) _(ls) _(check) \
+    _(entrypoint) _(replicas) _(inventory) _(preflight) _(doctor) _(report) _(trust) _(completion) \
+    _(version) _(help)
 
-const struct command *const cli_commands[] = {
-    &command_run,       &command_plan,    &command_ps,       &command_status,  &command_why,
-    &command_logs,      &command_events,  &command_wait,     &command_watch,   &command_top,
-    &command_cancel,    &command_retry,   &command_exec,     &command_adopt,   &command_results,
-    &command_get,       &command_rm,      &command_gc,       &command_platforms, &command_schema,
-    &command_cp,        &command_ls,      &command_check,    &command_entrypoint,
-    &command_replicas,  &command_inventory, &command_preflight, &command_doctor,  &command_report,
-    &command_trust,
-    &command_completion, &command_version, &command_help,
-    NULL,
-};
+#define DECLARE(verb) extern const struct command command_##verb;
+#define LIST(verb) &command_##verb,
+
+VERBS(DECLARE)
+DECLARE(complete)
+
+const struct command *const cli_commands[] = { VERBS(LIST) NULL };
 
 /* For programs, not for people: in no list. */
 static const struct command *const hidden_commands[] = { &command_complete, NULL };
@@ -117,7 +113,8 @@ struct sw_session *cli_session(struct cli *cli, struct sw_error *err)
     return cli->session;
 }
 
-/* "slipway exec last echo hi" -> "slipway exec last -- echo ..."; of several job files one is too many. */
+/* "slipway exec last echo hi" -> "slipway exec last -- echo ..."; of several job files one is too
+ * many. */
 static int hint_command(const struct command *command, const struct cli_args *args,
                         struct sw_error *err)
 {

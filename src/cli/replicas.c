@@ -2,7 +2,7 @@
 /*
  * replicas.c - `slipway replicas JOB`: the parts of a job, one per node, each with its own state.
  */
-#include "cli/cli_things.h"
+#include "cli/cli_generic_table.h"
 
 static int show_one(struct cli *cli, const char *id, const void *context, struct sw_error *err)
 {
@@ -14,8 +14,8 @@ static int show_one(struct cli *cli, const char *id, const void *context, struct
         return sw_wrap(err, "parts of '%s'", id);
     if (cli->format != CLI_TABLE)
         return cli_document_print(cli, all, err);
-    if (cli_things_is_list(all))
-        cli_things_table(&out, cli, all);
+    if (cli_is_list_of_objects(all))
+        cli_generic_table(&out, cli, all);
     else
         cli_say(cli, "%s has no parts (yet)", id);
     cli_print(sw_buf_text(&out));

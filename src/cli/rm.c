@@ -58,7 +58,7 @@ static int forget_one(struct cli *cli, const char *id, const void *context, stru
     return 0;
 }
 
-struct removal {
+struct rm_removal {
     struct cli_outcomes outcomes;
     json_t *kept;                      /* id -> where its results stay; NULL: they are removed, too */
 };
@@ -70,7 +70,7 @@ static void tell_removed(struct cli *cli, const struct sw_outcome *outcome)
 
 static void take_removed(void *context, const struct sw_outcome *outcome)
 {
-    struct removal *removal = context;
+    struct rm_removal *removal = context;
     const char *kept = sw_json_str(removal->kept, outcome->id);
 
     if (!outcome->err && kept)
@@ -97,7 +97,7 @@ static int remove_all(struct cli *cli, const json_t *ids, bool keep_results, str
 {
     sw_autofree const char **list = cli_list(ids);
     sw_auto(json) json_t *kept = keep_results ? places_kept(cli, ids) : NULL;
-    struct removal removal = { { .cli = cli, .verb = "remove", .tell = tell_removed }, kept };
+    struct rm_removal removal = { { .cli = cli, .verb = "remove", .tell = tell_removed }, kept };
 
     sw_remove_many(cli->session, list, json_array_size(ids), keep_results, take_removed, &removal, NULL);
     return cli_outcomes_end(&removal.outcomes, err);

@@ -2,7 +2,7 @@
 /*
  * status.c - `slipway status JOB...`: everything known about a job, on one card.
  *
- * With -o json a single named job is one object; a word that may stand for several ("failed",
+ * With -o json a single named job is one object; a word that may mean several ("failed",
  * -l, two arguments) always gives {"version", "jobs"}: the shape follows from the command
  * line, not from how many jobs happen to match.
  */

@@ -2,7 +2,7 @@
 /*
  * top.c - `slipway top`: all jobs on one screen, with the log of the selected one.
  *
- * This file is the loop: a key or news, then a frame. It never waits for a platform (top_feed.c)
+ * This file is the loop: a key or a change, then a frame. It never waits for a platform (top_feed.c)
  * and never composes text (top_draw.c).
  */
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void show(struct top *top)
     top_draw(&frame, top->document, &top->feed.log, &top->view, top->feed.note, columns, rows,
              top->cli->screen.out_color);
     pthread_mutex_unlock(&top->feed.lock);
-    cli_full_draw(&frame);
+    cli_fullscreen_draw(&frame);
 }
 
 /* ---- keys -------------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void loop(struct top *top)
 
         take_news(top);
         show(top);
-        key = cli_full_key(top->feed.wake[0], REDRAW_MS);
+        key = cli_fullscreen_key(top->feed.wake[0], REDRAW_MS);
         drain(top->feed.wake[0]);
         on_key(top, key);
     }
@@ -183,11 +183,11 @@ static int top_run(struct cli *cli, const void *given, const struct cli_args *ar
         return -1;
     rc = top_feed_start(&top.feed, cli, err);
     if (rc == 0)
-        rc = cli_full_enter(err);
-    cli->quiet = true;                  /* a warning in the middle of the screen helps nobody */
+        rc = cli_fullscreen_enter(err);
+    cli->quiet = true;                  /* a warning would spoil the screen */
     if (rc == 0)
         loop(&top);
-    cli_full_leave();
+    cli_fullscreen_leave();
     json_decref(top.document);
     if (!top_feed_end(&top.feed)) {
         cli_interrupt_end();

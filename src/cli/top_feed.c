@@ -4,7 +4,7 @@
  *
  * A key must be answered at once, also while a platform takes a minute to answer: so one thread
  * watches the jobs, another follows the log of the selected one, and the screen only ever takes
- * what they left. They are told to end and given a moment; one that hangs in somebody's network
+ * what they left. They are asked to end and given a moment; one that hangs in the network
  * is left behind, as the program ends anyway.
  */
 #include "cli/top_internal.h"
@@ -113,15 +113,15 @@ static bool is_over(struct top_feed *feed)
 /* The newest answer about the jobs that are not over, kept by id for the list below. */
 static int hear(void *context, const char *document)
 {
-    json_t *told = context, *parsed = sw_json_parse(document, strlen(document), "answer", NULL);
+    json_t *newest = context, *parsed = sw_json_parse(document, strlen(document), "answer", NULL);
     json_t *job;
     size_t i;
 
     json_array_foreach(json_object_get(parsed, "jobs"), i, job)
         if (sw_json_str(job, "id"))
-            json_object_set(told, sw_json_str(job, "id"), job);
+            json_object_set(newest, sw_json_str(job, "id"), job);
     if (json_object_get(parsed, "unreachable"))
-        json_object_set(told, "", json_object_get(parsed, "unreachable"));
+        json_object_set(newest, "", json_object_get(parsed, "unreachable"));
     json_decref(parsed);
     return 0;
 }
@@ -133,20 +133,20 @@ static json_t *look(struct cli *cli)
     struct sw_list_options options = {
         .size = sizeof options, .look = SW_LOOK_STORED, .limit = SHOWN,
     };
-    sw_auto(json) json_t *told = json_object();
+    sw_auto(json) json_t *newest = json_object();
     json_t *document, *jobs, *job;
     size_t i;
 
-    sw_watch(cli->session, NULL, 0, &once, hear, told, NULL);
+    sw_watch(cli->session, NULL, 0, &once, hear, newest, NULL);
     document = cli_document(sw_list(cli->session, &options, NULL), NULL);
     jobs = json_object_get(document, "jobs");
     json_array_foreach(jobs, i, job) {
-        const json_t *newer = json_object_get(told, sw_json_str(job, "id"));
+        const json_t *newer = json_object_get(newest, sw_json_str(job, "id"));
 
         json_object_update_missing(job, (json_t *)newer);
     }
-    if (json_object_get(told, ""))
-        json_object_set(document, "unreachable", json_object_get(told, ""));
+    if (json_object_get(newest, ""))
+        json_object_set(document, "unreachable", json_object_get(newest, ""));
     return document;
 }
 
@@ -183,20 +183,20 @@ static void *watch_jobs(void *context)
     return NULL;
 }
 
-/* One wish for a log. */
-struct reading {
+/* One request for a log. */
+struct top_reading {
     struct top_feed *feed;
     unsigned wanted;
 };
 
-static bool stale(const struct reading *r)
+static bool stale(const struct top_reading *r)
 {
     return r->feed->over || r->feed->wanted != r->wanted;
 }
 
 static int on_bytes(void *context, int rank, int64_t at_ms, const char *bytes, size_t length)
 {
-    struct reading *r = context;
+    struct top_reading *r = context;
     bool stop;
 
     (void)rank, (void)at_ms;
@@ -211,7 +211,7 @@ static int on_bytes(void *context, int rank, int64_t at_ms, const char *bytes, s
 
 static int on_idle(void *context)
 {
-    struct reading *r = context;
+    struct top_reading *r = context;
     bool stop;
 
     pthread_mutex_lock(&r->feed->lock);
@@ -227,7 +227,7 @@ static void *read_logs(void *context)
         .size = sizeof options, .tail_lines = TAIL, .follow = true,
         .idle = on_idle,
     };
-    struct reading r = { feed, 0 };
+    struct top_reading r = { feed, 0 };
     char id[SW_ID_SIZE];
 
     for (;;) {
@@ -249,7 +249,7 @@ static void *read_logs(void *context)
 
 int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
-    pthread_condattr_t steady;         /* a clock that nobody sets back */
+    pthread_condattr_t steady;         /* a clock that is never set back */
 
     *feed = (struct top_feed){ .cli = cli, .wake = { -1, -1 } };
     if (pipe2(feed->wake, O_CLOEXEC | O_NONBLOCK) < 0)
@@ -309,14 +309,14 @@ json_t *top_feed_document(struct top_feed *feed)
     return document;
 }
 
-struct canceling {
+struct top_canceling {
     struct top_feed *feed;
     char id[SW_ID_SIZE];
 };
 
 static void *cancel_job(void *context)
 {
-    struct canceling *c = context;
+    struct top_canceling *c = context;
     struct sw_error err = { 0 };
     int rc = sw_cancel(c->feed->cli->session, c->id, &err);
 
@@ -335,7 +335,7 @@ static void *cancel_job(void *context)
 
 void top_feed_cancel(struct top_feed *feed, const char *id)
 {
-    struct canceling *c = sw_new(struct canceling);
+    struct top_canceling *c = sw_new(struct top_canceling);
 
     c->feed = feed;
     snprintf(c->id, sizeof c->id, "%s", id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top_internal.h - `slipway top` in three files: top.c decides, top_feed.c brings news, top_draw.c
+ * top_internal.h - `slipway top` in three files: top.c decides, top_feed.c reads jobs and logs, top_draw.c
  * makes a frame of it.
  */
 #ifndef SW_CLI_TOP_INTERNAL_H
@@ -32,7 +32,7 @@ struct top_feed {
     size_t canceling;           /* cancels on their way */
     json_t *document;           /* the newest answer about the jobs; replaced, never changed */
     char id[SW_ID_SIZE];        /* whose log is wanted */
-    unsigned wanted;            /* counts the wishes: another number, another log */
+    unsigned wanted;            /* counts requests: another number, another log */
     struct top_log log;
     char note[256];             /* something to tell in the last line; empty: nothing */
 };

@@ -25,7 +25,7 @@ static int stop_waiting(void *context)
 
 /* The exit status is that of the first in the order given which is not 0, whichever ended first. */
 struct statuses {
-    struct cli_outcomes outcomes;      /* first: what is told goes through it */
+    struct cli_outcomes outcomes;      /* first: cli_outcomes_tell() gets this struct */
     size_t first;
     int status;
 };

@@ -29,10 +29,10 @@ static const struct cli_flag watch_output[] = {
     { 0 }
 };
 
-struct watch {
+struct watch_view {
     struct cli *cli;
-    struct cli_live live;
-    json_t *told;               /* per id, what was last printed about it */
+    struct cli_status_lines live;
+    json_t *printed;               /* per id, what was last printed about it */
 };
 
 static const struct sw_column columns[] = {
@@ -83,7 +83,7 @@ static size_t add_jobs(struct sw_table *table, const json_t *jobs, size_t room)
     return count > room ? count - room : 0;
 }
 
-static void draw(struct watch *w, const json_t *document)
+static void draw(struct watch_view *w, const json_t *document)
 {
     sw_auto(sw_table) struct sw_table *table = sw_table_new(columns, SW_COUNT(columns));
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
@@ -104,11 +104,11 @@ static void draw(struct watch *w, const json_t *document)
     }
     if (out.length)
         out.data[--out.length] = '\0';          /* no line end after the last */
-    cli_live_draw(&w->live, sw_buf_text(&out));
+    cli_status_lines_draw(&w->live, sw_buf_text(&out));
 }
 
-/* The part of a job's story that makes a new line when it changes. */
-static char *story_of(const json_t *job)
+/* What makes a new line when it changes. */
+static char *line_of(const json_t *job)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     enum sw_state state = cli_job_state(job);
@@ -127,39 +127,39 @@ static char *story_of(const json_t *job)
     if (state != SW_COMPLETE && state != SW_RUNNING && !sw_text_empty(message))
         sw_buf_addf(&out, ": %s", message);
     if (state == SW_RUNNING && cli_progress_read(job, &progress)) {
-        progress.step = progress.epoch >= 0 ? -1 : progress.step;    /* an epoch is news */
+        progress.step = progress.epoch >= 0 ? -1 : progress.step;    /* epochs make a line, steps not */
         sw_buf_add(&out, "  ");
         cli_progress_words(&out, &progress);
     }
     return sw_text_printable(sw_buf_text(&out), out.length);
 }
 
-static void print_change(struct watch *w, const json_t *job)
+static void print_change(struct watch_view *w, const json_t *job)
 {
     const char *id = sw_json_str(job, "id");
-    sw_autofree char *story = story_of(job), *text = NULL;
+    sw_autofree char *line = line_of(job), *text = NULL;
     char now[40];
 
-    if (sw_text_same(sw_json_str(w->told, id), story))
+    if (sw_text_same(sw_json_str(w->printed, id), line))
         return;
-    json_object_set_new(w->told, id, sw_json_text(story));
+    json_object_set_new(w->printed, id, sw_json_text(line));
     if (w->cli->format == CLI_JSON) {
         text = sw_json_dump(job);
         cli_printf("%s\n", text);
         return;
     }
     sw_time_format(sw_now_ms() / 1000 * 1000, now);
-    cli_printf("%.19sZ  %s  %s\n", now, id, story);
+    cli_printf("%.19sZ  %s  %s\n", now, id, line);
 }
 
 static int on_round(void *context, const char *text)
 {
-    struct watch *w = context;
+    struct watch_view *w = context;
     sw_auto(json) json_t *document = sw_json_parse(text, strlen(text), "answer", NULL);
     const json_t *job;
     size_t i;
 
-    if (cli_interrupt_count() > 0)      /* the "^C" of the terminal stands in our lines: draw no more */
+    if (cli_interrupt_count() > 0)      /* the terminal put "^C" into our lines: draw no more */
         return 1;
     if (!document)
         return 0;
@@ -190,7 +190,7 @@ static int first_code(struct cli *cli, const json_t *ids)
     return 0;
 }
 
-static int watch_jobs(struct watch *w, const json_t *ids, struct sw_error *err)
+static int watch_jobs(struct watch_view *w, const json_t *ids, struct sw_error *err)
 {
     struct sw_watch_options options = { .size = sizeof options, .every_ms = EVERY_MS };
     size_t count = json_array_size(ids);
@@ -201,15 +201,12 @@ static int watch_jobs(struct watch *w, const json_t *ids, struct sw_error *err)
     for (size_t i = 0; i < count; i++)
         list[i] = json_string_value(json_array_get(ids, i));
     rc = sw_watch(w->cli->session, list, count, &options, on_round, w, &trouble);
-    cli_live_keep(&w->live);
+    cli_status_lines_keep(&w->live);
     w->cli->live = NULL;
     if (cli_interrupt_count() > 0)
         return cli_leave(w->cli, NULL, err);
-    if (rc < 0) {
-        if (err)
-            *err = trouble;
-        return -1;
-    }
+    if (rc < 0)
+        return sw_pass(err, &trouble);
     w->cli->exit_status = first_code(w->cli, ids);
     return 0;
 }
@@ -234,8 +231,8 @@ static int watch_run(struct cli *cli, const void *given, const struct cli_args *
                      struct sw_error *err)
 {
     sw_auto(json) json_t *ids = choose(cli, args, err);
-    sw_auto(json) json_t *told = json_object();
-    struct watch w = { .cli = cli, .live = { .fd = STDOUT_FILENO }, .told = told };
+    sw_auto(json) json_t *printed = json_object();
+    struct watch_view w = { .cli = cli, .live = { .fd = STDOUT_FILENO }, .printed = printed };
 
     (void)given;
     if (!ids)

@@ -3,13 +3,14 @@
  * command.c - the user's command with its placeholders filled in, or with its arguments added.
  *
  * Only {config_path}, {results_dir}, {work_dir}, {job_id} and {rank} are ours. Every other brace
- * stays as it is: shell functions, awk programs and JSON in a command need no doubling (weakness 67
- * of the contract). A value enters as one word of the shell, inside of quotes and outside.
+ * stays as it is: shell functions, awk programs and JSON in a command need no doubling. A value enters as
+ * one word of the shell, inside of quotes and outside.
  *
  * Pure: no I/O.
  */
 #include "core/command.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,12 +115,20 @@ char *sw_fill_destination(const char *to, const char *job_id)
               : sw_take(named);
 }
 
-char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
-                      const char *job_id)
+char *sw_fill_unknown(const char *word, const struct sw_fill *fill)
 {
-    return sw_fill_command(command, &(struct sw_fill){ .config_path = config_path,
-                                                       .results_dir = results_dir,
-                                                       .job_id = job_id });
+    static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    struct placeholder all[PLACEHOLDERS];
+
+    list_placeholders(fill, all);
+    for (const char *at = word; (at = strchr(at, '{')); at++) {
+        size_t length = strspn(at + 1, name);
+
+        if (length > 0 && !isdigit((unsigned char)at[1]) && at[length + 1] == '}' &&
+            !placeholder_at(all, SW_COUNT(all), at))
+            return sw_strndup(at, length + 2);
+    }
+    return NULL;
 }
 
 /* ---- args mode ------------------------------------------------------------------------------ */

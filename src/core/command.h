@@ -2,8 +2,8 @@
 /*
  * command.h - the user's command with its placeholders filled in.
  *
- * Filled in by whoever knows the values: a platform that decides on folders beforehand, or the
- * runner, which learns them where it runs.
+ * A platform that decides on folders beforehand fills them in, or the runner, which learns them where it
+ * runs.
  */
 #ifndef SW_CORE_COMMAND_H
 #define SW_CORE_COMMAND_H
@@ -22,10 +22,8 @@ char *sw_fill_word(const char *word, const struct sw_fill *fill);
 /* A destination of an output: {id} and {job_id} filled in. Owned. */
 char *sw_fill_destination(const char *to, const char *job_id);
 
-/* The command with {config_path}, {results_dir}, {job_id} filled in; other braces stay. Values
- * are quoted for the shell when they need it. */
-char *sw_command_fill(const char *command, const char *config_path, const char *results_dir,
-                      const char *job_id);
+/* The first "{name}" that is none of those with a value in `fill`. Owned; NULL: there is none. */
+char *sw_fill_unknown(const char *word, const struct sw_fill *fill);
 
 /* Args mode: "COMMAND --name 'value' ... --flag": every value is one word of the shell, in single
  * quotes, whatever it holds. True, False, None and lists are written as Python does. Owned. */

@@ -38,8 +38,8 @@ struct sw_observation {
     json_t *before;            /* and how those before went, as sw_store_attempts() says it; owned by the
                                   caller of observe(); NULL */
     enum sw_presence presence;
-    bool needs_reconcile;      /* reconcile() has something to do for it; where it is SW_UNSEEN until then,
-                                  observe() is called for it again */
+    bool needs_reconcile;      /* SW_UNSEEN until reconcile() has acted; then observe() can say more */
+    bool leaves_secrets;       /* it is over and its secrets are still there: reconcile() removes them */
     bool by_absence;           /* present, and its end follows from its not being there any more: believed
                                   only at the place that it was sent to, like SW_ABSENT */
     enum sw_state state;

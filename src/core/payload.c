@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * payload.c - the letter to the runner, to JSON and back.
+ * payload.c - the payload of the runner, to JSON and back.
  *
- * The runner may be older or newer than the client that wrote the letter (it is staged once per
- * cluster), so the version is checked first and said plainly.
+ * The runner may be older or newer than the client that wrote the payload (it is staged once per
+ * cluster), so the version is checked first.
  */
 #include "core/payload.h"
 
@@ -15,27 +15,25 @@
 #include "base/file.h"
 #include "base/trusted.h"
 
-static const char *const format_words[] = {
-    [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
-};
-
 /* Every field but id, format and grace, once: writing, reading and releasing walk this table. */
 static const struct field {
     const char *key;
     enum { TEXT, DOCUMENT, FLAG } kind;
     size_t at;
 } fields[] = {
-#define ROW(name, kind) { #name, kind, offsetof(struct sw_payload, name) }
+#define KEY(key, name, kind) { key, kind, offsetof(struct sw_payload, name) }
+#define ROW(name, kind) KEY(#name, name, kind)
     ROW(command, TEXT),       ROW(argv, DOCUMENT),     ROW(filled, FLAG),
-    ROW(workdir, TEXT),       ROW(work_dir, TEXT),     ROW(results_dir, TEXT),
+    KEY("workdir", command_dir, TEXT), KEY("work_dir", scratch_dir, TEXT), ROW(results_dir, TEXT),
     ROW(env, DOCUMENT),       ROW(secrets, DOCUMENT),  ROW(credentials, DOCUMENT),
-    ROW(mount, TEXT),         ROW(code, DOCUMENT),     ROW(inputs, DOCUMENT),
+    KEY("mount", cache_dir, TEXT), ROW(code, DOCUMENT),     ROW(inputs, DOCUMENT),
     ROW(outputs, DOCUMENT),   ROW(exclude, DOCUMENT),  ROW(config, DOCUMENT),
     ROW(config_path, TEXT),   ROW(fetch_uris, FLAG),   ROW(args, DOCUMENT),
     ROW(flags, DOCUMENT),     ROW(config_inputs, DOCUMENT), ROW(config_outputs, DOCUMENT),
     ROW(checkpoint, DOCUMENT), ROW(ca, TEXT),
     ROW(entrypoint, DOCUMENT), ROW(peers, TEXT), ROW(redact, FLAG), ROW(settings, DOCUMENT),
 #undef ROW
+#undef KEY
 };
 
 struct sw_payload *sw_payload_new(void)
@@ -104,7 +102,7 @@ json_t *sw_payload_to_json(const struct sw_payload *payload)
     }
     if (payload->config)
         json_object_set_new(json, "config_format",
-                            json_string(format_words[payload->config_format]));
+                            json_string(sw_format_name(payload->config_format)));
     json_object_set_new(json, "grace_ms", json_integer(payload->grace_ms));
     if (payload->time_grace_ms > 0)
         json_object_set_new(json, "time_grace_ms", json_integer(payload->time_grace_ms));
@@ -151,9 +149,8 @@ struct sw_payload *sw_payload_from_json(const json_t *json, struct sw_error *err
     payload->grace_ms = sw_json_int(json, "grace_ms", 10000);
     payload->time_grace_ms = sw_json_int(json, "time_grace_ms", 0);
     payload->time_ms = sw_json_int(json, "time_ms", 0);
-    for (size_t i = 0; format && i < SW_COUNT(format_words); i++)
-        if (strcmp(format, format_words[i]) == 0)
-            payload->config_format = (enum sw_format)i;
+    if (format)
+        sw_format_parse(format, &payload->config_format, NULL);
     if (!payload->command && !json_is_array(payload->argv)) {
         sw_fail(err, SW_E_SPEC, "the payload holds no command");
         return NULL;

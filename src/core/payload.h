@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * payload.h - the letter from plan/ to the runner: what to do inside the job's place.
+ * payload.h - what the runner does for a job: its command, data and folders.
  *
- * Written by plan/ and read by runner/ through this one file, so the two cannot drift apart.
- * It never holds a secret's value; `secrets` are names.
+ * plan/ writes it and runner/ reads it through this one file, so the two cannot drift apart.
+ * It never holds a secret's value; `secrets` are names. The keys of its JSON never change.
  */
 #ifndef SW_CORE_PAYLOAD_H
 #define SW_CORE_PAYLOAD_H
@@ -21,27 +21,26 @@
 
 #define SW_PAYLOAD_VERSION 2        /* version 1 is read, too: it says less */
 
-/* What is not said here the runner finds out where it is: the folder it may work in and where
- * results go depend on the environment there (contract §3.3).
+/* What is not said here the runner finds out where it runs: the folder it may work in and where
+ * results go depend on the environment there.
  *
- * With `config` the command reads a file, with `args` it gets options, with neither it is run as it
- * is: the modes config, args and passthrough of the contract. */
+ * With `config` the command reads a file, with `args` it gets options, with neither it is run as it is. */
 struct sw_payload {
     char job_id[SW_ID_SIZE];
     char *command;            /* shell text for /bin/sh -c, or NULL when argv is given */
     json_t *argv;             /* array of texts, or NULL */
     bool filled;              /* placeholders are filled in already */
-    char *workdir;            /* where the command runs; NULL: the place's default */
-    char *work_dir;           /* our own folder there (inputs, config); NULL: by the environment */
+    char *command_dir;        /* where the command runs; NULL: the image's or machine's default */
+    char *scratch_dir;        /* our own folder there (inputs, config); NULL: by the environment */
     char *results_dir;        /* local folder of the results; NULL: by the environment */
     json_t *env;              /* object name -> text */
     json_t *secrets;          /* array of names the command may see */
     json_t *credentials;      /* array of names that only the runner may see */
     json_t *settings;         /* object name -> text: settings of its data for the runner alone; or NULL */
-    char *mount;              /* shared cache: s3://b/k is <mount>/b/k; NULL: none */
+    char *cache_dir;          /* shared by jobs: s3://b/k is <cache_dir>/b/k; NULL: none */
     json_t *code;             /* {"archive": path, "to": folder}: unpacked first; or NULL */
     char *ca;                 /* file beside the payload with the certificates to believe (PEM); NULL:
-                                 whatever the place has, or what the runner carries */
+                                 those of the machine, or what the runner carries */
 
     json_t *inputs;           /* array of {"path": local target, "from": source, "extract"} */
     json_t *outputs;          /* array of {"path", "to" or null, "every_ms", "exclude"} */
@@ -49,7 +48,7 @@ struct sw_payload {
 
     json_t *config;           /* document to write at config_path, or NULL */
     enum sw_format config_format;
-    char *config_path;        /* where the config is written; NULL: spec.FORMAT in work_dir */
+    char *config_path;        /* where the config is written; NULL: spec.FORMAT in scratch_dir */
     bool fetch_uris;          /* every s3:// text in the config is an input, declared or not */
     json_t *args;             /* object: name -> value, becomes --name 'value'; or NULL */
     json_t *flags;            /* array of names, become --name; or NULL */
@@ -73,8 +72,8 @@ SW_DEFINE_AUTO(sw_payload, struct sw_payload *, sw_payload_free)
  * this machine ($SSL_CERT_FILE, ..., base/trusted.h). Nothing named: `pem` stays empty. -1: the file that
  * was named cannot be read or holds none. */
 int sw_payload_read_ca(const char *path, struct sw_buf *pem, struct sw_error *err);
-/* The same, and names them in payload->ca: whoever places the payload writes `pem` beside it under
- * that name (0644). */
+/* The same, and names them in payload->ca: the platform writes `pem` beside the payload under that name
+ * (0644). */
 #define SW_PAYLOAD_CA "ca.pem"
 int sw_payload_take_ca(struct sw_payload *payload, const char *path, struct sw_buf *pem,
                        struct sw_error *err);

@@ -2,8 +2,8 @@
 /*
  * state.c - names of states and the one rule about how they may follow each other.
  *
- * Pure: no I/O, no allocation. The table of contract.md 2.8.3 is kept: from a final state only
- * the same state follows; while a cancel is asked for, only an ending follows.
+ * Pure: no I/O, no allocation. From a final state only the same state follows; while a
+ * cancel is asked for, only an ending follows.
  */
 #include "core/state.h"
 
@@ -18,17 +18,17 @@ static const struct {
     bool final;
 } states[] = {
     [SW_UNKNOWN]  = { "Unknown", false },
-    [SW_PENDING]  = { "Pending", false },
+    [SW_PENDING]  = { SW_NAME_PENDING, false },
     [SW_RUNNING]  = { "Running", false },
     [SW_PAUSED]   = { "Paused", false },
     [SW_COMPLETE] = { "Complete", true },
-    [SW_ERROR]    = { "Error", true },
+    [SW_ERROR]    = { SW_NAME_ERROR, true },
     [SW_CANCELED] = { "Canceled", true },
 };
 
 const char *sw_state_name(enum sw_state state)
 {
-    return (size_t)state < SW_COUNT(states) ? states[state].name : "Unknown";
+    return (size_t)state < SW_COUNT(states) ? states[state].name : states[SW_UNKNOWN].name;
 }
 
 bool sw_state_is_final(enum sw_state state)

@@ -13,6 +13,10 @@
 
 #include "slipway.h"
 
+/* Our names of states, for texts that are put together when we compile; else sw_state_name(). */
+#define SW_NAME_PENDING "Pending"
+#define SW_NAME_ERROR   "Error"
+
 /* A platform's own word for a state, as one row of its table. */
 struct sw_state_word {
     const char *said;
@@ -20,7 +24,7 @@ struct sw_state_word {
     const char *note;        /* what it means, for people; may be NULL */
 };
 
-/* Match as a word prefix ("CANCELLED by 1000"); what nobody knows is SW_UNKNOWN. */
+/* Match as a word prefix ("CANCELLED by 1000"); an unknown word is SW_UNKNOWN. */
 enum sw_state sw_state_lookup(const struct sw_state_word *words, size_t count, const char *said,
                               const char **note);
 int sw_state_parse(const char *name, enum sw_state *state);     /* our own words, any case */

@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-/* telling.c: what is told about the event. */
+/* event_text.c: what is said about the event. */
 json_t *hook_document(const struct sw_notice *notice);                  /* for a webhook */
 void hook_environment(const struct sw_notice *notice);                  /* for a command: setenv */
 

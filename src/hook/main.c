@@ -2,7 +2,7 @@
 /*
  * main.c - slipway-hook STATE_DIR EVENT HOOK: run one hook for one event, once.
  *
- * Started by whoever watches, detached, so that it outlives the watcher. It claims the notice in
+ * The watcher starts it detached, so that it outlives the watcher. It claims the notice in
  * the store (of several helpers one wins), says "started" on the disk, and only then acts. Dying
  * before "started" leaves the notice to the next helper; dying after it never repeats anything.
  * Never run by hand; says nothing, except in the store.

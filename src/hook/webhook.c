@@ -2,8 +2,8 @@
 /*
  * webhook.c - post the event as JSON: three tries, thirty seconds each at most.
  *
- * The address often is a secret (whoever knows a chat's webhook may write there), so it may be
- * given as ${NAME}, and it never stands in what we report. A refusal is final, theirs (4xx) or ours
+ * The address often is a secret (who knows a chat's webhook may write there), so it may be given
+ * as ${NAME}, and no report has it. A refusal is final, theirs (4xx) or ours
  * (its certificate); a server's own trouble (5xx) and a broken connection are worth another try.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hooks.c - which hooks hear of an event, and who runs them.
+ * hooks.c - which hooks an event runs, and the process that runs them.
  *
  * The watcher runs no command itself: it starts slipway-hook in a session of its own, and that
  * claims the notice before it acts. So killing the watcher at any instant loses nothing (the
@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/job_event.h"
 
 enum {
     EVENTS_AT_ONCE = 256,
@@ -25,23 +26,7 @@ enum {
     HELPERS_AT_ONCE = 16,
 };
 
-/* What happened, in the words of `notify.on`, and the hook that has it in its name. */
-static const struct happening {
-    const char *kind;
-    const char *state;             /* of a "state" event; NULL: any */
-    const char *word;
-    const char *hook;              /* NULL: none but notify */
-} happenings[] = {
-    { "state",   "Complete", "complete", "on_complete" },
-    { "state",   "Error",    "error",    "on_error" },
-    { "state",   "Canceled", "canceled", "on_canceled" },
-    { "state",   NULL,       "status",   "on_status" },
-    { "attempt", NULL,       "retry",    NULL },
-    { "attempt", NULL,       "status",   "on_status" },
-    { "epoch",   NULL,       "epoch",    "on_epoch_milestone" },
-    { "guard",   NULL,       "guard",    NULL },
-};
-
+/* Of `notify.on` when the job file does not say. */
 static const char *const default_words[] = { "complete", "error", "canceled" };
 
 static bool notify_wants(const json_t *notify, const char *word)
@@ -70,31 +55,20 @@ static void add_once(json_t *hooks, const char *name)
     json_array_append_new(hooks, json_string(name));
 }
 
-static bool happened(const struct happening *happening, const char *kind, const json_t *data)
-{
-    const char *state = sw_json_str(data, "state");
-
-    if (strcmp(happening->kind, kind) != 0)
-        return false;
-    /* A new reason or message for the same state is no change of state. */
-    if (strcmp(kind, "state") == 0 && sw_text_same(state, sw_json_str(data, "was")))
-        return false;
-    return !happening->state || sw_text_same(happening->state, state);
-}
-
 void sw_hooks_for(const json_t *plan, const char *kind, const json_t *data, json_t *hooks)
 {
     const json_t *commands = json_object_get(plan, "hooks");
     const json_t *notify = json_object_get(plan, "notify");
 
-    for (size_t i = 0; i < SW_COUNT(happenings); i++) {
-        const struct happening *happening = &happenings[i];
-
-        if (!happened(happening, kind, data))
+    /* A new reason or message for the same state is no change of state. */
+    if (strcmp(kind, "state") == 0 && sw_text_same(sw_json_str(data, "state"), sw_json_str(data, "was")))
+        return;
+    for (const struct sw_job_event *row = sw_job_events; row->kind; row++) {
+        if (!sw_job_event_fits(row, kind, data))
             continue;
-        if (happening->hook && sw_json_str(commands, happening->hook))
-            add_once(hooks, happening->hook);
-        if (!notify_wants(notify, happening->word))
+        if (row->hook && sw_json_str(commands, row->hook))
+            add_once(hooks, row->hook);
+        if (!notify_wants(notify, row->word))
             continue;
         if (sw_json_str(notify, "command"))
             add_once(hooks, "notify.command");

@@ -55,7 +55,7 @@ static char *last_line(const char *bytes, size_t length)
     return text;
 }
 
-struct reading {
+struct progress_reading {
     struct sw_log log;
     struct sw_jobref ref;
     int64_t offset;                /* of the next byte to read */
@@ -65,7 +65,7 @@ struct reading {
 };
 
 /* Where to go on: where the last reading ended, or near the end of a log that ran away. */
-static void find_place(struct reading *r)
+static void find_place(struct progress_reading *r)
 {
     int64_t size = 0;
 
@@ -75,7 +75,7 @@ static void find_place(struct reading *r)
 }
 
 /* The report is for programs: what people are shown is the line before it. */
-static void take_piece(struct reading *r, const char *bytes, size_t length)
+static void take_piece(struct progress_reading *r, const char *bytes, size_t length)
 {
     json_t *report = sw_report_in_log(bytes, length, r->ref.id, r->log.replica);
     char *line = last_line(bytes, sw_report_begin(bytes, length));
@@ -91,7 +91,7 @@ static void take_piece(struct reading *r, const char *bytes, size_t length)
     }
 }
 
-static void read_on(struct reading *r)
+static void read_on(struct progress_reading *r)
 {
     sw_autofree char *bytes = sw_alloc(PIECE);
 
@@ -118,7 +118,7 @@ static json_t *milestones(int64_t before, int64_t now, const json_t *hooks)
     return list;
 }
 
-static json_t *document_of(const struct reading *r, const json_t *known,
+static json_t *document_of(const struct progress_reading *r, const json_t *known,
                            const struct sw_observation *seen)
 {
     json_t *document = sw_progress_json(&r->reader);
@@ -157,7 +157,7 @@ void monitor_read_progress(const struct sw_platform *platform, struct sw_connect
                            const struct sw_observation *seen, struct monitor_words *out)
 {
     const struct sw_job *job = out->job;
-    struct reading r = {
+    struct progress_reading r = {
         .log = { platform, conn, &r.ref, seen->failed_replica > 0 ? seen->failed_replica : 0 },
         .ref = monitor_ref(job),
         .offset = sw_json_int(job->progress, "offset", 0),

@@ -302,7 +302,7 @@ static bool is_retried(const struct poll_batch *batch, size_t index, struct sw_r
         sw_json_bool(entry->job.plan, SW_PLAN_UNSIGNED, false) ||
         (entry->job.phase == SW_PHASE_SUBMITTING && sw_text_same(seen->reason, SW_REASON_NOT_STARTED)))
         return false;
-    sw_retry_decide(entry->job.plan, batch->group->platform->name, seen, entry->verdict,
+    sw_retry_decide(entry->job.plan, sw_platform_retries(batch->group->platform), seen, entry->verdict,
                     sw_retry_jitter(entry->job.id, entry->job.attempt), retry);
     return retry->again && (!retry->only_collect || batch->group->platform->collects);
 }

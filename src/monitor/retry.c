@@ -21,23 +21,6 @@
 #define WAIT_LOW_MS  (30 * INT64_C(1000))
 #define WAIT_HIGH_MS (10 * 60 * INT64_C(1000))
 
-static const struct {
-    const char *platform;        /* NULL: everywhere else */
-    int most;
-} default_most[] = {
-    { "slurm", 10 },
-    { NULL, 3 },
-};
-
-static int most_retries(const json_t *retry, const char *platform)
-{
-    size_t i = 0;
-
-    while (default_most[i].platform && !sw_text_same(default_most[i].platform, platform))
-        i++;
-    return (int)sw_json_int(retry, "max", default_most[i].most);
-}
-
 /* "30s" or "30s..10m"; spec/ has checked it, so what cannot be read is an adopted job's. */
 static void wait_range(const char *text, int64_t *low_ms, int64_t *high_ms)
 {
@@ -66,7 +49,7 @@ static int64_t pause_before(const char *wait, int attempt, unsigned jitter)
     return pause_ms + more_ms > high_ms && high_ms > low_ms ? high_ms : pause_ms + more_ms;
 }
 
-void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_observation *failed,
+void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observation *failed,
                      const json_t *verdict, unsigned jitter, struct sw_retry *out)
 {
     const json_t *retry = json_object_get(plan, "retry");
@@ -74,7 +57,7 @@ void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_o
     const char *cause = sw_json_str(verdict, "cause");
     int attempt = failed->job.attempt;
 
-    *out = (struct sw_retry){ .number = attempt, .most = most_retries(retry, platform) };
+    *out = (struct sw_retry){ .number = attempt, .most = (int)sw_json_int(retry, "max", usual_most) };
     if (failed->state != SW_ERROR) {
         snprintf(out->why, sizeof out->why, "it did not fail");
     } else if (!sw_verdict_is_retriable(verdict, on)) {

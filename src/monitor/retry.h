@@ -16,9 +16,10 @@ struct sw_retry {
     char why[352];           /* for people, either way; has room for a whole message */
 };
 
-/* `plan` and `verdict` as stored (either may be NULL). `jitter` (0 to 999) spreads jobs that failed
+/* `plan` and `verdict` as stored (either may be NULL). `usual_most`: retries when the plan does not say
+ * (sw_platform_retries). `jitter` (0 to 999) spreads jobs that failed
  * together: a quarter of the pause at most is added. */
-void sw_retry_decide(const json_t *plan, const char *platform, const struct sw_observation *failed,
+void sw_retry_decide(const json_t *plan, int usual_most, const struct sw_observation *failed,
                      const json_t *verdict, unsigned jitter, struct sw_retry *out);
 
 /* The same number for the same attempt of the same job, so that two watchers agree. */

@@ -59,8 +59,7 @@ int monitor_send(const struct sw_monitor *monitor, const struct sw_platform *pla
 
     sw_parallel(count, AT_ONCE, send_one, &sending);
     for (size_t i = 0; i < count; i++)
-        if (errors[i].code) {
+        if (errors[i].code)
             return sw_pass(err, &errors[i]);
-        }
     return 0;
 }

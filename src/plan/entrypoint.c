@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-/* ---- the letter ---------------------------------------------------------------------------- */
+/* ---- the payload --------------------------------------------------------------------------- */
 
 /* Durations were checked with the job file. */
 static json_t *every_ms(const json_t *entry)
@@ -41,22 +41,19 @@ static json_t *outputs_of(const struct sw_plan *plan)
     return all;
 }
 
-void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan)
+static json_t *config_outputs_of(const struct sw_plan *plan)
 {
+    json_t *all = plan->config_outputs ? json_array() : NULL;
     size_t i;
     json_t *entry;
 
-    payload->mount = sw_strdup(plan->cache);
-    payload->flags = json_incref(plan->flags);
-    payload->settings = sw_plan_settings_sent(plan);
-    if (plan->config_outputs)
-        payload->config_outputs = json_array();
     json_array_foreach(plan->config_outputs, i, entry)
-        json_array_append_new(payload->config_outputs, sw_json_object(
+        json_array_append_new(all, sw_json_object(
             SW_SUB_COPY("key", json_object_get(entry, "key")),
             SW_SUB_COPY("type", json_object_get(entry, "type")),
             SW_SUB("every_ms", every_ms(entry)),
             SW_SUB_COPY("exclude", json_object_get(entry, "exclude"))));
+    return all;
 }
 
 static int set_command(struct sw_payload *payload, const struct sw_plan *plan,
@@ -81,7 +78,7 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     sw_auto(sw_payload) struct sw_payload *payload = sw_payload_new();
 
     memcpy(payload->job_id, plan->job_id, sizeof payload->job_id);
-    payload->workdir = plan->workdir ? sw_strdup(plan->workdir) : NULL;
+    payload->command_dir = plan->workdir ? sw_strdup(plan->workdir) : NULL;
     payload->env = json_incref(plan->env);
     payload->secrets = json_incref(plan->secrets);
     payload->credentials = json_incref(plan->credentials);
@@ -89,7 +86,10 @@ struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_e
     payload->outputs = outputs_of(plan);
     payload->args = json_incref(plan->args);
     payload->config_inputs = json_incref(plan->config_inputs);
-    sw_entrypoint_common(payload, plan);
+    payload->config_outputs = config_outputs_of(plan);
+    payload->flags = json_incref(plan->flags);
+    payload->cache_dir = sw_strdup(plan->cache);
+    payload->settings = sw_plan_settings_sent(plan);
     payload->grace_ms = plan->grace_ms;
     payload->fetch_uris = true;
     if (plan->checkpoint && !json_is_null(plan->checkpoint))
@@ -166,8 +166,8 @@ void sw_entrypoint_describe(struct sw_buf *out, const struct sw_payload *payload
 
     if (payload->code)
         sw_buf_add(out, "code     unpacked; the command runs there\n");
-    if (payload->mount)
-        sw_buf_addf(out, "cache    s3:// inputs are kept in %s\n", payload->mount);
+    if (payload->cache_dir)
+        sw_buf_addf(out, "cache    s3:// inputs are kept in %s\n", payload->cache_dir);
     describe_entries(out, "input   ", payload->inputs, "from", "path");
     describe_places(out, "input   ", payload->config_inputs, of);
     if (payload->config)
@@ -291,8 +291,8 @@ void sw_entrypoint_script(struct sw_buf *out, const struct sw_payload *payload,
                           const struct sw_runner_bytes *runners, size_t count,
                           const struct sw_bundle *code, const struct sw_buf *ca)
 {
-    sw_auto(json) json_t *letter = sw_payload_to_json(payload);
-    sw_autofree char *text = sw_json_dump(letter);
+    sw_auto(json) json_t *document = sw_payload_to_json(payload);
+    sw_autofree char *text = sw_json_dump(document);
 
     add_head(out, payload);
     add_unpack_runner(out, runners, count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entrypoint.h - what runs inside a container: the letter to the runner, and a script that carries
- * letter, runner and code in one file.
+ * entrypoint.h - plan in, payload out: the one maker of what the runner does; and a script that carries
+ * payload, runner and code in one file.
  */
 #ifndef SW_PLAN_ENTRYPOINT_H
 #define SW_PLAN_ENTRYPOINT_H
@@ -11,13 +11,10 @@
 #include "plan/bundle.h"
 #include "plan/plan.h"
 
-/* The letter for a place with containers: paths are used as they are written, folders that depend
- * on the environment there are left to the runner. NULL + err. */
+/* The payload of a job in a container: paths are used as they are written, folders that depend on the
+ * environment there are left to the runner. A platform then changes what it alone knows;
+ * for a job without a container sw_paths_payload() replaces the paths. NULL + err. */
 struct sw_payload *sw_entrypoint_payload(const struct sw_plan *plan, struct sw_error *err);
-
-/* What is the same in every letter, wherever the job goes: cache, flags, the places of config that
- * the job writes to. Containers' paths stand in none of it. */
-void sw_entrypoint_common(struct sw_payload *payload, const struct sw_plan *plan);
 
 /* Start the command under torchrun, one process for each GPU of a node; what is no python command
  * stays as it is. */

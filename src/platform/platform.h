@@ -113,6 +113,7 @@ struct sw_platform {
     bool guards;                             /* watches for what `guard:` names by itself */
     bool collects;                           /* obeys plan->only_collect */
     bool retries;                            /* does what `retry:` says by itself, clients or none */
+    int retry_max;                           /* new attempts when the job file does not say; 0: 3 */
 
     /* Connect. Cheap where possible: no question is asked before it is needed. */
     struct sw_connection *(*open)(const struct sw_connect_options *config, struct sw_error *err);
@@ -252,6 +253,12 @@ struct sw_platform {
     json_t *(*inventory)(struct sw_connection *conn, struct sw_error *err);
 };
 
+/* How many new attempts a job here gets when its file does not say. */
+static inline int sw_platform_retries(const struct sw_platform *platform)
+{
+    return platform->retry_max > 0 ? platform->retry_max : 3;
+}
+
 /* batch.c: one job alone, as a batch of one. As cancel() and cleanup(); -1 + err. */
 int sw_platform_cancel(const struct sw_platform *platform, struct sw_connection *conn,
                        const struct sw_jobref *job, struct sw_error *err);
@@ -261,7 +268,7 @@ int sw_platform_cleanup(const struct sw_platform *platform, struct sw_connection
 void sw_batch_fail(struct sw_batch_job *jobs, size_t count, const struct sw_error *why);
 
 const struct sw_platform *sw_platform_find(const char *name);     /* NULL: no such platform */
-const struct sw_platform *sw_platform_at(size_t index);           /* NULL: past the end */
+const struct sw_platform *sw_platform_at(size_t index);           /* 0: the default; NULL: past the end */
 /* SW_E_NOT_FOUND with a "did you mean". */
 const struct sw_platform *sw_platform_need(const char *name, struct sw_error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.c - the one list of platforms, in the order `slipway platforms` prints it.
+ * registry.c - the one list of platforms, in the order `slipway platforms` prints it. The first is the
+ * default.
  */
 #include <string.h>
 
@@ -12,12 +13,18 @@ extern const struct sw_platform sw_platform_docker;
 extern const struct sw_platform sw_platform_local;
 extern const struct sw_platform sw_platform_rehearsal;
 extern const struct sw_platform sw_platform_slurm;
+#ifdef SW_TEST_PLATFORM                      /* one more, in a test program only (tests/contract/rest) */
+extern const struct sw_platform SW_TEST_PLATFORM;
+#endif
 
 static const struct sw_platform *const platforms[] = {
     &sw_platform_local,
     &sw_platform_docker,
     &sw_platform_slurm,
     &sw_platform_rehearsal,
+#ifdef SW_TEST_PLATFORM
+    &SW_TEST_PLATFORM,
+#endif
 };
 
 const struct sw_platform *sw_platform_at(size_t index)

@@ -190,8 +190,8 @@ char *runner_cache_fetch(struct runner *runner, const struct runner_fetch_reques
 {
     __attribute__((cleanup(visit_auto))) struct cache_visit visit = {
         .request = request, .is_folder = object->kind == SW_OBJECT_FOLDER, .now = json_object() };
-    sw_autofree char *path = runner_mount_path(runner->payload->mount, request->uri);
-    sw_autofree char *records = sw_path_join(runner->payload->mount, ".slipway-cache");
+    sw_autofree char *path = runner_mount_path(runner->payload->cache_dir, request->uri);
+    sw_autofree char *records = sw_path_join(runner->payload->cache_dir, ".slipway-cache");
     sw_autofree char *file = NULL, *lock = NULL;
     sw_auto(lease) struct lease *lease = NULL;
     char hash[SW_DIGEST_HEX];

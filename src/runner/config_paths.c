@@ -147,8 +147,8 @@ static char *output_folder(const struct runner *runner, const char *key, const c
 {
     sw_autofree char *flat = NULL;
 
-    if (runner->payload->mount)
-        return runner_mount_path(runner->payload->mount, uri);
+    if (runner->payload->cache_dir)
+        return runner_mount_path(runner->payload->cache_dir, uri);
     flat = sw_keypath_flat(key, runner->args ? "-" : "");
     return sw_format("%s/%s%s", runner->scratch.work_dir, runner->args ? "outputs/" : "", flat);
 }

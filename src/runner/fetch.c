@@ -65,7 +65,7 @@ static void warn(void *context, const char *text)
 /* In the cache other jobs look for it beside the archive; else it is ours. Owned; NULL: none. */
 static char *marker_of(const struct runner *runner, const char *path, bool into_parent)
 {
-    const char *mount = runner->payload->mount;
+    const char *mount = runner->payload->cache_dir;
     char hash[SW_DIGEST_HEX];
 
     if (mount && sw_text_starts(path, mount))
@@ -166,7 +166,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_fetch_reque
         return NULL;
     }
     is_folder = object.kind == SW_OBJECT_FOLDER;
-    if (runner->payload->mount && sw_text_starts(request->uri, "s3://") && !request->no_cache) {
+    if (runner->payload->cache_dir && sw_text_starts(request->uri, "s3://") && !request->no_cache) {
         struct sw_error why = { 0 };
 
         path = runner_cache_fetch(runner, request, &object, &why);

@@ -23,10 +23,6 @@
 
 enum { PREPARED_MAX = 16 * 1024 * 1024, FRESH_MS = 600000 };
 
-static const char *const format_endings[] = {
-    [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
-};
-
 /* ---- what prepare found out ---------------------------------------------------------------- */
 
 /* The same payload started anew is another thing to prepare. */
@@ -133,7 +129,7 @@ static int fetch_inputs(struct runner *runner, struct sw_error *err)
         json_object_set_new(runner->staged, path, sw_json_text(got));
         /* From the cache: the path the command knows leads there. */
         if (!local && !sw_text_starts(got, path) && !sw_file_exists(path)) {
-            sw_autofree char *cached = runner_mount_path(runner->payload->mount, from);
+            sw_autofree char *cached = runner_mount_path(runner->payload->cache_dir, from);
             sw_autofree char *folder = runner_folder_of(path);
 
             if (sw_mkdirs(folder, 0777, err) < 0 || (unlink(path), symlink(cached, path)) < 0)
@@ -221,7 +217,7 @@ static void name_config(struct runner *runner)
         runner->config_path = payload->config_path
             ? sw_strdup(payload->config_path)
             : sw_format("%s/spec.%s", runner->scratch.work_dir,
-                        format_endings[payload->config_format]);
+                        sw_format_name(payload->config_format));
 }
 
 static json_t *fill_words(const json_t *words, const struct sw_fill *fill)

@@ -99,7 +99,7 @@ char *runner_code_folder(const struct runner *runner)
 /* With code the command runs where the code is, or below. */
 char *runner_command_folder(const struct runner *runner)
 {
-    const char *workdir = runner->payload->workdir;
+    const char *workdir = runner->payload->command_dir;
     sw_autofree char *code = NULL;
 
     if (!runner->payload->code)

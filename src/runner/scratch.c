@@ -80,8 +80,8 @@ void runner_scratch_init(struct runner_scratch *scratch, const struct sw_payload
         scratch->kind = RUNNER_EPHEMERAL;
         scratch->results_root = sw_format("/results/%s", payload->job_id);
     }
-    if (payload->work_dir)
-        scratch->work_dir = sw_strdup(payload->work_dir);
+    if (payload->scratch_dir)
+        scratch->work_dir = sw_strdup(payload->scratch_dir);
     else if (scratch->kind == RUNNER_MOUNT)
         scratch->work_dir = sw_strdup(scratch->results_root);
     else

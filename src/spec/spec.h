@@ -52,7 +52,7 @@ struct sw_spec_input {
     size_t platform_count;
     sw_env_fn *env;                         /* values of variables; NULL: there are none */
     void *env_context;
-    const char *default_platform;           /* when nothing says otherwise: "local" */
+    const char *default_platform;           /* when nothing says otherwise */
     size_t choice;                          /* which of a list of platforms, from 0 */
 };
 

@@ -189,7 +189,6 @@ static json_t *check_quantity(struct spec_check *check, const struct sw_option *
 {
     sw_autofree char *text = NULL;
     sw_autofree char *gpu_type = NULL;
-    struct sw_error why = { 0 };
     int64_t amount = 0;
     int gpus = 0, result;
 
@@ -200,13 +199,13 @@ static json_t *check_quantity(struct spec_check *check, const struct sw_option *
     else
         return wrong_type(check, sw_type_name(row->type), value);
     if (row->type == SW_DURATION)
-        result = sw_duration_parse(text, &amount, &why);
+        result = sw_duration_parse(text, &amount, NULL);
     else if (row->type == SW_SIZE)
-        result = sw_size_parse(text, &amount, &why);
+        result = sw_size_parse(text, &amount, NULL);
     else
-        result = sw_gpus_parse(text, &gpu_type, &gpus, &why);
+        result = sw_gpus_parse(text, &gpu_type, &gpus, NULL);
     if (result < 0)
-        return wrong_quantity(check, row, text, sw_text_ends(why.message, "too large"));
+        return wrong_quantity(check, row, text, result == SW_TOO_LARGE);
     if (row->type == SW_SIZE && amount < row->least)
         return too_small(check, row, text, amount);
     return in_bounds(check, row, amount) ? json_string(text) : NULL;

@@ -8,6 +8,8 @@
  */
 #include "spec/spec.h"
 
+#include "core/job_event.h"
+
 #define SECOND INT64_C(1000)
 #define DAY    (86400 * SECOND)
 #define MIB    (INT64_C(1) << 20)
@@ -20,9 +22,6 @@ static const char *const guard_actions[] = { "warn", "stop", NULL };
 static const char *const retry_causes[] = {
     "node", "gpu", "network", "preempted", "image", "memory", "time", "storage", "user", "unknown",
     NULL
-};
-static const char *const notify_words[] = {
-    "complete", "error", "canceled", "status", "retry", "guard", NULL
 };
 
 static const char *const annotation_formats[] = { "json", "jsonl", "csv", NULL };
@@ -114,7 +113,7 @@ static const struct sw_option notify_fields[] = {
     { "webhook", SW_TEXT, .help = "URL that a JSON document is posted to; ${NAME} is taken from "
                                   "the environment" },
     { "command", SW_TEXT, .help = "shell command to run" },
-    { "on", SW_TEXTS, .choices = notify_words,
+    { "on", SW_TEXTS, .choices = sw_job_event_words,
       .help = "what to tell of; complete, error and canceled when not given" },
     { 0 }
 };

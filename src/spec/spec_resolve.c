@@ -14,6 +14,7 @@
 #include "core/job_env.h"
 #include "spec/spec_internal.h"
 
+#include <assert.h>
 void sw_spec_free(struct sw_spec *spec)
 {
     if (!spec)
@@ -164,7 +165,8 @@ static json_t *wanted_platforms(struct resolving *now)
         return json_pack("[o]", sw_json_text(variable));
     }
     json_object_set_new(now->level.sources, "platform", json_string("default"));
-    return json_pack("[s]", in->default_platform ? in->default_platform : "local");
+    assert(in->default_platform);
+    return json_pack("[s]", in->default_platform);
 }
 
 static void choose_platform(struct resolving *now)

@@ -9,6 +9,7 @@
 #include "store/store_internal.h"
 
 #include "core/reason.h"
+#include "core/state.h"
 
 static const char SQL_FOLLOW[] =
     "INSERT OR REPLACE INTO attempts (job, number, state, reason, message, exit_code, signal, node,"
@@ -16,7 +17,8 @@ static const char SQL_FOLLOW[] =
     " SELECT seq, attempt, state, reason, message, exit_code, signal, node, remote_id, started_ms,"
     "        ended_ms, cause FROM jobs WHERE seq = :seq";
 static const char SQL_CLOSE[] =
-    "UPDATE attempts SET state = 'Error', reason = '" SW_REASON_RETRIED "', message = :why, ended_ms = :now"
+    "UPDATE attempts SET state = '" SW_NAME_ERROR "', reason = '" SW_REASON_RETRIED "',"
+    "  message = :why, ended_ms = :now"
     " WHERE job = :seq AND number = (SELECT attempt FROM jobs WHERE seq = :seq)";
 static const char SQL_LIST[] =
     "SELECT number, state, reason, message, exit_code, signal, node, remote_id, started_ms,"

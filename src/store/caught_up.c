@@ -8,11 +8,13 @@
  */
 #include "base/text.h"
 #include "core/reason.h"
+#include "core/state.h"
 #include "store/store_internal.h"
 
 static const char SQL_CAUGHT_UP[] =
     "UPDATE jobs SET"
-    "  attempt = :to, state = 'Pending', reason = '" SW_REASON_RETRY "', message = NULL, exit_code = NULL,"
+    "  attempt = :to, state = '" SW_NAME_PENDING "', reason = '" SW_REASON_RETRY "',"
+    "  message = NULL, exit_code = NULL,"
     "  signal = 0, failed_replica = NULL, node = NULL, err_class = NULL, cause = NULL,"
     "  suggestion = NULL, started_ms = 0, updated_ms = :now"
     " WHERE seq = :seq";

@@ -11,11 +11,12 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/id.h"
+#include "core/state.h"
 
 static const char SQL_ADD[] =
     "INSERT INTO jobs (id, name, platform, profile, place, phase, state, results_dir, created_ms,"
     "                  updated_ms, keep_ms, owner, hooked)"
-    " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', 'Pending',"
+    " VALUES (:id, :name, :platform, :profile, nullif(:place, 0), 'submitting', '" SW_NAME_PENDING "',"
     "         :results_dir, :now, :now, :keep_ms, :owner, :hooked)"
     " ON CONFLICT (id) DO NOTHING";
 static const char SQL_ADD_DOCUMENTS[] = "INSERT INTO documents (job, plan) VALUES (:seq, :plan)";
@@ -37,7 +38,7 @@ static const char SQL_CLAIM[] =
     "UPDATE jobs SET owner = :new_owner"
     " WHERE seq = :seq AND phase = 'submitting' AND owner IS :old_owner";
 static const char SQL_REOPEN[] =
-    "UPDATE jobs SET phase = 'active', state = 'Pending', reason = :reason, message = :message,"
+    "UPDATE jobs SET phase = 'active', state = '" SW_NAME_PENDING "', reason = :reason, message = :message,"
     "  exit_code = NULL, signal = 0, err_class = NULL, cause = NULL, suggestion = NULL,"
     "  ended_ms = 0, updated_ms = :now"
     " WHERE seq = :seq AND phase = 'over' AND attempt = :attempt";

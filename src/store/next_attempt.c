@@ -19,7 +19,7 @@
  * stops any next attempt; one that is done does not stop its user from trying again. */
 static const char SQL_NEXT_ATTEMPT[] =
     "UPDATE jobs SET"
-    "  attempt = attempt + 1, state = 'Pending', reason = '" SW_REASON_RETRY "', message = :why,"
+    "  attempt = attempt + 1, state = '" SW_NAME_PENDING "', reason = '" SW_REASON_RETRY "', message = :why,"
     "  remote_id = CASE phase WHEN 'over' THEN NULL ELSE remote_id END,"
     "  phase = CASE phase WHEN 'over' THEN 'submitting' ELSE phase END,"
     "  exit_code = NULL, signal = 0, failed_replica = NULL, node = NULL,"

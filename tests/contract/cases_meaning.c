@@ -201,7 +201,7 @@ const struct contract_case cases_meaning[] = {
     CLAIM(a_job_may_choose_its_port, COMMANDS),
     CLAIM(a_variable_that_would_be_overridden_is_refused, 0),
     CLAIM(what_a_job_writes_into_a_repository_is_its_own, COMMANDS | OWN_FILES),
-    CLAIM(exec_sees_what_the_job_sees, COMMANDS),
-    CLAIM(exec_of_no_such_command_is_127, COMMANDS),
+    CLAIM(exec_sees_what_the_job_sees, COMMANDS | EXEC),
+    CLAIM(exec_of_no_such_command_is_127, COMMANDS | EXEC),
     { 0 }
 };

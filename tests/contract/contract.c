@@ -13,8 +13,9 @@
 
 #include "base/auto.h"
 
-static const struct fixture *const fixtures[] = { &fixture_local, &fixture_docker, &fixture_rehearsal,
-                                             &fixture_slurm };
+static const struct fixture *const fixtures[] = {
+    &fixture_local, &fixture_docker, &fixture_rehearsal, &fixture_rest, &fixture_slurm,
+};
 
 static const struct group {
     const char *name;

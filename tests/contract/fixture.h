@@ -34,8 +34,9 @@ enum need {
     FAULTS = 1 << 3,        /* the platform's API can be cut, slowed and made to lie */
     OWN_FILES = 1 << 4,     /* inputs and outputs may be paths of this machine */
     OWN_ROOT = 1 << 5,      /* the job has a container */
+    EXEC = 1 << 6,          /* a command can be run beside a job */
 };
-enum { NEED_COUNT = 6 };
+enum { NEED_COUNT = 7 };
 
 struct fixture {
     const char *name;
@@ -64,6 +65,7 @@ int fixture_ask(const struct fixture *fixture, struct sw_request *request, enum 
 extern const struct fixture fixture_docker;
 extern const struct fixture fixture_local;
 extern const struct fixture fixture_rehearsal;
+extern const struct fixture fixture_rest;
 extern const struct fixture fixture_slurm;
 
 #endif

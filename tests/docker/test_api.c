@@ -18,13 +18,13 @@
 
 static struct docker_api *open_api(void)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
     struct docker_api *api;
 
-    if (docker_where_find(NULL, &where, &err) < 0)
+    if (docker_endpoint_find(NULL, &endpoint, &err) < 0)
         fail_msg("%s", err.message);
-    api = docker_api_open(&where, &err);
+    api = docker_api_open(&endpoint, &err);
     if (!api)
         fail_msg("%s", err.message);
     return api;
@@ -293,12 +293,12 @@ static void a_user_who_may_not_is_told_of_the_group(void **state)
     (void)state;
     if (child == 0) {
         struct sw_error err = { 0 };
-        sw_auto(docker_where) struct docker_where where = { 0 };
+        sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
         struct docker_api *api;
 
-        if (docker_where_find(NULL, &where, NULL) < 0 || setresuid(65534, 65534, 65534) < 0)
+        if (docker_endpoint_find(NULL, &endpoint, NULL) < 0 || setresuid(65534, 65534, 65534) < 0)
             _exit(2);
-        api = docker_api_open(&where, NULL);
+        api = docker_api_open(&endpoint, NULL);
         if (docker_api_version(api, &err) || err.code != SW_E_UNREACHABLE ||
             !strstr(err.message, "Permission denied") || !strstr(err.hint, "usermod -aG docker"))
             _exit(3);
@@ -317,7 +317,7 @@ static void the_usual_socket_is_found(void **state)
     {
         sw_auto(docker_api) struct docker_api *api = open_api();
 
-        assert_string_equal(docker_api_where(api)->socket, "/var/run/docker.sock");
+        assert_string_equal(docker_api_endpoint(api)->socket, "/var/run/docker.sock");
         assert_non_null(docker_api_version(api, NULL));
     }
     setenv("DOCKER_HOST", host, 1);
@@ -325,13 +325,13 @@ static void the_usual_socket_is_found(void **state)
 
 static void without_a_socket_the_hint_says_what_to_do(void **state)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     sw_auto(docker_api) struct docker_api *api = NULL;
     struct sw_error err = { 0 };
 
     (void)state;
-    assert_int_equal(docker_where_parse("unix:///nowhere/docker.sock", &where, NULL), 0);
-    api = docker_api_open(&where, NULL);
+    assert_int_equal(docker_endpoint_parse("unix:///nowhere/docker.sock", &endpoint, NULL), 0);
+    api = docker_api_open(&endpoint, NULL);
     assert_null(docker_api_version(api, &err));
     assert_int_equal(err.code, SW_E_UNREACHABLE);
     assert_non_null(strstr(err.message, "No such file"));

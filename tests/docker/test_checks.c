@@ -20,12 +20,12 @@ static const char *const hosts[] = { NULL, "ssh://far.test" };     /* NULL: the 
 
 static struct docker_api *open_at(const char *host)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     sw_auto(json) json_t *options = host ? json_pack("{s:s}", "host", host) : NULL;
 
-    assert_int_equal(docker_where_find(options, &where, NULL), 0);
-    where.state_dir = sw_path_join(getenv("SLIPWAY_TEST_ENGINE"), "state");
-    return docker_api_open(&where, NULL);
+    assert_int_equal(docker_endpoint_find(options, &endpoint, NULL), 0);
+    endpoint.state_dir = sw_path_join(getenv("SLIPWAY_TEST_ENGINE"), "state");
+    return docker_api_open(&endpoint, NULL);
 }
 
 static void expect(const json_t *rows, const char *check, bool ok, const char *message,
@@ -50,7 +50,7 @@ static void expect(const json_t *rows, const char *check, bool ok, const char *m
 
 static void a_fit_engine_is_called_fit_from_here_and_from_afar(void **state)
 {
-    struct docker_wish wish = { .image = getenv("SLIPWAY_TEST_IMAGE"), .gpus = true };
+    struct docker_needs wish = { .image = getenv("SLIPWAY_TEST_IMAGE"), .gpus = true };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(hosts); i++) {
@@ -76,7 +76,7 @@ static void what_is_missing_is_told_with_its_fix(void **state)
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
     sw_auto(json) json_t *mounts = json_pack("[{s:s,s:s,s:s}]", "Type", "bind", "Source",
                                              "/no/such/folder", "Target", "/x");
-    struct docker_wish wish = { .image = image, .mounts = mounts, .runtime = "kata" };
+    struct docker_needs wish = { .image = image, .mounts = mounts, .runtime = "kata" };
     sw_auto(json) json_t *rows = docker_checks(api, &wish);
 
     (void)state;
@@ -89,7 +89,7 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at(NULL);
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
-    struct docker_wish wish = { .image = image };
+    struct docker_needs wish = { .image = image };
     bool there = true;
 
     (void)state;
@@ -112,7 +112,7 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
 static void an_engine_that_is_not_there_is_one_answer(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at("unix:///nowhere.sock");
-    struct docker_wish wish = { .image = "ubuntu", .gpus = true };
+    struct docker_needs wish = { .image = "ubuntu", .gpus = true };
     sw_auto(json) json_t *rows = docker_checks(api, &wish);
 
     (void)state;

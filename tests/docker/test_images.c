@@ -21,15 +21,15 @@ static char *small, *large, *registry;
 
 static int begin(void **state)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
 
     (void)state;
     registry = getenv("SLIPWAY_TEST_REGISTRY");
     small = sw_format("%s/private/busybox:one", registry);
     large = sw_format("%s/private/large:one", registry);
-    if (docker_where_find(NULL, &where, NULL) < 0)
+    if (docker_endpoint_find(NULL, &endpoint, NULL) < 0)
         return -1;
-    api = docker_api_open(&where, NULL);
+    api = docker_api_open(&endpoint, NULL);
     return api ? 0 : -1;
 }
 

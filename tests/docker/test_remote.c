@@ -24,15 +24,15 @@ static const char *folder(void)
 
 static struct docker_api *open_at(const char *host)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sw_error err = { 0 };
     struct docker_api *api;
 
     setenv("DOCKER_HOST", host, 1);
-    if (docker_where_find(NULL, &where, &err) < 0)
+    if (docker_endpoint_find(NULL, &endpoint, &err) < 0)
         fail_msg("%s", err.message);
-    where.state_dir = sw_path_join(folder(), "state");
-    api = docker_api_open(&where, &err);
+    endpoint.state_dir = sw_path_join(folder(), "state");
+    api = docker_api_open(&endpoint, &err);
     if (!api)
         fail_msg("%s", err.message);
     return api;

@@ -147,7 +147,7 @@ with Job(command=SAVES.format(save_ms=2400), grace_ms=3000) as job:
         job.tell(number)
         job.until_heard("TERM")
     code = job.over()
-    claim("however often the runner is told to end, the command gets one TERM and all of its grace",
+    claim("however often the runner is stopped, the command gets one TERM and all of its grace",
           job.heard() == ["up", "TERM", "SAVED"] and code == 143, f"{job.heard()}, {code}")
 
 with Job(command=SAVES.format(save_ms=300), grace_ms=3000) as job:
@@ -199,7 +199,7 @@ for number, canceled in ((signal.SIGQUIT, True), (signal.SIGTERM, False)):
         job.tell(number)
         bucket.released.set()
         code, report = job.over(), job.report()
-        claim(f"{signal.Signals(number).name} while outputs are collected is told, when they do not arrive",
+        claim(f"{signal.Signals(number).name} while outputs are collected is reported, when they do not arrive",
               report.get("stopped") and bool(report.get("canceled")) == canceled and
               report.get("failed") == "collect" and report.get("error") == "CredentialError" and code == 143, f"{code}, {report}")
 

@@ -2,12 +2,9 @@
 """true_words.py - what the command line says and does at its edges: signals, selectors that match
 nothing or too much, flags given twice.
 
-usage: true_words.py COMMAND_LINE SLIPWAY [TEST...]
-
-COMMAND_LINE is the neighbour whose fixture and terminal are used here.
+usage: true_words.py SLIPWAY [TEST...]
 """
 import http.server
-import importlib.util
 import json
 import os
 import pathlib
@@ -18,25 +15,17 @@ import sys
 import threading
 import time
 import unittest
-from importlib.machinery import SourceFileLoader
 
-loader = SourceFileLoader("command_line", sys.argv.pop(1))
-base = importlib.util.module_from_spec(importlib.util.spec_from_loader("command_line", loader))
-loader.exec_module(base)
+sys.dont_write_bytecode = True
+import command_line as base  # noqa: E402
 
 
-class Fixture(base.CommandLine):
-    """The neighbour's helpers, without its tests."""
-
+class Fixture(base.Fixture):
     def ids(self, *args):
         return sorted(self.ends(0, "ps", "-a", "-o", "name", *args).stdout.decode().split())
 
     def say(self, status, *args, **more):
         return self.ends(status, *args, **more).stderr.decode()
-
-
-for name in [name for name in dir(base.CommandLine) if name.startswith("test_")]:
-    setattr(Fixture, name, None)
 
 
 class Trickle(http.server.BaseHTTPRequestHandler):

@@ -62,7 +62,8 @@ class Home:
         self.folder = folder
         self.said = []
         self.environment = {**os.environ, "HOME": folder, "SLIPWAY_STATE_DIR": f"{folder}/state",
-                            "XDG_CONFIG_HOME": f"{folder}/config"}
+                            "XDG_CONFIG_HOME": f"{folder}/config",
+                            "DOCKER_HOST": "unix:///nonexistent/docker.sock"}
 
     def slipway(self, *words, stdin=""):
         done = subprocess.run([SLIPWAY, *words], env=self.environment, input=stdin.encode(), capture_output=True,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes.c - `scenes SLIPWAY [THREAD]`: play the scenes, then print the list of the forty threads
- * with what became of each.
+ * scenes.c - `scenes SLIPWAY [CLAIM]`: play the scenes, then print the list of them with the result of each.
  */
 #include "scenes.h"
 
@@ -39,25 +38,30 @@ static int end(void **state)
     return result;
 }
 
-static void print_list(int only)
+static bool is_wanted(const struct scene *scene, const char *only)
 {
-    printf("\nThe forty threads:\n");
+    return !only || strcmp(only, scene->claim) == 0;
+}
+
+static void print_list(const char *only)
+{
+    printf("\nWhat people suffered from elsewhere:\n");
     for (size_t i = 0; i < SW_COUNT(acts); i++)
         for (const struct scene *scene = acts[i]; scene->claim; scene++)
-            if (!only || only == scene->thread)
-                printf("%2d  %-36s %-76s %s\n", scene->thread, scene->issue, scene->claim,
+            if (is_wanted(scene, only))
+                printf("%-36s %-76s %s\n", scene->issue, scene->claim,
                        scene->prove ? scene->passed ? "PASS" : "FAIL" : scene->instead);
 }
 
 int main(int argc, char **argv)
 {
     static struct CMUnitTest tests[MOST_SCENES];
-    int only = argc > 2 ? atoi(argv[2]) : 0;
+    const char *only = argc > 2 ? argv[2] : NULL;
     size_t count = 0;
     int failed;
 
     if (argc < 2) {
-        fprintf(stderr, "usage: scenes SLIPWAY [THREAD]\n");
+        fprintf(stderr, "usage: scenes SLIPWAY [CLAIM]\n");
         return 64;
     }
     slipway_program = realpath(argv[1], NULL);      /* scenes change the folder */
@@ -65,12 +69,12 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; i < SW_COUNT(acts); i++)
         for (struct scene *scene = acts[i]; scene->claim && count < MOST_SCENES; scene++)
-            if (scene->prove && (!only || only == scene->thread))
+            if (scene->prove && is_wanted(scene, only))
                 tests[count++] = (struct CMUnitTest){
                     .name = scene->claim, .test_func = play, .setup_func = begin,
                     .teardown_func = end, .initial_state = scene,
                 };
-    failed = _cmocka_run_group_tests("the forty threads", tests, count, NULL, NULL);
+    failed = _cmocka_run_group_tests("scenes", tests, count, NULL, NULL);
     print_list(only);
     return failed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_keeping.c - threads 22 to 28: secrets are kept, jobs are not left behind.
+ * scenes_keeping.c - secrets are kept, jobs are not left behind.
  *
  * Each stay ends with a search for its secret in every file, answer and argument list.
  */
@@ -20,7 +20,7 @@ static void cancel(struct trial *here, const char *job)
     expect_ok(sw_cancel(here->session, job, &err), &err, "cancel");
 }
 
-static void thread_22_a_plan_and_the_files_of_a_job_hold_no_secret(void **state)
+static void a_plan_and_the_files_of_a_job_hold_no_secret(void **state)
 {
     struct trial *here = *state;
     char *out = NULL;
@@ -32,7 +32,7 @@ static void thread_22_a_plan_and_the_files_of_a_job_hold_no_secret(void **state)
     assert_int_equal(wait_until_over(here, launch_shell(here, "test -n \"$" CANARY_NAME "\"")), 0);
 }
 
-static void thread_23_a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear(void **state)
+static void a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear(void **state)
 {
     struct trial *here = *state;
     const char *job = launch_shell(here, "echo token=$" CANARY_NAME "; echo $" CANARY_NAME
@@ -50,7 +50,7 @@ static void thread_23_a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear(
     free(out);
 }
 
-static void thread_24_a_job_canceled_between_two_attempts_never_starts_again(void **state)
+static void a_job_canceled_between_two_attempts_never_starts_again(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, node-lost; running", "retry.max", "3",
@@ -73,7 +73,7 @@ static void thread_24_a_job_canceled_between_two_attempts_never_starts_again(voi
     assert_false(sw_file_exists(second));
 }
 
-static void thread_25_a_platform_out_of_reach_is_not_a_job_that_ended(void **state)
+static void a_platform_out_of_reach_is_not_a_job_that_ended(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running", NULL);
@@ -91,7 +91,7 @@ static void thread_25_a_platform_out_of_reach_is_not_a_job_that_ended(void **sta
     }
 }
 
-static void thread_26_a_job_is_adopted_by_a_machine_that_never_saw_it(void **state)
+static void a_job_is_adopted_by_a_machine_that_never_saw_it(void **state)
 {
     struct trial *here = *state;
     const char *job = launch_shell(here, "sleep 60");
@@ -112,7 +112,7 @@ static void thread_26_a_job_is_adopted_by_a_machine_that_never_saw_it(void **sta
     assert_int_equal(processes_of(here->dir, job, NULL, 0), 0);
 }
 
-static void thread_27_a_pending_job_is_canceled_at_once(void **state)
+static void a_pending_job_is_canceled_at_once(void **state)
 {
     struct trial *here = *state;
     int64_t begun;
@@ -126,7 +126,7 @@ static void thread_27_a_pending_job_is_canceled_at_once(void **state)
     expect_state(here, job, SW_CANCELED);
 }
 
-static void thread_28_a_job_whose_description_is_unreadable_can_still_be_removed(void **state)
+static void a_job_whose_description_is_unreadable_can_still_be_removed(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "image-error", "retry.max", "0", NULL);
@@ -142,16 +142,16 @@ static void thread_28_a_job_whose_description_is_unreadable_can_still_be_removed
 }
 
 struct scene scenes_keeping[] = {
-    SCENE(22, "NeMo-Gym PR#2354", thread_22_a_plan_and_the_files_of_a_job_hold_no_secret, local),
-    SCENE(23, "skypilot#10741 #8902 PR#10669",
-          thread_23_a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear, local),
-    SCENE(24, "skypilot#4410", thread_24_a_job_canceled_between_two_attempts_never_starts_again,
+    SCENE("NeMo-Gym PR#2354", a_plan_and_the_files_of_a_job_hold_no_secret, local),
+    SCENE("skypilot#10741 #8902 PR#10669",
+          a_secret_that_a_job_prints_or_repeats_is_nowhere_in_clear, local),
+    SCENE("skypilot#4410", a_job_canceled_between_two_attempts_never_starts_again,
           rehearsal),
-    SCENE(25, "dstack#1551", thread_25_a_platform_out_of_reach_is_not_a_job_that_ended,
+    SCENE("dstack#1551", a_platform_out_of_reach_is_not_a_job_that_ended,
           rehearsal),
-    SCENE(26, "skypilot#2698", thread_26_a_job_is_adopted_by_a_machine_that_never_saw_it, local),
-    SCENE(27, "skypilot PR#8273", thread_27_a_pending_job_is_canceled_at_once, local),
-    SCENE(28, "determined#5762",
-          thread_28_a_job_whose_description_is_unreadable_can_still_be_removed, rehearsal),
+    SCENE("skypilot#2698", a_job_is_adopted_by_a_machine_that_never_saw_it, local),
+    SCENE("skypilot PR#8273", a_pending_job_is_canceled_at_once, local),
+    SCENE("determined#5762",
+          a_job_whose_description_is_unreadable_can_still_be_removed, rehearsal),
     { 0 }
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_logs.c - threads 15 to 21: logs. That follows are exact byte by byte is test_follow.c's.
+ * scenes_logs.c - logs. That follows are exact byte by byte is test_follow.c's.
  */
 #include "scenes.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 
-static void thread_15_the_end_of_the_stream_is_not_the_end_of_the_job(void **state)
+static void the_end_of_the_stream_is_not_the_end_of_the_job(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "log 10 lines, running 300ms, log 10 lines, running 300ms, "
@@ -27,7 +27,7 @@ static void thread_15_the_end_of_the_stream_is_not_the_end_of_the_job(void **sta
     expect_state(here, job, SW_COMPLETE);
 }
 
-static void thread_16_a_broken_log_stream_says_nothing_about_the_job(void **state)
+static void a_broken_log_stream_says_nothing_about_the_job(void **state)
 {
     struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1 };
@@ -43,7 +43,7 @@ static void thread_16_a_broken_log_stream_says_nothing_about_the_job(void **stat
     expect_state(here, job, SW_RUNNING);
 }
 
-static void thread_17_a_log_that_is_rotated_is_followed_to_its_end(void **state)
+static void a_log_that_is_rotated_is_followed_to_its_end(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "log 100 lines, running 200ms, log 100 lines, exit 0",
@@ -57,7 +57,7 @@ static void thread_17_a_log_that_is_rotated_is_followed_to_its_end(void **state)
     log_done(&log);
 }
 
-static void thread_18_following_a_pending_job_waits_for_it(void **state)
+static void following_a_pending_job_waits_for_it(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "pending 400ms, log 3 lines, running 50ms, exit 0", NULL);
@@ -67,7 +67,7 @@ static void thread_18_following_a_pending_job_waits_for_it(void **state)
     log_done(&log);
 }
 
-static void thread_19_the_log_of_a_job_that_was_killed_is_whole_and_stays(void **state)
+static void the_log_of_a_job_that_was_killed_is_whole_and_stays(void **state)
 {
     struct trial *here = *state;
     const char *job = launch_shell(here, "seq -f 'rehearsal line %%012.0f "
@@ -95,7 +95,7 @@ static int count_bytes(void *context, int replica, int64_t at_ms, const char *by
     return 0;
 }
 
-static void thread_20_following_reads_each_byte_once(void **state)
+static void following_reads_each_byte_once(void **state)
 {
     struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1, .follow = true };
@@ -118,7 +118,7 @@ static int stop_when_full(void *context, int replica, int64_t at_ms, const char 
     return (*(int64_t *)context += (int64_t)length) > (64 << 20);
 }
 
-static void thread_21_a_chatty_job_takes_no_memory_and_freezes_nobody(void **state)
+static void a_chatty_job_takes_no_memory_and_freezes_nobody(void **state)
 {
     struct trial *here = *state;
     struct sw_log_options options = { .size = sizeof options, .tail_lines = -1 };
@@ -140,17 +140,17 @@ static void thread_21_a_chatty_job_takes_no_memory_and_freezes_nobody(void **sta
 }
 
 struct scene scenes_logs[] = {
-    SCENE(15, "ray#57002 #51601 #60665",
-          thread_15_the_end_of_the_stream_is_not_the_end_of_the_job, rehearsal),
-    SCENE(16, "kuberay#4921 #3257", thread_16_a_broken_log_stream_says_nothing_about_the_job,
+    SCENE("ray#57002 #51601 #60665",
+          the_end_of_the_stream_is_not_the_end_of_the_job, rehearsal),
+    SCENE("kuberay#4921 #3257", a_broken_log_stream_says_nothing_about_the_job,
           rehearsal),
-    SCENE(17, "kubernetes#28369 #115701 #126564",
-          thread_17_a_log_that_is_rotated_is_followed_to_its_end, rehearsal),
-    SCENE(18, "kubeflow/sdk#182", thread_18_following_a_pending_job_waits_for_it, rehearsal),
-    SCENE(19, "skypilot#2329 #2766",
-          thread_19_the_log_of_a_job_that_was_killed_is_whole_and_stays, local),
-    SCENE(20, "NeMo-Run#58", thread_20_following_reads_each_byte_once, local),
-    SCENE(21, "dstack#2789", thread_21_a_chatty_job_takes_no_memory_and_freezes_nobody,
+    SCENE("kubernetes#28369 #115701 #126564",
+          a_log_that_is_rotated_is_followed_to_its_end, rehearsal),
+    SCENE("kubeflow/sdk#182", following_a_pending_job_waits_for_it, rehearsal),
+    SCENE("skypilot#2329 #2766",
+          the_log_of_a_job_that_was_killed_is_whole_and_stays, local),
+    SCENE("NeMo-Run#58", following_reads_each_byte_once, local),
+    SCENE("dstack#2789", a_chatty_job_takes_no_memory_and_freezes_nobody,
           rehearsal),
     { 0 }
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_opaque.c - threads 33 to 40: platforms that do not say what they do, many nodes, data;
- * and a clock that was set back, which no thread is about but every one of them could meet.
+ * scenes_opaque.c - platforms that do not say what they do, many nodes, data;
+ * and a clock that was set back, which any of them could meet.
  */
 #include "scenes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void thread_34_why_answers_in_one_line_for_a_job_that_waits(void **state)
+static void why_answers_in_one_line_for_a_job_that_waits(void **state)
 {
     struct trial *here = *state;
     sw_auto(json) json_t *said = NULL;
@@ -26,7 +26,7 @@ static void thread_34_why_answers_in_one_line_for_a_job_that_waits(void **state)
     free(out);
 }
 
-static void thread_35_a_job_nobody_has_seen_yet_says_so(void **state)
+static void a_job_nobody_has_seen_yet_says_so(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = script(here, "running", NULL);
@@ -49,7 +49,7 @@ static void thread_35_a_job_nobody_has_seen_yet_says_so(void **state)
     wait_until(here, id, SW_RUNNING);
 }
 
-static void thread_36_out_of_memory_is_the_programs_and_not_tried_again(void **state)
+static void out_of_memory_is_the_programs_and_not_tried_again(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, oom", "retry.max", "10", "retry.wait", "1s",
@@ -67,7 +67,7 @@ static void thread_36_out_of_memory_is_the_programs_and_not_tried_again(void **s
     assert_string_not_equal(text_of(said, "suggestion"), "");
 }
 
-static void thread_37_when_one_rank_dies_the_others_end_within_seconds(void **state)
+static void when_one_rank_dies_the_others_end_within_seconds(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = request_shell(here, "if [ $NODE_RANK = 2 ]; then sleep 0.2; "
@@ -137,24 +137,24 @@ static void a_retry_does_not_wait_for_a_clock_that_was_set_back(void **state)
 }
 
 struct scene scenes_opaque[] = {
-    NEEDS(33, "skypilot#7925 #2345", "the event that holds a pod up is named", "Kubernetes"),
-    SCENE(34, "kueue#2833 #3158 volcano#4311",
-          thread_34_why_answers_in_one_line_for_a_job_that_waits, local),
-    SCENE(35, "kubeflow/trainer#2351", thread_35_a_job_nobody_has_seen_yet_says_so, rehearsal),
-    SCENE(36, "flyte#4704 metaflow#1249 marin#4339",
-          thread_36_out_of_memory_is_the_programs_and_not_tried_again, rehearsal),
-    SCENE(37, "skypilot#3116 #1410 #7117",
-          thread_37_when_one_rank_dies_the_others_end_within_seconds, local),
-    ELSEWHERE(38, "skypilot#706 #1862 PR#8712", "inputs are copied in parallel, in little memory",
+    NEEDS("skypilot#7925 #2345", "the event that holds a pod up is named", "Kubernetes"),
+    SCENE("kueue#2833 #3158 volcano#4311",
+          why_answers_in_one_line_for_a_job_that_waits, local),
+    SCENE("kubeflow/trainer#2351", a_job_nobody_has_seen_yet_says_so, rehearsal),
+    SCENE("flyte#4704 metaflow#1249 marin#4339",
+          out_of_memory_is_the_programs_and_not_tried_again, rehearsal),
+    SCENE("skypilot#3116 #1410 #7117",
+          when_one_rank_dies_the_others_end_within_seconds, local),
+    ELSEWHERE("skypilot#706 #1862 PR#8712", "inputs are copied in parallel, in little memory",
               "scenes data"),
-    NEEDS(39, "pyxis#39 #67 #108 enroot#161", "image names are normalised, credentials checked",
+    NEEDS("pyxis#39 #67 #108 enroot#161", "image names are normalised, credentials checked",
           "a container platform (Docker, Slurm with pyxis)"),
-    ELSEWHERE(40, "huggingface_hub#2543 #3342", "one fetch serves all, behind no dead holder",
+    ELSEWHERE("huggingface_hub#2543 #3342", "one fetch serves all, behind no dead holder",
               "scenes data"),
-    SCENE(0, "issue 4: clock set back", a_clock_set_back_changes_no_story, local),
-    SCENE(0, "issue 4: clock set back",
+    SCENE("a clock that was set back", a_clock_set_back_changes_no_story, local),
+    SCENE("a clock that was set back",
           a_server_whose_clock_is_late_is_believed_about_states_only, rehearsal),
-    SCENE(0, "issue 4: clock set back",
+    SCENE("a clock that was set back",
           a_retry_does_not_wait_for_a_clock_that_was_set_back, rehearsal),
     { 0 }
 };

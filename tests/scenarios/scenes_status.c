@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_status.c - threads 1 to 9: status that is quick and true, pressure on schedulers.
+ * scenes_status.c - status that is quick and true, pressure on schedulers.
  */
 #include "scenes.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- 1 ------------------------------------------------------------------------------------------ */
 
-static void thread_01_rows_are_shown_at_once_with_their_age(void **state)
+static void rows_are_shown_at_once_with_their_age(void **state)
 {
     struct trial *here = *state;
     sw_auto(json) json_t *list = NULL;
@@ -44,7 +44,7 @@ static const json_t *row_of(const json_t *list, const char *id)
     return NULL;
 }
 
-static void thread_01_a_platform_slow_by_60_s_does_not_delay_the_others(void **state)
+static void a_platform_slow_by_60_s_does_not_delay_the_others(void **state)
 {
     struct trial *here = *state;
     char slow[SW_ID_SIZE], quick[SW_ID_SIZE];
@@ -69,7 +69,7 @@ static void thread_01_a_platform_slow_by_60_s_does_not_delay_the_others(void **s
 
 /* ---- 2, 3, 4 ------------------------------------------------------------------------------------ */
 
-static void thread_02_the_first_output_comes_within_a_frame(void **state)
+static void the_first_output_comes_within_a_frame(void **state)
 {
     struct trial *here = *state;
     int64_t best_ms = INT64_MAX;
@@ -84,7 +84,7 @@ static void thread_02_the_first_output_comes_within_a_frame(void **state)
     expect_quick(sw_monotonic_ms() - best_ms, 100, "the best of ten `slipway ps`");
 }
 
-static void thread_03_a_list_asks_for_no_secret(void **state)
+static void a_list_asks_for_no_secret(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running", NULL);       /* every job here has a secret */
@@ -99,7 +99,7 @@ static void thread_03_a_list_asks_for_no_secret(void **state)
     free(out);
 }
 
-static void thread_04_a_wait_has_a_deadline_and_says_what_it_waits_for(void **state)
+static void a_wait_has_a_deadline_and_says_what_it_waits_for(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "pending", NULL);
@@ -117,7 +117,7 @@ static void thread_04_a_wait_has_a_deadline_and_says_what_it_waits_for(void **st
 
 /* ---- 7, 8, 9 ------------------------------------------------------------------------------------ */
 
-static void thread_07_a_thousand_jobs_are_one_question(void **state)
+static void a_thousand_jobs_are_one_question(void **state)
 {
     enum { MANY = 1000, SLOW_MS = 50 };
     struct trial *here = *state;
@@ -139,7 +139,7 @@ static void thread_07_a_thousand_jobs_are_one_question(void **state)
     assert_int_equal(json_array_size(json_object_get(list, "unreachable")), 0);
 }
 
-static void thread_08_a_submit_whose_answer_was_lost_is_looked_for_not_repeated(void **state)
+static void a_submit_whose_answer_was_lost_is_looked_for_not_repeated(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = script(here, "running 200ms, exit 0", NULL);
@@ -156,7 +156,7 @@ static void thread_08_a_submit_whose_answer_was_lost_is_looked_for_not_repeated(
     sw_request_free(made);
 }
 
-static void thread_09_a_job_not_found_for_ever_is_said_to_be_lost(void **state)
+static void a_job_not_found_for_ever_is_said_to_be_lost(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running 100ms, vanished", "retry.max", "0", NULL);
@@ -173,19 +173,19 @@ static void thread_09_a_job_not_found_for_ever_is_said_to_be_lost(void **state)
 }
 
 struct scene scenes_status[] = {
-    SCENE(1, "skypilot#904 #1534", thread_01_rows_are_shown_at_once_with_their_age, rehearsal),
-    SCENE(1, "skypilot#904 #1534", thread_01_a_platform_slow_by_60_s_does_not_delay_the_others,
+    SCENE("skypilot#904 #1534", rows_are_shown_at_once_with_their_age, rehearsal),
+    SCENE("skypilot#904 #1534", a_platform_slow_by_60_s_does_not_delay_the_others,
           local),
-    SCENE(2, "skypilot#4678", thread_02_the_first_output_comes_within_a_frame, rehearsal),
-    SCENE(3, "skypilot#6891", thread_03_a_list_asks_for_no_secret, rehearsal),
-    SCENE(4, "brev-cli#218", thread_04_a_wait_has_a_deadline_and_says_what_it_waits_for,
+    SCENE("skypilot#4678", the_first_output_comes_within_a_frame, rehearsal),
+    SCENE("skypilot#6891", a_list_asks_for_no_secret, rehearsal),
+    SCENE("brev-cli#218", a_wait_has_a_deadline_and_says_what_it_waits_for,
           rehearsal),
-    NEEDS(5, "skypilot PR#5323", "one connection per login host, sessions below its limit", "ssh"),
-    NEEDS(6, "skypilot PR#4455 yorc#291", "a refused session never ends the shared connection",
+    NEEDS("skypilot PR#5323", "one connection per login host, sessions below its limit", "ssh"),
+    NEEDS("skypilot PR#4455 yorc#291", "a refused session never ends the shared connection",
           "ssh"),
-    SCENE(7, "submitit#1759", thread_07_a_thousand_jobs_are_one_question, rehearsal),
-    SCENE(8, "submitit#1659", thread_08_a_submit_whose_answer_was_lost_is_looked_for_not_repeated,
+    SCENE("submitit#1759", a_thousand_jobs_are_one_question, rehearsal),
+    SCENE("submitit#1659", a_submit_whose_answer_was_lost_is_looked_for_not_repeated,
           rehearsal),
-    SCENE(9, "hyperqueue#764", thread_09_a_job_not_found_for_ever_is_said_to_be_lost, rehearsal),
+    SCENE("hyperqueue#764", a_job_not_found_for_ever_is_said_to_be_lost, rehearsal),
     { 0 }
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_truth.c - threads 10 to 14: exit codes and truth. The whole table is test_truth.c's.
+ * scenes_truth.c - exit codes and truth. The whole table is test_truth.c's.
  */
 #include "scenes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void thread_10_run_wait_and_logs_end_with_the_jobs_own_code(void **state)
+static void run_wait_and_logs_end_with_the_jobs_own_code(void **state)
 {
     struct trial *here = *state;
 
@@ -17,7 +17,7 @@ static void thread_10_run_wait_and_logs_end_with_the_jobs_own_code(void **state)
     assert_int_equal(slipway(here, NULL, "logs", "-f", "ten", NULL), 37);
 }
 
-static void thread_11_an_end_without_a_code_is_not_success(void **state)
+static void an_end_without_a_code_is_not_success(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running 20ms, lost", "retry.max", "0", NULL);
@@ -29,7 +29,7 @@ static void thread_11_an_end_without_a_code_is_not_success(void **state)
     assert_true(json_is_null(json_object_get(seen, "exit_code")));
 }
 
-static void thread_12_a_failed_job_is_never_listed_as_complete(void **state)
+static void a_failed_job_is_never_listed_as_complete(void **state)
 {
     static const char *const codes[] = { "exit 1", "exit 3", "exit 137", "exit 139", "kill -9 $$",
                                          "kill -15 $$" };
@@ -52,7 +52,7 @@ static void thread_12_a_failed_job_is_never_listed_as_complete(void **state)
     } while (i < SW_COUNT(codes));
 }
 
-static void thread_13_of_three_ranks_the_first_that_failed_is_named(void **state)
+static void of_three_ranks_the_first_that_failed_is_named(void **state)
 {
     struct trial *here = *state;
     struct sw_request *made = request_shell(
@@ -76,7 +76,7 @@ static void thread_13_of_three_ranks_the_first_that_failed_is_named(void **state
     expect_has(evidence, "FileNotFoundError");
 }
 
-static void thread_14_a_preempted_job_that_runs_again_is_between_runs_not_failed(void **state)
+static void a_preempted_job_that_runs_again_is_between_runs_not_failed(void **state)
 {
     struct trial *here = *state;
     const char *job = rehearse(here, "running 1s, preempted 1s, running 1s, exit 0", NULL);
@@ -93,12 +93,12 @@ static void thread_14_a_preempted_job_that_runs_again_is_between_runs_not_failed
 }
 
 struct scene scenes_truth[] = {
-    SCENE(10, "NeMo-Run#52 #289", thread_10_run_wait_and_logs_end_with_the_jobs_own_code, local),
-    SCENE(11, "NeMo-Run#218", thread_11_an_end_without_a_code_is_not_success, rehearsal),
-    SCENE(12, "skypilot#8928 #4599 #2122", thread_12_a_failed_job_is_never_listed_as_complete,
+    SCENE("NeMo-Run#52 #289", run_wait_and_logs_end_with_the_jobs_own_code, local),
+    SCENE("NeMo-Run#218", an_end_without_a_code_is_not_success, rehearsal),
+    SCENE("skypilot#8928 #4599 #2122", a_failed_job_is_never_listed_as_complete,
           local),
-    SCENE(13, "skypilot#4232", thread_13_of_three_ranks_the_first_that_failed_is_named, local),
-    SCENE(14, "submitit#1770",
-          thread_14_a_preempted_job_that_runs_again_is_between_runs_not_failed, rehearsal),
+    SCENE("skypilot#4232", of_three_ranks_the_first_that_failed_is_named, local),
+    SCENE("submitit#1770",
+          a_preempted_job_that_runs_again_is_between_runs_not_failed, rehearsal),
     { 0 }
 };

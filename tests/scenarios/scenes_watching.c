@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenes_watching.c - threads 29 to 32: whoever watches jobs may be small, killed and restarted.
+ * scenes_watching.c - a process that watches jobs may be small, killed and restarted.
  * The long forms are soak.c and killed_watcher.c.
  */
 #include "scenes.h"
@@ -28,7 +28,7 @@ enum { KIB_PER_JOB = 1024 };
 enum { KIB_PER_JOB = 16 };
 #endif
 
-static void thread_29_five_hundred_jobs_take_kilobytes_each(void **state)
+static void five_hundred_jobs_take_kilobytes_each(void **state)
 {
     enum { JOBS = 500 };
     struct trial *here = *state;
@@ -75,7 +75,7 @@ static void submit_a_burst(struct trial *here)
     pause();
 }
 
-static void thread_30_a_client_killed_while_submitting_fails_no_job(void **state)
+static void a_client_killed_while_submitting_fails_no_job(void **state)
 {
     struct trial *here = *state;
     struct sw_error err = { 0 };
@@ -122,7 +122,7 @@ static void *follow(void *context)
     return NULL;
 }
 
-static void thread_31_thirty_people_following_do_not_hold_up_a_command(void **state)
+static void thirty_people_following_do_not_hold_up_a_command(void **state)
 {
     enum { PEOPLE = 30 };
     struct crowd crowd = { .here = *state };
@@ -154,7 +154,7 @@ static void submit_and_be_killed(struct trial *here)
     kill(getpid(), SIGKILL);
 }
 
-static void thread_32_zeroes_at_the_end_of_the_journal_cost_only_what_they_hit(void **state)
+static void zeroes_at_the_end_of_the_journal_cost_only_what_they_hit(void **state)
 {
     struct trial *here = *state;
     sw_autofree char *journal = sw_format("%s/jobs.db-wal", here->state_dir);
@@ -179,7 +179,7 @@ static void thread_32_zeroes_at_the_end_of_the_journal_cost_only_what_they_hit(v
     assert_true(json_array_size(json_object_get(list, "jobs")) >= BURST - 1);
 }
 
-static void thread_32_starting_takes_no_longer_after_twelve_thousand_jobs(void **state)
+static void starting_takes_no_longer_after_twelve_thousand_jobs(void **state)
 {
     struct trial *here = *state;
     struct sw_error err = { 0 };
@@ -195,14 +195,14 @@ static void thread_32_starting_takes_no_longer_after_twelve_thousand_jobs(void *
 }
 
 struct scene scenes_watching[] = {
-    SCENE(29, "skypilot#4243 #2668", thread_29_five_hundred_jobs_take_kilobytes_each, rehearsal),
-    SCENE(30, "skypilot#7707", thread_30_a_client_killed_while_submitting_fails_no_job,
+    SCENE("skypilot#4243 #2668", five_hundred_jobs_take_kilobytes_each, rehearsal),
+    SCENE("skypilot#7707", a_client_killed_while_submitting_fails_no_job,
           rehearsal),
-    SCENE(31, "skypilot#7110", thread_31_thirty_people_following_do_not_hold_up_a_command,
+    SCENE("skypilot#7110", thirty_people_following_do_not_hold_up_a_command,
           rehearsal),
-    SCENE(32, "hyperqueue#1059 #742",
-          thread_32_zeroes_at_the_end_of_the_journal_cost_only_what_they_hit, rehearsal),
-    SCENE(32, "flux-core#4177 #7809",
-          thread_32_starting_takes_no_longer_after_twelve_thousand_jobs, rehearsal),
+    SCENE("hyperqueue#1059 #742",
+          zeroes_at_the_end_of_the_journal_cost_only_what_they_hit, rehearsal),
+    SCENE("flux-core#4177 #7809",
+          starting_takes_no_longer_after_twelve_thousand_jobs, rehearsal),
     { 0 }
 };

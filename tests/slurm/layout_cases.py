@@ -5,37 +5,37 @@
 import datetime
 import os
 
-from bed_client import BASE, control
+from cluster_client import BASE, control
 
 IMAGE = "nvcr.io/team/layout:1"
 
 
 def brought(client, job):
     """What `get` brings, as names below the folder."""
-    where = f"{client.home}/brought-{job}"
-    client.slipway("get", job, where)
+    where = f"{client.folder}/brought-{job}"
+    client.call("get", job, where)
     return sorted(os.path.relpath(os.path.join(folder, name), where) for folder, _, names in os.walk(where)
                   for name in names)
 
 
-def results_of_a_container_are_kept_undeclared(client):
+def results_of_a_container_are_kept_undeclared(here):
     control("add-image", "nvcr.io", "team/layout:1")
-    job = client.submit("echo x >/results/foo && echo y >{results_dir}/bar && test -s /results/bar", image=IMAGE,
+    job = here.submit("echo x >/results/foo && echo y >{results_dir}/bar && test -s /results/bar", image=IMAGE,
                         config={"a": 1})
-    client.wait(job)
-    assert client.status(job)["status"] == "Complete", client.log(job)
-    assert brought(client, job) == ["bar", "foo"], brought(client, job)
+    here.wait(job)
+    assert here.status(job)["status"] == "Complete", here.log(job)
+    assert brought(here, job) == ["bar", "foo"], brought(here, job)
 
 
-def each_task_of_an_array_has_its_results(client):
+def each_task_of_an_array_has_its_results(here):
     control("add-image", "nvcr.io", "team/layout:1")
     for more in ({"image": IMAGE}, {"outputs": ["/results"]}):
-        job = client.submit("test -s {config_path} && cp {config_path} /results/spec && "
+        job = here.submit("test -s {config_path} && cp {config_path} /results/spec && "
                             "echo $SLURM_ARRAY_TASK_ID >{results_dir}/n", config={"to": "/results/out"},
                             slurm={"array": "1-2"}, **more)
-        client.wait(job)
-        assert client.status(job)["status"] == "Complete", client.log(job)
-        assert brought(client, job) == ["task-1/n", "task-1/spec", "task-2/n", "task-2/spec"], brought(client, job)
+        here.wait(job)
+        assert here.status(job)["status"] == "Complete", here.log(job)
+        assert brought(here, job) == ["task-1/n", "task-1/spec", "task-2/n", "task-2/spec"], brought(here, job)
         for task in "1", "2":
             with open(f"{BASE}/results/{job}/task-{task}/n", encoding="utf-8") as file:
                 assert file.read() == f"{task}\n"
@@ -43,11 +43,11 @@ def each_task_of_an_array_has_its_results(client):
             assert ("to: /results/out" if "image" in more else f"{job}/task-2/out") in file.read()
 
 
-def lines_of_a_log_have_their_time_and_their_task(client):
-    job = client.submit("date '+first %s'; sleep 6; date '+last %s'", slurm={"array": "1-2"})
-    client.wait(job)
+def lines_of_a_log_have_their_time_and_their_task(here):
+    job = here.submit("date '+first %s'; sleep 6; date '+last %s'", slurm={"array": "1-2"})
+    here.wait(job)
     told = {}
-    for line in client.slipway("logs", "-t", job).stdout.splitlines():
+    for line in here.call("logs", "-t", job).stdout.splitlines():
         when, task, text, truth = line.split()
         shown = datetime.datetime.fromisoformat(when.replace("Z", "+00:00")).timestamp()
         told[task, text] = shown, int(truth)
@@ -55,32 +55,30 @@ def lines_of_a_log_have_their_time_and_their_task(client):
     for task in "1|", "2|":                    # never too early, and no later than the next line
         (first, true_first), (last, true_last) = told[task, "first"], told[task, "last"]
         assert true_first - 1 <= first <= true_last + 1 and abs(last - true_last) <= 2, told
-    assert client.log(job).count("\n2| ") == 2, client.log(job)
-    assert "|" not in client.slipway("logs", job, "--rank", "2").stdout
+    assert here.log(job).count("\n2| ") == 2, here.log(job)
+    assert "|" not in here.call("logs", job, "--rank", "2").stdout
 
 
-def a_log_that_was_removed_is_said_to_be_gone(client):
-    job = client.submit("echo said; exit 3", retry={"max": 0})
-    client.wait(job)
-    assert client.status(job)["status"] == "Error" and client.log(job).startswith("said\n")
-    client.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
-    done = client.slipway("logs", job, check=False)
+def a_log_that_was_removed_is_said_to_be_gone(here):
+    job = here.submit("echo said; exit 3", retry={"max": 0})
+    here.wait(job)
+    assert here.status(job)["status"] == "Error" and here.log(job).startswith("said\n")
+    here.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
+    done = here.call("logs", job, check=False)
     assert done.returncode == 66 and not done.stdout and "is gone" in done.stderr, done
-    job = client.submit("exit 3", retry={"max": 0})
-    client.wait(job)
-    client.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
-    told = client.slipway("why", job, check=False).stdout
+    job = here.submit("exit 3", retry={"max": 0})
+    here.wait(job)
+    here.as_user("sh", "-c", f"rm -rf {BASE}/slurm-logs/tao-job-{job}*")
+    told = here.call("why", job, check=False).stdout
     assert "is gone" in told and "end of the log" not in told, told
 
 
-def a_place_of_results_names_its_host(client):
-    job = client.submit("true")
-    client.wait(job)
-    place = client.slipway("results", job).stdout
+def a_place_of_results_names_its_host(here):
+    job = here.submit("true")
+    here.wait(job)
+    place = here.call("results", job).stdout
     host = os.environ["SLURM_HOSTNAME"].split(",")[0]
     assert place.endswith(f"{host}:{BASE}/results/{job}\n"), place
-    assert f"{host}:{BASE}/results/{job}" in client.slipway("rm", "--keep-results", job).stderr
+    assert f"{host}:{BASE}/results/{job}" in here.call("rm", "--keep-results", job).stderr
 
 
-CASES = [lines_of_a_log_have_their_time_and_their_task, a_log_that_was_removed_is_said_to_be_gone,
-         a_place_of_results_names_its_host, results_of_a_container_are_kept_undeclared, each_task_of_an_array_has_its_results]

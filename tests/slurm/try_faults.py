@@ -10,7 +10,7 @@ import random
 import subprocess
 import sys
 
-from bed_client import Client, main, until
+from cluster_client import SlurmClient, main, until
 from ssh_faults import DOWN, KINDS, UP, Proxy
 
 sys.dont_write_bytecode = True
@@ -21,17 +21,17 @@ FEW = 6
 REACH = {UP: (1, 25000), DOWN: (1, 5000)}
 
 
-class Cut(Client):
+class Cut(SlurmClient):
     """A client whose way to the cluster is the proxy."""
 
     def __init__(self, program):
         super().__init__(program)
         self.proxy = Proxy("login1")
-        path = os.path.join(self.home, "ssh_config")
+        path = os.path.join(self.folder, "ssh_config")
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"Host login1\n    HostName 127.0.0.1\n    Port {self.proxy.port}\n    HostKeyAlias login1\n")
         # A fault that is only silence is noticed soon; the connection of one command is there for the next one, broken or not.
-        self.environment.update(SLURM_HOSTNAME="login1", SLURM_SSH_CONFIG=path)
+        self.env.update(SLURM_HOSTNAME="login1", SLURM_SSH_CONFIG=path)
 
     def close(self):
         self.proxy.close()
@@ -40,7 +40,7 @@ class Cut(Client):
     def under_fault(self, fault, *words):
         self.proxy.arm(*fault)
         try:
-            return self.slipway(*words, check=False)
+            return self.call(*words, check=False)
         finally:
             self.proxy.disarm()
 
@@ -54,46 +54,44 @@ def faults():
         yield number, (kind, direction, chance.randrange(*REACH[direction]))
 
 
-def a_submit_that_is_cut_gives_one_job(client):
+def a_submit_that_is_cut_gives_one_job(here):
     for number, fault in faults():
         name = f"cut-{number}"
-        path = client.job_file("sleep 1")
-        done = client.under_fault(fault, "run", "-d", "--id", name, path)
-        print(f"        {name} {fault}: {done.returncode} {client.proxy.happened[-1:]}", flush=True)
+        path = here.job_file("sleep 1")
+        done = here.under_fault(fault, "run", "-d", "--id", name, path)
+        print(f"        {name} {fault}: {done.returncode} {here.proxy.happened[-1:]}", flush=True)
         assert done.returncode in (0, MAYBE), (fault, done.returncode, done.stderr)
-        until(f"{name} after {fault}", lambda: client.slipway("run", "-d", "--id", name, path, check=False).returncode == 0 and
-              client.status(name)["status"] == "Complete", 150)
-        client.had_ids(name, 1)
+        until(lambda: here.call("run", "-d", "--id", name, path, check=False).returncode == 0 and
+              here.status(name)["status"] == "Complete", f"{name} after {fault}", 150)
+        here.had_ids(name, 1)
 
 
-def a_look_that_is_cut_says_nothing_wrong(client):
-    job = client.submit("sleep 600")
-    client.running_on(job)
+def a_look_that_is_cut_says_nothing_wrong(here):
+    job = here.submit("sleep 600")
+    here.running_on(job)
     for number, fault in faults():
-        done = client.under_fault(fault, "status", job, "-o", "json")
-        print(f"        {number} {fault}: {done.returncode} {client.proxy.happened[-1:]}", flush=True)
+        done = here.under_fault(fault, "status", job, "-o", "json")
+        print(f"        {number} {fault}: {done.returncode} {here.proxy.happened[-1:]}", flush=True)
         assert done.returncode in (0, MAYBE), (fault, done.returncode, done.stderr)
-        assert client.status(job)["status"] in ("Running", "Pending"), (fault, client.status(job))
-    client.slipway("cancel", job)
+        assert here.status(job)["status"] in ("Running", "Pending"), (fault, here.status(job))
+    here.call("cancel", job)
 
 
-def a_cancel_that_is_cut_is_no_lie(client):
+def a_cancel_that_is_cut_is_no_lie(here):
     for number, fault in faults():
-        job = client.submit("sleep 600")
-        client.running_on(job)
-        done = client.under_fault(fault, "cancel", job)
-        print(f"        {number} {fault}: {done.returncode} {client.proxy.happened[-1:]}", flush=True)
+        job = here.submit("sleep 600")
+        here.running_on(job)
+        done = here.under_fault(fault, "cancel", job)
+        print(f"        {number} {fault}: {done.returncode} {here.proxy.happened[-1:]}", flush=True)
         assert done.returncode in (0, MAYBE), (fault, done.returncode, done.stderr)
         if done.returncode == 0:
-            assert not client.in_queue(job), fault
-        client.slipway("cancel", job)
-        assert client.status(job)["status"] == "Canceled" and not client.in_queue(job), fault
+            assert not here.in_queue(job), fault
+        here.call("cancel", job)
+        assert here.status(job)["status"] == "Canceled" and not here.in_queue(job), fault
 
-
-CASES = [a_submit_that_is_cut_gives_one_job, a_look_that_is_cut_says_nothing_wrong, a_cancel_that_is_cut_is_no_lie]
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(CASES, Cut))
+        sys.exit(main(globals(), Cut))
     except subprocess.TimeoutExpired as late:
         sys.exit(f"a command hangs: {late}")

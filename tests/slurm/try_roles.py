@@ -4,12 +4,10 @@
 #
 #   tests/slurm/cluster --nodes 4 -- python3 tests/slurm/try_roles.py SLIPWAY [CASE...]
 import json
-import os
 import sys
 
-from bed_client import BASE, Client, control, main
+from cluster_client import BASE, ROOT, control, main
 
-ROOT = os.environ.get("SLIPWAY_BED", "")
 COSMOS = {"policy_nodes": 2, "rollout_nodes": 2, "controller_port": 8123}
 
 # Rank 0 is the controller, too: everybody tells it at COSMOS_CONTROLLER_HOST what it was given.
@@ -41,16 +39,16 @@ if os.environ["COSMOS_CONTROLLER"] == "1":
 """
 
 
-def every_role_gets_what_the_launchers_read(client):
+def every_role_gets_what_the_launchers_read(here):
     path = f"{BASE}/play.py"
     with open(path, "w", encoding="utf-8") as file:
         file.write(PLAY)
-    job = client.submit(f"python3 {path}", nodes=4, slurm={"cosmos": COSMOS})
-    said = client.as_user("scontrol", "show", "job", client.slurm_id(job))
-    client.wait(job)
-    assert client.status(job)["status"] == "Complete", client.log(job)
+    job = here.submit(f"python3 {path}", nodes=4, slurm={"cosmos": COSMOS})
+    said = here.as_user("scontrol", "show", "job", here.slurm_id(job))
+    here.wait(job)
+    assert here.status(job)["status"] == "Complete", here.log(job)
     assert "MinMemoryNode=0" in said, said                           # whole nodes
-    heard = json.loads(client.log(job).partition("HEARD ")[2].splitlines()[0])
+    heard = json.loads(here.log(job).partition("HEARD ")[2].splitlines()[0])
     heard.sort(key=lambda one: int(one["NODE_RANK"]))
     assert [one["NODE_RANK"] for one in heard] == ["0", "1", "2", "3"]
     assert [one["COSMOS_ROLE"] for one in heard] == ["policy", "policy", "rollout", "rollout"]
@@ -68,32 +66,29 @@ def every_role_gets_what_the_launchers_read(client):
         assert one["LD_LIBRARY_PATH"].startswith("/usr/local/cuda-12.8/lib64"), one
 
 
-def roles_are_known_in_a_container_too(client):
+def roles_are_known_in_a_container_too(here):
     control("make-sqsh", f"{ROOT}/lustre/roles.sqsh")
-    job = client.submit("echo $COSMOS_ROLE $COSMOS_ROLE_RANK $COSMOS_CONTROLLER_HOST $CUDA_HOME", nodes=3,
+    job = here.submit("echo $COSMOS_ROLE $COSMOS_ROLE_RANK $COSMOS_CONTROLLER_HOST $CUDA_HOME", nodes=3,
                         image=f"{ROOT}/lustre/roles.sqsh", env={"CUDA_OVERRIDE_VERSION": "13.0"},
                         slurm={"cosmos": {"policy_nodes": 1, "rollout_nodes": 2}})
-    client.wait(job)
-    logs = [client.log(job)] + [client.slipway("logs", job, "--rank", str(rank)).stdout for rank in (1, 2)]
+    here.wait(job)
+    logs = [here.log(job)] + [here.call("logs", job, "--rank", str(rank)).stdout for rank in (1, 2)]
     for log, says in zip(logs, ("policy 0", "rollout 0", "rollout 1")):
         assert f"{says} n1:8082 /usr/local/cuda-13.0\n" in log, log
 
 
-def a_role_that_fails_ends_the_others(client):
-    job = client.submit("[ $COSMOS_ROLE = policy ] || exit 9; sleep 300", nodes=3, retry={"max": 0},
+def a_role_that_fails_ends_the_others(here):
+    job = here.submit("[ $COSMOS_ROLE = policy ] || exit 9; sleep 300", nodes=3, retry={"max": 0},
                         slurm={"cosmos": {"policy_nodes": 2, "rollout_nodes": 1}})
-    client.wait(job, 120)
-    status = client.status(job)
+    here.wait(job, 120)
+    status = here.status(job)
     assert status["exit_code"] == 9 and status["failed_replica"] == 2, status
 
 
-def roles_that_do_not_add_up_are_refused(client):
-    done = client.slipway("run", "-d", client.job_file("true", nodes=3, slurm={"cosmos": COSMOS}), check=False)
+def roles_that_do_not_add_up_are_refused(here):
+    done = here.call("run", "-d", here.job_file("true", nodes=3, slurm={"cosmos": COSMOS}), check=False)
     assert done.returncode != 0 and "speaks of 4 nodes, the job of 3" in done.stderr, done.stderr
 
 
-CASES = [every_role_gets_what_the_launchers_read, roles_are_known_in_a_container_too, a_role_that_fails_ends_the_others,
-         roles_that_do_not_add_up_are_refused]
-
 if __name__ == "__main__":
-    sys.exit(main(CASES, Client))
+    sys.exit(main(globals()))

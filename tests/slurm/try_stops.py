@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import try_many
-from bed_client import BASE, Client, control, main, until
+from cluster_client import BASE, control, main, until
 
 sys.dont_write_bytecode = True
 
@@ -31,7 +31,7 @@ def text(job, name):
 
 
 def begun(job, ranks=1):
-    until(f"the command of {job}", lambda: all(text(job, f"up.{rank}") for rank in range(ranks)))
+    until(lambda: all(text(job, f"up.{rank}") for rank in range(ranks)), f"the command of {job}")
 
 
 def told(job, rank=0):
@@ -50,81 +50,76 @@ def kinds():
     return ({}, {"image": IMAGE})
 
 
-def a_cancel_is_one_term_and_the_whole_grace(client):
-    jobs = [client.submit(DEAF, grace="6s", nodes=nodes, retry={"max": 0}, **kind) for kind in kinds() for nodes in (1, 2)]
+def a_cancel_is_one_term_and_the_whole_grace(here):
+    jobs = [here.submit(DEAF, grace="6s", nodes=nodes, retry={"max": 0}, **kind) for kind in kinds() for nodes in (1, 2)]
     for job, ranks in zip(jobs, (1, 2, 1, 2)):
         begun(job, ranks)
-    client.slipway("cancel", *jobs)
+    here.call("cancel", *jobs)
     for job, ranks in zip(jobs, (1, 2, 1, 2)):
-        assert client.status(job)["status"] == "Canceled" and not client.in_queue(job), client.status(job)
+        assert here.status(job)["status"] == "Canceled" and not here.in_queue(job), here.status(job)
         for rank in range(ranks):
             assert len(told(job, rank)) == 1, (job, rank, told(job, rank))
         assert 5 <= lived(job) <= 12, (job, lived(job))
 
 
-def a_canceled_job_is_canceled_for_slurm_too(client):
-    job = client.submit("echo up >{results_dir}/up.0; sleep 300")
+def a_canceled_job_is_canceled_for_slurm_too(here):
+    job = here.submit("echo up >{results_dir}/up.0; sleep 300")
     begun(job)
-    client.slipway("cancel", job)
-    until("accounting", lambda: "CANCELLED" in client.as_user("sacct", "-nX", "-j", client.slurm_id(job), "--format=State"))
+    here.call("cancel", job)
+    until(lambda: "CANCELLED" in here.as_user("sacct", "-nX", "-j", here.slurm_id(job), "--format=State"), "accounting")
 
 
-def a_time_limit_is_one_term_and_all_of_signal_ahead(client):
+def a_time_limit_is_one_term_and_all_of_signal_ahead(here):
     more = {"time": "1m", "grace": "2s", "retry": {"max": 0}}
-    jobs = [client.submit(DEAF, slurm={"signal_ahead": "22s"}, **more, **kind) for kind in kinds()]
+    jobs = [here.submit(DEAF, slurm={"signal_ahead": "22s"}, **more, **kind) for kind in kinds()]
     for job in jobs:
-        client.wait(job)
-        seen = client.status(job)
+        here.wait(job)
+        seen = here.status(job)
         assert (seen["status"], seen["exit_code"], seen["reason"]) == ("Error", 124, "time"), seen
         assert len(told(job)) == 1, (job, told(job))
         assert 15 <= lived(job) <= 22, (job, lived(job))
 
 
-def a_limit_of_seconds_has_the_grace(client):
-    jobs = [client.submit(DEAF, time="5s", grace="6s", retry={"max": 0}, **kind) for kind in kinds()]
+def a_limit_of_seconds_has_the_grace(here):
+    jobs = [here.submit(DEAF, time="5s", grace="6s", retry={"max": 0}, **kind) for kind in kinds()]
     for job in jobs:
-        client.wait(job)
-        assert client.status(job)["exit_code"] == 124, client.status(job)
+        here.wait(job)
+        assert here.status(job)["exit_code"] == 124, here.status(job)
         assert len(told(job)) == 1 and 5 <= lived(job) <= 12, (job, told(job), lived(job))
 
 
-def a_scancel_by_hand_is_one_term(client):
-    jobs = [client.submit(DEAF, grace="20s", retry={"max": 0}, **kind) for kind in kinds()]
+def a_scancel_by_hand_is_one_term(here):
+    jobs = [here.submit(DEAF, grace="20s", retry={"max": 0}, **kind) for kind in kinds()]
     for job in jobs:
         begun(job)
-        client.as_user("scancel", client.slurm_id(job))
+        here.as_user("scancel", here.slurm_id(job))
     for job in jobs:
-        client.wait(job)
+        here.wait(job)
         assert len(told(job)) == 1, (job, told(job))
 
 
-def a_job_that_has_not_begun_its_command_is_canceled_at_once(client):
-    job = client.submit("true", slurm={"setup": ["echo up >$slipway_results/up.0", "sleep 300"]})
+def a_job_that_has_not_begun_its_command_is_canceled_at_once(here):
+    job = here.submit("true", slurm={"setup": ["echo up >$slipway_results/up.0", "sleep 300"]})
     begun(job)
-    client.slipway("cancel", job)
-    assert client.status(job)["status"] == "Canceled" and not client.in_queue(job)
+    here.call("cancel", job)
+    assert here.status(job)["status"] == "Canceled" and not here.in_queue(job)
 
 
-def a_login_host_that_hangs_is_told_in_time(client):
-    job = client.submit("sleep 300")
-    client.running_on(job)
+def a_login_host_that_hangs_is_told_in_time(here):
+    job = here.submit("sleep 300")
+    here.running_on(job)
     for name in ("login1", "login2"):
         control("freeze", name)
     try:
-        done = subprocess.run([client.program, "cancel", job], env=client.environment, cwd=client.home, text=True,
+        done = subprocess.run([here.program, "cancel", job], env=here.env, cwd=here.folder, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
         assert done.returncode == 69, (done.returncode, done.stderr)
     finally:
         for name in ("login1", "login2"):
             control("thaw", name)
-    client.slipway("cancel", job)
-    assert not client.in_queue(job)
+    here.call("cancel", job)
+    assert not here.in_queue(job)
 
-
-CASES = [a_cancel_is_one_term_and_the_whole_grace, a_canceled_job_is_canceled_for_slurm_too,
-         a_time_limit_is_one_term_and_all_of_signal_ahead, a_limit_of_seconds_has_the_grace, a_scancel_by_hand_is_one_term,
-         a_job_that_has_not_begun_its_command_is_canceled_at_once, a_login_host_that_hangs_is_told_in_time,
-         *try_many.CASES]
 
 if __name__ == "__main__":
-    sys.exit(main(CASES, Client))
+    sys.exit(main({**globals(), **vars(try_many)}))

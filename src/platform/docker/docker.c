@@ -68,7 +68,7 @@ int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw
         out->api = pool->idle[--pool->count];
     pthread_mutex_unlock(&pool->lock);
     if (!out->api)
-        out->api = docker_api_open(&docker_of(conn)->where, err);
+        out->api = docker_api_open(&docker_of(conn)->endpoint, err);
     return out->api ? 0 : -1;
 }
 
@@ -97,7 +97,7 @@ static void docker_close(struct sw_connection *closing)
     sw_watch_close(conn->events);
     sw_log_spools_close(conn->spools);
     pool_free(conn->pool);
-    docker_where_done(&conn->where);
+    docker_endpoint_done(&conn->endpoint);
     free(conn->state_dir);
     free(conn->root);
     free(conn);
@@ -121,15 +121,15 @@ static struct sw_connection *docker_open(const struct sw_connect_options *config
     conn->warn_context = config->warn_context;
     conn->progress = config->progress;
     conn->progress_context = config->progress_context;
-    conn->where.env = config->env;
-    conn->where.env_context = config->env_context;
-    if (docker_where_find(config->options, &conn->where, err) < 0) {
+    conn->endpoint.env = config->env;
+    conn->endpoint.env_context = config->env_context;
+    if (docker_endpoint_find(config->options, &conn->endpoint, err) < 0) {
         docker_close((struct sw_connection *)conn);
         return NULL;
     }
-    conn->where.state_dir = sw_strdup(conn->state_dir);
-    conn->events = docker_events_open(&conn->where);
-    warning = docker_where_warning(&conn->where);
+    conn->endpoint.state_dir = sw_strdup(conn->state_dir);
+    conn->events = docker_events_open(&conn->endpoint);
+    warning = docker_endpoint_warning(&conn->endpoint);
     if (warning && conn->warn)
         conn->warn(conn->warn_context, warning);
     return (struct sw_connection *)conn;
@@ -137,11 +137,11 @@ static struct sw_connection *docker_open(const struct sw_connect_options *config
 
 static void docker_place(struct sw_connection *conn, struct sw_place *out)
 {
-    const struct docker_where *where = &docker_of(conn)->where;
-    sw_auto(json) json_t *way = docker_where_options(where);
+    const struct docker_endpoint *endpoint = &docker_of(conn)->endpoint;
+    sw_auto(json) json_t *way = docker_endpoint_options(endpoint);
 
-    out->address = sw_strdup(where->text);
-    out->options = sw_connection_options(docker_options, where->options);
+    out->address = sw_strdup(endpoint->text);
+    out->options = sw_connection_options(docker_options, endpoint->options);
     json_object_del(out->options, "context");
     json_object_update(out->options, way);
     sw_ssh_options_settle(out->options);
@@ -170,7 +170,7 @@ static int docker_identify(struct sw_connection *conn, struct sw_buf *identity, 
     return 0;
 }
 
-/* A container has a network of its own unless it is told otherwise. */
+/* A container has a network of its own unless the job says otherwise. */
 static bool docker_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };

@@ -15,7 +15,7 @@
 #include "platform/docker/docker_internal.h"
 
 struct docker_api {
-    struct docker_where where;
+    struct docker_endpoint endpoint;
     struct docker_dialer *dialer;            /* DOCKER_SSH */
     struct sw_rest *rest;
     char *base;                              /* "http://docker", "https://host:2376" */
@@ -90,7 +90,7 @@ static void explain(void *context, const struct sw_http_reply *reply, const char
     struct docker_api *api = context;
 
     if (reply->status == 0)
-        docker_no_answer(&api->where, api->dialer, *api->version != '\0', reply, err);
+        docker_no_answer(&api->endpoint, api->dialer, *api->version != '\0', reply, err);
     else
         docker_api_note_refusal(api, words);
     for (size_t i = 0; i < SW_COUNT(meanings); i++)
@@ -106,35 +106,35 @@ static void explain(void *context, const struct sw_http_reply *reply, const char
 
 /* ---- open and close ----------------------------------------------------------------------------- */
 
-static char *base_of(const struct docker_where *where)
+static char *base_of(const struct docker_endpoint *endpoint)
 {
-    bool v6 = where->host && strchr(where->host, ':');
+    bool v6 = endpoint->host && strchr(endpoint->host, ':');
 
-    if (where->way == DOCKER_UNIX || where->way == DOCKER_SSH)
+    if (endpoint->way == DOCKER_UNIX || endpoint->way == DOCKER_SSH)
         return sw_strdup("http://127.0.0.1");    /* a number, so that no name is looked up */
-    return sw_format("%s://%s%s%s:%d", where->way == DOCKER_TLS ? "https" : "http", v6 ? "[" : "",
-                     where->host, v6 ? "]" : "",
-                     where->port ? where->port : where->way == DOCKER_TLS ? 2376 : 2375);
+    return sw_format("%s://%s%s%s:%d", endpoint->way == DOCKER_TLS ? "https" : "http", v6 ? "[" : "",
+                     endpoint->host, v6 ? "]" : "",
+                     endpoint->port ? endpoint->port : endpoint->way == DOCKER_TLS ? 2376 : 2375);
 }
 
-struct docker_api *docker_api_open(const struct docker_where *where, struct sw_error *err)
+struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err)
 {
     sw_auto(docker_api) struct docker_api *api = sw_new(struct docker_api);
     struct sw_rest_options options = { .name = "Docker", .explain = explain, .explain_context = api,
                                        .http.stall_ms = DOCKER_QUESTION_MS };
 
-    docker_where_copy(&api->where, where);
-    api->base = base_of(where);
+    docker_endpoint_copy(&api->endpoint, endpoint);
+    api->base = base_of(endpoint);
     options.base_url = api->base;
-    options.http.unix_socket = api->where.socket;
-    if (where->way == DOCKER_TLS) {
-        options.http.ca_file = api->where.ca;
-        options.http.client_cert = api->where.cert;
-        options.http.client_key = api->where.key;
-        options.http.trust_any = where->trust_any;
+    options.http.unix_socket = api->endpoint.socket;
+    if (endpoint->way == DOCKER_TLS) {
+        options.http.ca_file = api->endpoint.ca;
+        options.http.client_cert = api->endpoint.cert;
+        options.http.client_key = api->endpoint.key;
+        options.http.trust_any = endpoint->trust_any;
     }
-    if (where->way == DOCKER_SSH) {
-        api->dialer = docker_dialer_open(&api->where, err);
+    if (endpoint->way == DOCKER_SSH) {
+        api->dialer = docker_dialer_open(&api->endpoint, err);
         if (!api->dialer)
             return NULL;
         options.http.serve = docker_dial;
@@ -150,15 +150,15 @@ void docker_api_close(struct docker_api *api)
         return;
     sw_rest_close(api->rest);
     docker_dialer_close(api->dialer);
-    docker_where_done(&api->where);
+    docker_endpoint_done(&api->endpoint);
     free(api->base);
     free(api->refused_path);
     free(api);
 }
 
-const struct docker_where *docker_api_where(const struct docker_api *api)
+const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api)
 {
-    return &api->where;
+    return &api->endpoint;
 }
 
 struct docker_dialer *docker_api_dialer(const struct docker_api *api)
@@ -168,7 +168,7 @@ struct docker_dialer *docker_api_dialer(const struct docker_api *api)
 
 bool docker_api_is_local(const struct docker_api *api)
 {
-    return api->where.way == DOCKER_UNIX;
+    return api->endpoint.way == DOCKER_UNIX;
 }
 
 /* ---- the version -------------------------------------------------------------------------------- */
@@ -185,12 +185,12 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
         return -1;
     said = sw_rest_header(&seen, "Api-Version");
     if (!said || sscanf(said, "%d.%d", &major, &minor) != 2 || major != 1) {
-        sw_fail(err, SW_E_REFUSED, "%s does not answer like a Docker engine", api->where.text);
-        return sw_hint(err, "%s names another kind of server", api->where.origin);
+        sw_fail(err, SW_E_REFUSED, "%s does not answer like a Docker engine", api->endpoint.text);
+        return sw_hint(err, "%s names another kind of server", api->endpoint.origin);
     }
     if (minor < DOCKER_API_OLDEST) {
         sw_fail(err, SW_E_UNSUPPORTED, "the engine at %s speaks Docker API 1.%d; 1.%d is the least",
-                api->where.text, minor, DOCKER_API_OLDEST);
+                api->endpoint.text, minor, DOCKER_API_OLDEST);
         return sw_hint(err, "upgrade Docker there to 19.03 or newer");
     }
     podman = sw_rest_header(&seen, "Libpod-Api-Version");

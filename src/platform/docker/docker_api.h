@@ -15,7 +15,7 @@
 
 #include "base/json.h"
 #include "net/http.h"
-#include "platform/docker/docker_where.h"
+#include "platform/docker/docker_endpoint.h"
 #include "platform/kit/rest.h"
 
 #define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
@@ -31,11 +31,11 @@ enum {
 
 struct docker_api;
 
-/* `where` is copied. Connects to nothing yet. */
-struct docker_api *docker_api_open(const struct docker_where *where, struct sw_error *err);
+/* `endpoint` is copied. Connects to nothing yet. */
+struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err);
 void docker_api_close(struct docker_api *api);
 SW_DEFINE_AUTO(docker_api, struct docker_api *, docker_api_close)
-const struct docker_where *docker_api_where(const struct docker_api *api);
+const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api);
 /* "local", "remote": whether the engine sees the files of this machine. */
 bool docker_api_is_local(const struct docker_api *api);
 

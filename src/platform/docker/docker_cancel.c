@@ -15,7 +15,17 @@
 #include "base/text.h"
 #include "core/stop.h"
 
-enum { LOOK_AGAIN_MS = 2000, PASSES_MOST = 10 };
+enum { WAIT_STEP_MS = 2000, PASSES_MAX = 10 };
+
+struct docker_ending {               /* one container of a pass */
+    const json_t *container;         /* lives in the list */
+    size_t job;
+    int64_t kill_ms;                 /* when the time for its command and its outputs is over */
+    int64_t deadline_ms;             /* of the caller; 0: none */
+    bool told;                       /* QUIT was sent */
+    int taken;                       /* as end_one() says */
+    struct sw_error err;
+};
 
 /* ---- one container ---------------------------------------------------------------------------- */
 
@@ -36,7 +46,7 @@ static int wait_over(struct docker_api *api, const char *container, struct sw_er
     struct sw_error why = { 0 };
 
     if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                               .stall_ms = LOOK_AGAIN_MS,
+                                               .stall_ms = WAIT_STEP_MS,
                                                .silence_counts = true }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND)
         return 1;
@@ -58,14 +68,17 @@ static int send_signal(struct docker_api *api, const char *container, const char
     return sw_pass(err, &why);
 }
 
-/* QUIT is said again and again (`told`: once already): a container that begins just now may have missed it.
- * What does not end by the deadline is killed. */
-static int stop(struct docker_api *api, const char *container, int64_t deadline, bool told,
+/* QUIT is sent again and again: a container that begins just now may have missed it. What does not end within
+ * its grace is killed. */
+static int stop(struct docker_api *api, const char *container, const struct docker_ending *ending,
                 struct sw_error *err)
 {
+    bool told = ending->told;
     int over = 0;
 
-    for (; over == 0 && sw_monotonic_ms() < deadline; told = false) {
+    for (; over == 0 && sw_monotonic_ms() < ending->kill_ms; told = false) {
+        if (ending->deadline_ms && sw_monotonic_ms() >= ending->deadline_ms)
+            return sw_fail(err, SW_E_TIMEOUT, "it was asked to end, and still runs");
         if (!told && send_signal(api, container, "QUIT", err) < 0)
             return -1;
         over = wait_over(api, container, err);
@@ -100,9 +113,9 @@ static void leave_record(struct docker_api *api, const json_t *container)
 
 /* One that was never started is taken away: then it cannot be started any more. 1: it was; 0: it is over;
  * -1 + err. */
-static int end_one(struct docker_api *api, const json_t *container, int64_t deadline, bool told,
-                   struct sw_error *err)
+static int end_one(struct docker_api *api, const struct docker_ending *ending, struct sw_error *err)
 {
+    const json_t *container = ending->container;
     const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
     struct sw_error why = { 0 };
 
@@ -113,50 +126,40 @@ static int end_one(struct docker_api *api, const json_t *container, int64_t dead
             leave_record(api, container);
             return 1;
         }
-        if (why.code != SW_E_CONFLICT) {
+        if (why.code != SW_E_CONFLICT)
             return sw_pass(err, &why);
-        }
     }
     if (sw_text_same(state, "paused"))
         docker_tell(api, id, "/unpause", NULL);
-    return stop(api, id, deadline, told, err);
+    return stop(api, id, ending, err);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-struct canceling {                   /* one job */
+struct docker_canceling {                   /* one job */
     int before;                      /* containers that there were to end, of all passes */
     int alive, begun;                /* of this pass: those to end, and those that ever were started */
     bool waits;
 };
 
-struct ending {                      /* one container of a pass */
-    const json_t *container;         /* lives in the list */
-    size_t job;
-    int64_t deadline;                /* the time that its command and its outputs have, from the first word */
-    bool told;                       /* QUIT was sent */
-    int taken;                       /* as end_one() says */
-    struct sw_error err;
-};
-
 struct pass {
     struct sw_connection *conn;
-    struct ending *endings;
+    int64_t deadline_ms;
+    struct docker_ending *endings;
     size_t count;
 };
 
 static void end_container(void *context, size_t index)
 {
     struct pass *pass = context;
-    struct ending *ending = &pass->endings[index];
+    struct docker_ending *ending = &pass->endings[index];
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
 
     ending->taken = docker_borrow(pass->conn, &lent, &ending->err) < 0
-                        ? -1 : end_one(lent.api, ending->container, ending->deadline, ending->told,
-                                       &ending->err);
+                        ? -1 : end_one(lent.api, ending, &ending->err);
 }
 
-/* All hear it at once; then each is waited for. */
+/* All get the signal first; then each is waited for. */
 static void tell_container(void *context, size_t index)
 {
     struct pass *pass = context;
@@ -180,7 +183,7 @@ static json_t *index_of(const struct sw_batch_job *jobs, size_t count)
 }
 
 static void gather(struct pass *pass, const json_t *list, const json_t *index,
-                   const struct sw_batch_job *jobs, const struct canceling *all)
+                   const struct sw_batch_job *jobs, const struct docker_canceling *all)
 {
     json_t *container;
     size_t i;
@@ -194,22 +197,22 @@ static void gather(struct pass *pass, const json_t *list, const json_t *index,
         if (!known || !all[job].waits ||
             docker_label_number(container, LABEL_ATTEMPT, 1) != jobs[job].job->attempt)
             continue;
-        pass->endings[pass->count++] = (struct ending){
-            .container = container, .job = job,
-            .deadline = sw_monotonic_ms() +
-                        sw_stop_budget_ms(sw_json_int(jobs[job].job->plan, "grace_ms", 10000)) };
+        pass->endings[pass->count++] = (struct docker_ending){
+            .container = container, .job = job, .deadline_ms = pass->deadline_ms,
+            .kill_ms = sw_monotonic_ms() +
+                       sw_stop_budget_ms(sw_json_int(jobs[job].job->plan, "grace_ms", 10000)) };
     }
 }
 
 /* What became of each job in this pass. */
-static void take_stock(const struct pass *pass, struct sw_batch_job *jobs, struct canceling *all,
+static void note_results(const struct pass *pass, struct sw_batch_job *jobs, struct docker_canceling *all,
                        size_t count)
 {
     for (size_t i = 0; i < count; i++)
         all[i].alive = 0;
     for (size_t i = 0; i < pass->count; i++) {
-        const struct ending *ending = &pass->endings[i];
-        struct canceling *job = &all[ending->job];
+        const struct docker_ending *ending = &pass->endings[i];
+        struct docker_canceling *job = &all[ending->job];
 
         job->alive += !docker_is_over(sw_json_str(ending->container, "State"));
         job->begun += ending->taken == 0;
@@ -226,12 +229,12 @@ static void take_stock(const struct pass *pass, struct sw_batch_job *jobs, struc
     }
 }
 
-static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct canceling *all, size_t count,
-                   struct sw_error *err)
+static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct docker_canceling *all,
+                   size_t count, int64_t deadline_ms, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *list = NULL, *index = index_of(jobs, count);
-    struct pass pass = { .conn = conn };
+    struct pass pass = { .conn = conn, .deadline_ms = deadline_ms };
 
     if (docker_borrow(conn, &lent, err) < 0 ||
         !(list = docker_list(lent.api, count == 1 ? jobs[0].job->id : NULL, err)))
@@ -240,12 +243,12 @@ static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct
     if (pass.count > 1)
         sw_parallel(pass.count, DOCKER_AT_ONCE, tell_container, &pass);
     sw_parallel(pass.count, DOCKER_AT_ONCE, end_container, &pass);
-    take_stock(&pass, jobs, all, count);
+    note_results(&pass, jobs, all, count);
     free(pass.endings);
     return 0;
 }
 
-static bool any_waits(const struct canceling *all, size_t count)
+static bool any_waits(const struct docker_canceling *all, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (all[i].waits)
@@ -255,14 +258,13 @@ static bool any_waits(const struct canceling *all, size_t count)
 
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    (void)deadline_ms;
-    sw_autofree struct canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
+    sw_autofree struct docker_canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
     struct sw_error why = { 0 };
 
     for (size_t i = 0; i < count; i++)
         all[i].waits = true;
-    for (int passes = 0; passes < PASSES_MOST && !why.code && any_waits(all, count); passes++)
-        end_all(conn, jobs, all, count, &why);
+    for (int passes = 0; passes < PASSES_MAX && !why.code && any_waits(all, count); passes++)
+        end_all(conn, jobs, all, count, deadline_ms, &why);
     if (!why.code)
         sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");
     for (size_t i = 0; i < count; i++) {

@@ -46,12 +46,12 @@ static json_t *get(struct docker_api *api, const char *path, struct sw_error *er
 static void check_engine(const struct docker_api *api, const json_t *info, const char *version,
                          json_t *rows)
 {
-    const struct docker_where *where = docker_api_where(api);
+    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
     const char *server = sw_json_str(info, "ServerVersion"), *os = sw_json_str(info, "OSType");
     sw_autofree char *message = sw_format("version %s at %s (%s)", server ? server : "?",
-                                          where->text, where->origin);
+                                          endpoint->text, endpoint->origin);
     sw_autofree char *speaks = sw_format("%s", version);
-    sw_autofree char *warning = docker_where_warning(where);
+    sw_autofree char *warning = docker_endpoint_warning(endpoint);
 
     add(rows, "engine", true, message, NULL);
     add(rows, "API version", true, speaks, NULL);
@@ -71,7 +71,7 @@ static int64_t free_bytes(struct docker_api *api, const char *folder)
 
     if (docker_api_is_local(api))
         return statvfs(folder, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize : -1;
-    return docker_far_free_bytes(api, folder);
+    return docker_host_free_bytes(api, folder);
 }
 
 static void check_disk(struct docker_api *api, const json_t *info, bool needs_image, json_t *rows)
@@ -92,7 +92,7 @@ static void check_disk(struct docker_api *api, const json_t *info, bool needs_im
     else
         message = sw_format("%s free in %s", text, folder);
     add(rows, "disk", left < 0 || left >= least, message,
-        "`docker system prune` on the engine's machine removes what nobody uses");
+        "`docker system prune` on the engine's machine removes what is not used");
 }
 
 /* ---- GPUs --------------------------------------------------------------------------------------- */
@@ -132,17 +132,17 @@ static void add_runtime(struct docker_api *api, const char *name, const char *pa
     add(rows, "GPUs", true, message, NULL);
 }
 
-static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_wish *wish,
+static void check_gpus(struct docker_api *api, const json_t *info, const struct docker_needs *needs,
                        json_t *rows)
 {
-    const char *name = wish->runtime ? wish->runtime : "nvidia";
+    const char *name = needs->runtime ? needs->runtime : "nvidia";
     const json_t *runtime = json_object_get(json_object_get(info, "Runtimes"), name);
     const char *hook = hook_here(api), *kernel = sw_json_str(info, "KernelVersion");
     bool tegra = kernel && strstr(kernel, "tegra");
 
     if (runtime)
         add_runtime(api, name, sw_json_str(runtime, "path"), rows);
-    else if (wish->runtime)
+    else if (needs->runtime)
         add(rows, "GPUs", false, "the engine has no runtime of the name that was asked for",
             "leave `runtime` out, or add it to the engine's daemon.json");
     else if (!tegra && has_cdi_gpus(info))
@@ -150,27 +150,27 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
     else if (!tegra && hook)
         add_runtime(api, "by device request", hook, rows);
     else
-        add(rows, "GPUs", !wish->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
+        add(rows, "GPUs", !needs->gpus, "the engine has no NVIDIA runtime", TOOLKIT_FIX);
 }
 
 /* ---- image and mounts --------------------------------------------------------------------------- */
 
-static void check_image(struct docker_api *api, const struct docker_wish *wish, bool there,
+static void check_image(struct docker_api *api, const struct docker_needs *needs, bool there,
                         json_t *rows)
 {
     sw_autofree char *message = NULL;
     struct sw_error why = { 0 };
 
-    if (there && wish->policy != DOCKER_PULL_ALWAYS) {
-        message = sw_format("%s is there", wish->image);
+    if (there && needs->policy != DOCKER_PULL_ALWAYS) {
+        message = sw_format("%s is there", needs->image);
         add(rows, "image", true, message, NULL);
-    } else if (wish->policy == DOCKER_PULL_NEVER) {
-        message = sw_format("%s is not there, and may not be pulled", wish->image);
+    } else if (needs->policy == DOCKER_PULL_NEVER) {
+        message = sw_format("%s is not there, and may not be pulled", needs->image);
         add(rows, "image", false, message, "pull it there yourself, or use `pull: missing`");
-    } else if (docker_image_reachable(api, wish->image, &why) < 0) {
+    } else if (docker_image_reachable(api, needs->image, &why) < 0) {
         add_error(rows, "image", &why);
     } else {
-        message = sw_format("%s can be pulled", wish->image);
+        message = sw_format("%s can be pulled", needs->image);
         add(rows, "image", true, message, NULL);
     }
 }
@@ -196,7 +196,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
     const char *source = sw_json_str(mount, "Source");
     sw_autofree char *check = sw_format("mount %s", source ? source : "?");
     sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
-                                      docker_api_where(api)->text);
+                                      docker_api_endpoint(api)->text);
     struct sw_error why = { 0 };
 
     if (docker_sees(api, mount, &why) > 0)
@@ -207,7 +207,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
-json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
+json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
 {
     sw_auto(json) json_t *info = NULL;
     sw_autofree char *use = NULL;
@@ -223,19 +223,19 @@ json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish)
         return rows;
     }
     check_engine(api, info, version, rows);
-    if (wish->image) {
+    if (needs->image) {
         sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
 
-        if (sw_image_ref_parse(wish->image, &image, NULL) == 0)
+        if (sw_image_ref_parse(needs->image, &image, NULL) == 0)
             use = sw_image_ref_text(&image);
         if (use)
             docker_image_there(api, use, &there, NULL);
     }
-    check_disk(api, info, wish->image && !there, rows);
-    check_gpus(api, info, wish, rows);
-    if (wish->image)
-        check_image(api, wish, there, rows);
-    json_array_foreach(wish->mounts, i, mount)
+    check_disk(api, info, needs->image && !there, rows);
+    check_gpus(api, info, needs, rows);
+    if (needs->image)
+        check_image(api, needs, there, rows);
+    json_array_foreach(needs->mounts, i, mount)
         if (sw_text_same(sw_json_str(mount, "Type"), "bind"))
             check_mount(api, mount, rows);
     return rows;

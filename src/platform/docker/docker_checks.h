@@ -7,7 +7,7 @@
 
 #include "platform/docker/docker_image.h"
 
-struct docker_wish {                 /* all borrowed */
+struct docker_needs {                 /* all borrowed */
     const char *image;               /* NULL: none */
     enum docker_pull_policy policy;
     bool gpus;                       /* needed; otherwise only reported */
@@ -16,7 +16,7 @@ struct docker_wish {                 /* all borrowed */
 };
 
 /* JSON array of {"check","ok","message","fix"}; owned. An engine that does not answer is one row. */
-json_t *docker_checks(struct docker_api *api, const struct docker_wish *wish);
+json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs);
 
 /* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
  * + err. Nothing is made. */

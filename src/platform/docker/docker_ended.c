@@ -9,6 +9,7 @@
  */
 #include "platform/docker/docker_observe.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -259,8 +260,10 @@ int docker_judge(const struct docker_job *job, const struct docker_containers *o
     sw_auto(docker_ended) struct docker_ended worst = { 0 };
     const json_t *container;
     const char *id;
-    int failed, result = find_worst(job, own, seen, &worst, &failed, err);
+    int failed, result;
 
+    assert(own->all.phase == SW_RANKS_OVER);
+    result = find_worst(job, own, seen, &worst, &failed, err);
     if (result != 0)
         return result;
     container = own->at[failed < 0 ? 0 : failed];

@@ -89,7 +89,7 @@ bool docker_event_note(json_t *known, const json_t *event)
 /* ---- one stream ------------------------------------------------------------------------------ */
 
 struct docker_listener {             /* of the watch's thread, except for docker_wake() */
-    struct docker_where where;
+    struct docker_endpoint endpoint;
     struct docker_api *api;          /* NULL until it starts */
     struct sw_watch *watch;
     int64_t last_ns;                 /* the engine's time of the last event; 0: none yet */
@@ -100,7 +100,7 @@ static bool listener_start(void *context)
 {
     struct docker_listener *listener = context;
 
-    listener->api = docker_api_open(&listener->where, NULL);
+    listener->api = docker_api_open(&listener->endpoint, NULL);
     return listener->api != NULL;
 }
 
@@ -114,7 +114,7 @@ static void listener_done(void *context)
     struct docker_listener *listener = context;
 
     docker_api_close(listener->api);
-    docker_where_done(&listener->where);
+    docker_endpoint_done(&listener->endpoint);
     free(listener);
 }
 
@@ -173,7 +173,7 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
     return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }
 
-struct sw_watch *docker_events_open(const struct docker_where *where)
+struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint)
 {
     static const struct sw_watch_source source = {
         .start = listener_start, .listen = listener_listen, .interrupt = listener_interrupt,
@@ -181,7 +181,7 @@ struct sw_watch *docker_events_open(const struct docker_where *where)
     };
     struct docker_listener *listener = sw_new(struct docker_listener);
 
-    docker_where_copy(&listener->where, where);
+    docker_endpoint_copy(&listener->endpoint, endpoint);
     return sw_watch_new(&source, listener);
 }
 
@@ -249,24 +249,46 @@ static int take_date(void *context, const struct sw_http_reply *so_far, const ch
     return 0;
 }
 
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err)
+static int note_past(void *context, json_t *event)
+{
+    const json_t *actor = json_object_get(event, "Actor"), *about = json_object_get(actor, "Attributes");
+    const char *attempt = sw_json_str(about, LABEL_ATTEMPT), *rank = sw_json_str(about, LABEL_RANK);
+    const char *action = sw_json_str(event, "Action");
+    struct docker_past *past = context;
+    bool ours = past->container ? sw_text_same(sw_json_str(actor, "ID"), past->container)
+                                : attempt && rank && atoi(attempt) == past->attempt &&
+                                      atoi(rank) == past->rank;
+
+    past->events++;
+    if (!ours)
+        return 0;
+    past->started |= sw_text_same(action, "start");
+    past->killed |= sw_text_same(action, "kill") || sw_text_same(action, "stop");
+    past->removed |= meaning_of(event) == REMOVED;
+    if (meaning_of(event) == ENDED) {
+        past->died = true;
+        past->exit_code = exit_code_of(about);
+        past->ended_ms = sw_json_int(event, "timeNano", 0) / 1000000;
+    }
+    return 0;
+}
+
+int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
+                     struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    struct sw_rest_lines lines = { .take = take, .context = context };
+    struct sw_rest_lines lines = { .take = note_past, .context = past };
     int64_t now_ms = 0;
     int result;
 
     /* By the engine's own clock: "until" a time to come would be waited for. */
     if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0) {
-        json_decref(filters);
+                                               .sink_context = &now_ms }, NULL, err) < 0)
         return -1;
-    }
     sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
-    if (filters)
-        docker_query_json(&path, "filters", filters);
+    if (job)
+        docker_query_json(&path, "filters", json_pack("{s:[s],s:[o]}", "type", "container", "label",
+                                                      json_sprintf("%s=%s", LABEL_ID, job)));
     result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
                                                     .sink = sw_rest_lines_sink,
                                                     .sink_context = &lines }, NULL, err);

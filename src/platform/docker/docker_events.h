@@ -13,7 +13,7 @@
 #include "platform/kit/watch.h"
 
 /* Nothing is asked before docker_wake_fd(). */
-struct sw_watch *docker_events_open(const struct docker_where *where);
+struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint);
 
 enum docker_told {
     DOCKER_NOT_TOLD,                 /* no stream is open, or there was a gap: ask */
@@ -28,10 +28,18 @@ enum docker_told docker_events_say(struct sw_watch *events, const char *name);
 json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
                         struct sw_error *err);
 
-/* The events that the engine still remembers (256). Steals `filters`; NULL: all. */
-int docker_events_past(struct docker_api *api, json_t *filters,
-                       int (*take)(void *context, json_t *event), void *context,
-                       struct sw_error *err);
+/* What the engine remembers of one container: it keeps the last 256 events of anything. */
+struct docker_past {
+    const char *container;           /* its id; NULL: the one of this attempt and rank */
+    int attempt, rank;
+    int events;                      /* that it sent, of anything */
+    bool started, died, killed, removed;
+    int exit_code;                   /* of the end */
+    int64_t ended_ms;
+};
+/* `job`: only its events are asked for; NULL: all. */
+int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
+                     struct sw_error *err);
 
 /* Pure: one event, into what is known by name of container. true: it may change what a job is. */
 bool docker_event_note(json_t *known, const json_t *event);

@@ -158,7 +158,7 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
     exec->stream = (struct sw_stream){
         .ops = &ops, .terminal = what->terminal,
         /* A terminal has a key for the end of input; a file over TLS has nothing (http_stream.h). */
-        .takes_input = what->terminal || docker_of(conn)->where.way != DOCKER_TLS,
+        .takes_input = what->terminal || docker_of(conn)->endpoint.way != DOCKER_TLS,
     };
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1), what->replica);
     if (docker_borrow(conn, &exec->lent, err) < 0 || create(exec, name, job->id, what, err) < 0 ||

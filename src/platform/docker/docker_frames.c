@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "core/report.h"
+#include "platform/kit/log_lines.h"
 
 enum {
     HEAD = 8,
     FRAME_MAX = 1024 * 1024,
-    YEAR_MOST = 2200,                /* a later one has no nanoseconds in 64 bits */
 };
 
 static bool is_head(const unsigned char *head)
@@ -29,83 +29,11 @@ static size_t frame_length(const unsigned char *head)
     return (size_t)head[4] << 24 | (size_t)head[5] << 16 | (size_t)head[6] << 8 | head[7];
 }
 
-static int digits(const char *text, int count)
-{
-    int value = 0;
-
-    for (int i = 0; i < count; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return -1;
-        value = value * 10 + (text[i] - '0');
-    }
-    return value;
-}
-
-/* Days since 1970 of a day in the Gregorian calendar. */
-static int64_t day_number(int year, int month, int day)
-{
-    int64_t y = year - (month <= 2), era = y / 400, of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-/* "Z" or "+02:00": how many bytes it takes; 0: neither. */
-static size_t read_zone(const char *text, size_t length, int *east_s)
-{
-    int hours, minutes;
-
-    *east_s = 0;
-    if (length >= 1 && *text == 'Z')
-        return 1;
-    if (length < 6 || (*text != '+' && *text != '-') || text[3] != ':')
-        return 0;
-    hours = digits(text + 1, 2);
-    minutes = digits(text + 4, 2);
-    if (hours < 0 || minutes < 0)
-        return 0;
-    *east_s = (hours * 3600 + minutes * 60) * (*text == '-' ? -1 : 1);
-    return 6;
-}
-
-/* "2026-11-15T07:47:08.123456789Z" (fraction of any length, or none): how many bytes it takes; 0: no
- * time stands here. */
-static size_t read_time(const char *text, size_t length, int64_t *at_ns)
-{
-    int year, month, day, hour, minute, second;
-    int64_t fraction = 0, unit = 1000000000;
-    size_t at = 19, zone;
-    int east_s;
-
-    if (length < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
-        text[16] != ':')
-        return 0;
-    year = digits(text, 4);
-    month = digits(text + 5, 2);
-    day = digits(text + 8, 2);
-    hour = digits(text + 11, 2);
-    minute = digits(text + 14, 2);
-    second = digits(text + 17, 2);
-    if (year < 1970 || year > YEAR_MOST || month < 1 || month > 12 || day < 1 || hour < 0 ||
-        minute < 0 || second < 0)
-        return 0;
-    if (text[at] == '.')
-        for (at++; at < length && text[at] >= '0' && text[at] <= '9'; at++)
-            if (unit > 1)
-                fraction += (text[at] - '0') * (unit /= 10);
-    zone = read_zone(text + at, length - at, &east_s);
-    if (!zone)
-        return 0;
-    *at_ns = (day_number(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - east_s) *
-             1000000000 + fraction;
-    return *at_ns < 0 ? 0 : at + zone;
-}
-
 int64_t docker_time_ms(const char *text)
 {
     int64_t at_ns = 0;
 
-    return text && read_time(text, strlen(text), &at_ns) ? at_ns / 1000000 : 0;
+    return text && sw_log_stamp(text, strlen(text), &at_ns) ? at_ns / 1000000 : 0;
 }
 
 bool docker_is_report(const struct docker_message *message, const char *id)
@@ -122,7 +50,7 @@ static int hand_over(struct docker_frames *frames, const char *frame, size_t len
 {
     struct docker_message message = { .stream = frame[0], .bytes = frame + HEAD,
                                       .length = length - HEAD };
-    size_t stamp = frames->stamped ? read_time(message.bytes, message.length, &message.at_ns) : 0;
+    size_t stamp = frames->stamped ? sw_log_stamp(message.bytes, message.length, &message.at_ns) : 0;
 
     if (stamp && stamp < message.length && message.bytes[stamp] == ' ') {
         message.bytes += stamp + 1;

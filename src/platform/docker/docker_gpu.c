@@ -64,14 +64,14 @@ json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore
     return left;
 }
 
-struct waiting {
+struct gpu_waiter {
     int64_t since;
     const char *id;
 };
 
 static int by_age(const void *a, const void *b)
 {
-    const struct waiting *x = a, *y = b;
+    const struct gpu_waiter *x = a, *y = b;
 
     if (x->since != y->since)
         return x->since < y->since ? -1 : 1;
@@ -80,7 +80,7 @@ static int by_age(const void *a, const void *b)
 
 json_t *docker_gpu_waiting(const json_t *containers)
 {
-    sw_autofree struct waiting *all = sw_alloc((json_array_size(containers) + 1) * sizeof *all);
+    sw_autofree struct gpu_waiter *all = sw_alloc((json_array_size(containers) + 1) * sizeof *all);
     json_t *ids = json_array(), *container;
     size_t i, count = 0;
 
@@ -90,7 +90,7 @@ json_t *docker_gpu_waiting(const json_t *containers)
             continue;
         if (!sw_text_same(label(container, LABEL_RANK), "0"))      /* a job counts once */
             continue;
-        all[count++] = (struct waiting){ sw_json_int(container, "Created", 0),
+        all[count++] = (struct gpu_waiter){ sw_json_int(container, "Created", 0),
                                          label(container, LABEL_ID) };
     }
     if (count)

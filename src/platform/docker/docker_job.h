@@ -52,7 +52,7 @@ enum {
 extern const struct sw_platform sw_platform_docker;
 
 struct docker_connection {           /* what struct sw_connection is for this platform */
-    struct docker_where where;
+    struct docker_endpoint endpoint;
     char *state_dir;
     char *root;                      /* <state_dir>/docker: spools, results */
     void (*warn)(void *context, const char *text);
@@ -80,10 +80,13 @@ static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back
 char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 
-/* ---- docker_talk.c: single questions --------------------------------------------------------- */
+/* ---- docker_calls.c: single questions --------------------------------------------------------- */
 
 /* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
 json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
+/* POST /containers/create. *id: owned; `id` may be NULL. SW_E_CONFLICT: the name is taken. */
+int docker_make(struct docker_api *api, const char *name, const json_t *body, char **id,
+                struct sw_error *err);
 /* All containers of ours, of one job when `id` is given: GET /containers/json. Owned array. */
 json_t *docker_list(struct docker_api *api, const char *id, struct sw_error *err);
 /* POST /containers/NAME/VERB. */
@@ -95,10 +98,12 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
 int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err);
 
 /* docker_network.c: one that is there already is success; of several with one name, ours, one is left; ours
- * goes when nobody is in it. */
+ * is removed when no container uses it. */
 int docker_network_make(struct docker_api *api, const char *name, struct sw_error *err);
 void docker_network_settle(struct docker_api *api, const char *name);
 void docker_network_drop(struct docker_api *api, const char *name);
+/* The path of a call that gets or puts an archive; owned. */
+char *docker_archive_path(const char *container, const char *path);
 /* A small file out of a container; owned. SW_E_NOT_FOUND. */
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);
@@ -114,7 +119,7 @@ int docker_label_number(const json_t *container, const char *name, int missing);
  * may be NULL). -1: it could not be read. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
                     char **tail, json_t **report, struct sw_error *err);
-/* The last report in a container's log, however much output stands behind it; owned; may be NULL. */
+/* The last report in a container's log, however much output follows it; owned; may be NULL. */
 int docker_ask_report(struct docker_api *api, const char *container, const char *id,
                       json_t **report, struct sw_error *err);
 /* What its runner is at: a report, or no more than that the command runs; owned; NULL: not known. */
@@ -214,7 +219,7 @@ bool docker_user_lookup(const char *passwd, const char *user, struct docker_owne
 char *docker_runner_path(const json_t *inspected);
 json_t *docker_plan_in_variable(const json_t *inspected);
 
-/* docker_pack.c: append a file of that user to an archive, or with bytes NULL a folder. */
+/* docker_upload.c: append a file of that user to an archive, or with bytes NULL a folder. */
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
                     const void *bytes, size_t length);
 
@@ -264,9 +269,9 @@ void docker_frames_done(struct docker_frames *frames);
 /* ---- docker_gpu.c ---------------------------------------------------------------------------- */
 
 #define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
-#define DOCKER_GPU_ANY "any"         /* nobody knows which there are: one job at a time has them */
+#define DOCKER_GPU_ANY "any"         /* which there are is not known: one job at a time has them */
 
-/* From the list of containers (GET /containers/json): ids of `all` that nobody holds. */
+/* From the list of containers (GET /containers/json): ids of `all` that no container holds. */
 json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore_created);
 /* Jobs that wait, first come first: array of ids (texts). */
 json_t *docker_gpu_waiting(const json_t *containers);
@@ -307,7 +312,7 @@ void docker_evidence(struct sw_connection *conn, const struct sw_observation *co
                      struct sw_evidence *out,
                      size_t count, int64_t deadline_ms);
 char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
-/* docker_clones.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
+/* docker_git_mounts.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
                          struct sw_error *err);

@@ -95,7 +95,7 @@ static int check_mount(const struct sw_mount *mount, const char *source,
     return 0;
 }
 
-/* A repository reaches an engine elsewhere as a volume (docker_clones.c). */
+/* A repository reaches an engine elsewhere as a volume (docker_git_mounts.c). */
 static json_t *user_mount(const struct sw_mount *mount, size_t index, const char *source,
                           const struct sw_plan *plan, const struct docker_site *site)
 {

@@ -3,8 +3,8 @@
  * docker_network.c - the network of our containers: made when it is missing, removed with the last of them.
  *
  * An engine lets two clients make two networks of one name at the same moment, and then takes the name
- * for neither. Nobody can be in the younger ones, since only names are used to get in; so whoever meets
- * them removes all but the oldest.
+ * for neither. No container can be in the younger ones, since only names are used to join; so a client that
+ * finds them removes all but the oldest.
  */
 #include "platform/docker/docker_job.h"
 
@@ -22,7 +22,7 @@ int docker_network_make(struct docker_api *api, const char *name, struct sw_erro
 
     if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
                                                .json = body }, NULL, &why) == 0 ||
-        why.code == SW_E_CONFLICT)               /* somebody was faster */
+        why.code == SW_E_CONFLICT)               /* another client was faster */
         return 0;
     if (err)
         *err = why;

@@ -16,7 +16,8 @@ struct docker_containers {           /* of one attempt, as the list shows them; 
     int queued;                      /* containers that wait for GPUs, beside the ranks */
 };
 void docker_containers_read(struct docker_containers *out, const json_t *listed);
-/* The containers of each attempt in a list: object "id/attempt" -> array; owned. And one of them; borrowed. */
+/* The containers of each attempt in a list: object "id/attempt" -> array; owned. And those of one attempt;
+ * borrowed. */
 json_t *docker_list_by_attempt(const json_t *list);
 const json_t *docker_attempt_in(const json_t *by_attempt, const struct sw_jobref *job);
 bool docker_is_over(const char *state);

@@ -21,14 +21,14 @@
 #define LOOK   "/look"               /* where the folder is in that container */
 #define ANSWER DOCKER_HOME "/names.json"
 
-/* Owned absolute path. On another machine nobody knows what a relative one would mean. */
+/* Owned absolute path. On another machine a relative one has no meaning. */
 static char *path_there(const struct sw_connection *conn, const char *path, struct sw_error *err)
 {
     if (sw_text_starts(path, "file://"))
         path += strlen("file://");
-    if (docker_of(conn)->where.way != DOCKER_UNIX && *path != '/') {
+    if (docker_of(conn)->endpoint.way != DOCKER_UNIX && *path != '/') {
         sw_fail(err, SW_E_USAGE, "'%s' is no whole path, and the engine at %s is on another machine",
-                path, docker_of(conn)->where.text);
+                path, docker_of(conn)->endpoint.text);
         sw_hint(err, "write the path as it is there, from / on");
         return NULL;
     }
@@ -66,7 +66,7 @@ int docker_check_path(struct sw_connection *conn, const char *path, bool *exists
 
     if (!place)
         return -1;
-    return docker_of(conn)->where.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
+    return docker_of(conn)->endpoint.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
                                           : check_there(conn, place, exists, err);
 }
 
@@ -105,7 +105,6 @@ void docker_look_over(struct docker_api *api, const char *name)
 int docker_look_container(struct docker_api *api, const char *name, json_t *host,
                           struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
     sw_autofree char *image = sw_format("%s:look", name);
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", image), SW_SUB("Entrypoint", json_array()),
@@ -114,10 +113,7 @@ int docker_look_container(struct docker_api *api, const char *name, json_t *host
         SW_SUB("HostConfig", host));
 
     json_object_set_new(host, "NetworkMode", json_string("none"));
-    sw_buf_add(&url, "/containers/create");
-    sw_rest_query(&url, "name", name);
-    return docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&url),
-                                                  .json = body }, NULL, err);
+    return docker_make(api, name, body, NULL, err);
 }
 
 static int put_runner(struct docker_api *api, const char *name, const char *arch,
@@ -184,17 +180,17 @@ json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw
 
     if (!place)
         return NULL;
-    if (docker_of(conn)->where.way == DOCKER_UNIX)
+    if (docker_of(conn)->endpoint.way == DOCKER_UNIX)
         return sw_folder_names(place, err);
     if (check_there(conn, place, &exists, err) < 0)
         return NULL;
     if (!exists) {
         sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place,
-                docker_of(conn)->where.text);
+                docker_of(conn)->endpoint.text);
         return NULL;
     }
     names = list_there(conn, place, err);
     if (!names)
-        sw_wrap(err, "cannot list '%s' on the machine of %s", place, docker_of(conn)->where.text);
+        sw_wrap(err, "cannot list '%s' on the machine of %s", place, docker_of(conn)->endpoint.text);
     return names;
 }

@@ -4,7 +4,7 @@
  * thorough one when the user asks.
  *
  * The quick one costs the question that the submit's own connection begins with, and nothing else:
- * what is missing is told by the steps themselves.
+ * the steps themselves report what is missing.
  */
 #include "base/folder.h"
 #include "base/text.h"
@@ -96,7 +96,7 @@ static void leave_out(json_t *mounts, const struct sw_plan *plan)
     }
 }
 
-/* As many GPUs as the job asks for, whoever uses them now. */
+/* As many GPUs as the job asks for, used by other jobs or not. */
 static void add_gpus(struct docker_api *api, const struct sw_plan *plan, json_t *rows)
 {
     struct sw_error why = { 0 };
@@ -114,7 +114,7 @@ json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan
     sw_auto(json) json_t *mounts = NULL;
     json_t *rows;
     struct docker_job_options options = docker_job_options(plan->options);
-    struct docker_wish wish = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
+    struct docker_needs needs = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
                                 .runtime = options.runtime };
 
     if (docker_borrow(conn, &lent, err) < 0)
@@ -124,8 +124,8 @@ json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan
     if (!mounts)
         return NULL;
     leave_out(mounts, plan);
-    wish.mounts = mounts;
-    rows = docker_checks(lent.api, &wish);
+    needs.mounts = mounts;
+    rows = docker_checks(lent.api, &needs);
     add_gpus(lent.api, plan, rows);
     return rows;
 }

@@ -164,7 +164,7 @@ static int say_remedy(enum remedy remedy, const struct sw_image_ref *image,
                             " not see it (%s was used)",
                        login->secret ? login->origin : "no credential");
     case FREE_DISK:
-        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what is not in use");
+        return sw_hint(err, "the engine's disk is full: `docker system prune` frees what is not used");
     case CHECK_NET:
         return sw_hint(err, "the engine's machine cannot reach %s: check its network, DNS and proxy",
                        image->registry);
@@ -253,10 +253,10 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
 static char *find_login(struct docker_api *api, const struct sw_image_ref *image,
                         struct sw_registry_login *login)
 {
-    const struct docker_where *where = docker_api_where(api);
+    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
 
-    sw_registry_login_find(&(struct sw_registry_query){ .registry = image->registry, .env = where->env,
-                                                        .env_context = where->env_context }, login);
+    sw_registry_login_find(&(struct sw_registry_query){ .registry = image->registry, .env = endpoint->env,
+                                                        .env_context = endpoint->env_context }, login);
     return sw_registry_auth_header(login, image->registry);
 }
 

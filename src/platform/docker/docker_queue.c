@@ -2,15 +2,15 @@
 /*
  * docker_queue.c - jobs that need GPUs to themselves: they get them, or wait.
  *
- * The labels of the containers say who holds what; nothing else is remembered. A job that must wait is
- * made, too, without devices and under another name ("-wait"), with everything inside that it needs;
- * it is never started. When its turn comes, whoever looks (docker_watch.c) makes the real one from it.
+ * The labels of the containers say which job holds which GPU; nothing else is stored. A job that must wait
+ * gets a container, too, without devices and under another name ("-wait"), with everything inside that it
+ * needs; it is never started. When there are GPUs for it, reconcile() makes the real container from it.
  *
- * Choosing is done by one client at a time: the lock is a container of a fixed name, which the engine
- * makes only once. A holder that died is seen by its lock standing still, and the lock is taken away.
- * A holder that was only slow finds its lock gone before it starts anything: between making containers
- * (others see their labels from then on) and starting them it looks. So under the lock a container that
- * has devices and was not started belongs to nobody who will start it, and is removed.
+ * One client at a time chooses: the lock is a container of a fixed name, which the engine makes only once. A
+ * lock that does not change for LOCK_DEAD_MS belongs to a client that died, and is removed. A client that was
+ * only slow finds its lock gone before it starts anything: it checks between making containers, whose labels
+ * others see from then on, and starting them. So under the lock a container that has devices and was not
+ * started will never be started, and is removed.
  */
 #include "platform/docker/docker_submit.h"
 
@@ -26,10 +26,10 @@
 #define LOCK_NAME "slipway-gpu-lock"
 
 enum {
-    LOCK_LOOK_MS = 40,
-    LOCK_DEAD_MS = 15000,            /* a lock that stands still for so long is nobody's */
+    LOCK_RETRY_MS = 40,
+    LOCK_DEAD_MS = 15000,            /* a lock that is so old was left by a client that died */
     LOCK_WAIT_MS = 120000,
-    LETTER_MAX = 512 * 1024 * 1024,
+    FILES_MAX = 512 * 1024 * 1024,
 };
 
 /* ---- which GPUs there are -------------------------------------------------------------------- */
@@ -80,19 +80,14 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
 
 static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
 {
-    sw_auto(json) json_t *reply = NULL;
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
         SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .json = body,
-                .path = "/containers/create?name=" LOCK_NAME }, &reply, err) < 0)
-        return -1;
-    *lock = sw_strdup(sw_json_str(reply, "Id"));
-    return *lock ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of the lock");
+    return docker_make(api, LOCK_NAME, body, lock, err);
 }
 
-static void take_away_dead(struct docker_api *api, char seen[80], int64_t *since_ms)
+static void remove_dead_lock(struct docker_api *api, char seen[80], int64_t *since_ms)
 {
     sw_auto(json) json_t *holder = docker_inspect(api, LOCK_NAME, NULL);
     const char *id = sw_json_str(holder, "Id");
@@ -120,8 +115,8 @@ static int take_lock(struct docker_api *api, const char *image, char **lock, str
                 *err = why;
             return sw_wrap(err, "cannot lock the engine's GPUs");
         }
-        take_away_dead(api, seen, &since_ms);
-        sw_sleep_ms(LOCK_LOOK_MS);
+        remove_dead_lock(api, seen, &since_ms);
+        sw_sleep_ms(LOCK_RETRY_MS);
     }
 }
 
@@ -149,7 +144,7 @@ static bool is_wait(const json_t *container)
            sw_text_same(sw_json_str(container, "State"), "created");
 }
 
-/* Containers with devices that nobody will start: removed, here and in the list. */
+/* Remove containers with devices that no client will start, there and from the list. */
 static void sweep(struct docker_api *api, json_t *list)
 {
     for (size_t i = json_array_size(list); i-- > 0;) {
@@ -264,9 +259,9 @@ int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
     return result;
 }
 
-/* ---- whose turn it is ------------------------------------------------------------------------ */
+/* ---- starting what waits --------------------------------------------------------------------- */
 
-struct turn {                        /* a waiting job and what it gets */
+struct queued_job {                  /* a waiting job and what it gets */
     const char *id;
     const json_t *waits[DOCKER_NODES_MAX];     /* by rank; borrowed from the list */
     char *made[DOCKER_NODES_MAX];
@@ -275,62 +270,62 @@ struct turn {                        /* a waiting job and what it gets */
     bool plain_limits;               /* the engine may not raise limits */
 };
 
-static void turn_auto(struct turn *turn)
+static void queued_job_auto(struct queued_job *queued)
 {
-    json_decref(turn->devices);
+    json_decref(queued->devices);
     for (int i = 0; i < DOCKER_NODES_MAX; i++)
-        free(turn->made[i]);
+        free(queued->made[i]);
 }
 
-static bool turn_read(struct turn *turn, const json_t *list, const char *id)
+static bool queued_job_read(struct queued_job *queued, const json_t *list, const char *id)
 {
     json_t *container;
     size_t i;
 
-    turn->id = id;
+    queued->id = id;
     json_array_foreach((json_t *)list, i, container) {
         int rank = docker_label_number(container, LABEL_RANK, -1);
 
         if (!is_wait(container) || !sw_text_same(docker_label(container, LABEL_ID), id) ||
             rank < 0 || rank >= DOCKER_NODES_MAX)
             continue;
-        turn->waits[rank] = container;
-        turn->nodes = docker_label_number(container, LABEL_NODES, 1);
+        queued->waits[rank] = container;
+        queued->nodes = docker_label_number(container, LABEL_NODES, 1);
     }
-    for (int rank = 0; rank < turn->nodes; rank++)
-        if (rank >= DOCKER_NODES_MAX || !turn->waits[rank])
-            return false;            /* its submit is still at it */
-    return turn->nodes > 0;
+    for (int rank = 0; rank < queued->nodes; rank++)
+        if (rank >= DOCKER_NODES_MAX || !queued->waits[rank])
+            return false;            /* its submit is not done yet */
+    return queued->nodes > 0;
 }
 
-static json_t *turn_devices(const struct turn *turn, const json_t *list, bool ignore_created)
+static json_t *queued_job_devices(const struct queued_job *queued, const json_t *list, bool ignore_created)
 {
-    const json_t *first = turn->waits[0];
+    const json_t *first = queued->waits[0];
     sw_auto(json) json_t *choice = docker_gpu_split(docker_label(first, LABEL_CHOICE));
     sw_auto(json) json_t *left = docker_gpu_free(list, choice, ignore_created);
 
-    return docker_gpu_choose(left, turn->nodes, docker_label_number(first, LABEL_WANTS, 1));
+    return docker_gpu_choose(left, queued->nodes, docker_label_number(first, LABEL_WANTS, 1));
 }
 
 /* The files of the waiting one, secrets included: through memory, to the real one. */
-static int take_letter(void *context, const struct sw_http_reply *so_far, const char *bytes,
+static int take_files(void *context, const struct sw_http_reply *so_far, const char *bytes,
                        size_t length)
 {
     struct sw_buf *tar = context;
 
     (void)so_far;
-    if (tar->length + length > LETTER_MAX)
+    if (tar->length + length > FILES_MAX)
         return -1;
     sw_buf_reserve_wiping(tar, length);
     sw_buf_add_bytes(tar, bytes, length);
     return 0;
 }
 
-static int move_letter(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
+static int move_files(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
 {
-    sw_autofree char *before = docker_path("/containers/", from, "/archive?path=" DOCKER_HOME);
+    sw_autofree char *before = docker_archive_path(from, DOCKER_HOME);
     struct sw_buf tar = SW_BUF_INIT;
-    int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_letter,
+    int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_files,
                                                         .sink_context = &tar,
                                                         .stall_ms = DOCKER_LONG_MS }, NULL, err);
 
@@ -341,11 +336,10 @@ static int move_letter(struct docker_api *api, const char *from, const char *to,
 }
 
 /* The real container from the one that waits: the same, with devices. */
-static int make_real(struct docker_api *api, struct turn *turn, int rank, struct sw_error *err)
+static int make_real(struct docker_api *api, struct queued_job *queued, int rank, struct sw_error *err)
 {
-    const char *wait = sw_json_str(turn->waits[rank], "Id");
-    sw_auto(json) json_t *inspected = docker_inspect(api, wait, err), *body = NULL, *reply = NULL;
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
+    const char *wait = sw_json_str(queued->waits[rank], "Id");
+    sw_auto(json) json_t *inspected = docker_inspect(api, wait, err), *body = NULL;
     const char *name = sw_json_str(inspected, "Name");
     sw_autofree char *real = NULL;
 
@@ -355,89 +349,83 @@ static int make_real(struct docker_api *api, struct turn *turn, int rank, struct
     real = sw_strndup(name, strlen(name) - strlen(DOCKER_WAIT));
     body = json_deep_copy(json_object_get(inspected, "Config"));
     json_object_set(body, "HostConfig", json_object_get(inspected, "HostConfig"));
-    if (turn->plain_limits)
+    if (queued->plain_limits)
         docker_render_plain_limits(json_object_get(body, "HostConfig"));
-    docker_render_devices(body, json_array_get(turn->devices, (size_t)rank),
+    docker_render_devices(body, json_array_get(queued->devices, (size_t)rank),
                           docker_label(inspected, LABEL_RUNTIME) != NULL);
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", real);
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                               .json = body }, &reply, err) < 0)
-        return -1;
-    turn->made[rank] = sw_strdup(sw_json_str(reply, "Id"));
-    return turn->made[rank] ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id");
+    return docker_make(api, real, body, &queued->made[rank], err);
 }
 
-static void undo_turn(struct docker_api *api, struct turn *turn)
+static void remove_made(struct docker_api *api, struct queued_job *queued)
 {
-    for (int rank = 0; rank < turn->nodes; rank++)
-        if (turn->made[rank]) {
-            docker_delete(api, turn->made[rank], false, NULL);
-            free(sw_take(turn->made[rank]));
+    for (int rank = 0; rank < queued->nodes; rank++)
+        if (queued->made[rank]) {
+            docker_delete(api, queued->made[rank], false, NULL);
+            free(sw_take(queued->made[rank]));
         }
 }
 
-static int start_made(struct docker_api *api, const struct turn *turn, struct sw_error *err)
+static int start_made(struct docker_api *api, const struct queued_job *queued, struct sw_error *err)
 {
-    for (int rank = 0; rank < turn->nodes; rank++) {
-        sw_auto(json) json_t *made = docker_inspect(api, turn->made[rank], NULL);
+    for (int rank = 0; rank < queued->nodes; rank++) {
+        sw_auto(json) json_t *made = docker_inspect(api, queued->made[rank], NULL);
         const char *network = sw_json_str(json_object_get(made, "HostConfig"), "NetworkMode");
 
-        if (docker_start(api, turn->made[rank], network, err) < 0)
+        if (docker_start(api, queued->made[rank], network, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int make_all(struct docker_api *api, struct turn *turn, struct sw_error *err)
+static int make_all(struct docker_api *api, struct queued_job *queued, struct sw_error *err)
 {
-    for (int rank = 0; rank < turn->nodes; rank++)
-        if (make_real(api, turn, rank, err) < 0 ||
-            move_letter(api, sw_json_str(turn->waits[rank], "Id"), turn->made[rank], err) < 0)
+    for (int rank = 0; rank < queued->nodes; rank++)
+        if (make_real(api, queued, rank, err) < 0 ||
+            move_files(api, sw_json_str(queued->waits[rank], "Id"), queued->made[rank], err) < 0)
             return -1;
     return 0;
 }
 
-/* A start that the engine refuses is the job's end, told by its container; it waits no more. An engine
- * that may not raise limits gets it without, as a submit that need not wait does. */
-static void start_turn(struct docker_api *api, struct turn *turn)
+/* A start that the engine refuses is the job's end, which its container shows; it waits no more. For an
+ * engine that may not raise limits it is made again without them, as by a submit. */
+static void start_queued(struct docker_api *api, struct queued_job *queued)
 {
-    if (start_made(api, turn, NULL) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {
-        undo_turn(api, turn);
-        turn->plain_limits = true;
-        if (make_all(api, turn, NULL) == 0)
-            start_made(api, turn, NULL);
+    if (start_made(api, queued, NULL) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {
+        remove_made(api, queued);
+        queued->plain_limits = true;
+        if (make_all(api, queued, NULL) == 0)
+            start_made(api, queued, NULL);
     }
-    for (int rank = 0; rank < turn->nodes; rank++)
-        docker_delete(api, sw_json_str(turn->waits[rank], "Id"), false, NULL);
+    for (int rank = 0; rank < queued->nodes; rank++)
+        docker_delete(api, sw_json_str(queued->waits[rank], "Id"), false, NULL);
 }
 
 /* Before anything starts: is the lock still ours, and was the job not canceled meanwhile? */
-static int go_ahead(struct docker_api *api, const struct turn *turn, const char *lock,
+static int go_ahead(struct docker_api *api, const struct queued_job *queued, const char *lock,
                     struct sw_error *err)
 {
-    sw_auto(json) json_t *wait = docker_inspect(api, sw_json_str(turn->waits[0], "Id"), err);
+    sw_auto(json) json_t *wait = docker_inspect(api, sw_json_str(queued->waits[0], "Id"), err);
 
     return wait ? holds_lock(api, lock, err) : -1;
 }
 
-static int take_turn(struct docker_api *api, struct turn *turn, const char *lock,
+static int run_queued(struct docker_api *api, struct queued_job *queued, const char *lock,
                      struct sw_error *err)
 {
-    int result = make_all(api, turn, err);
+    int result = make_all(api, queued, err);
 
     if (result == 0)
-        result = go_ahead(api, turn, lock, err);
+        result = go_ahead(api, queued, lock, err);
     if (result < 0) {
-        undo_turn(api, turn);
+        remove_made(api, queued);
         return -1;
     }
-    start_turn(api, turn);
+    start_queued(api, queued);
     return 0;
 }
 
-/* A turn that was taken while somebody died: the real one runs, and the waiting one is left. */
-static void drop_served(struct docker_api *api, json_t *list)
+/* A client died after it started the real container: the waiting one is left over. */
+static void drop_started(struct docker_api *api, json_t *list)
 {
     for (size_t i = json_array_size(list); i-- > 0;) {
         const json_t *container = json_array_get(list, i);
@@ -453,20 +441,20 @@ static int serve(struct docker_api *api, const char *lock, struct sw_error *err)
 {
     for (;;) {
         sw_auto(json) json_t *list = list_swept(api, err), *waiting = NULL;
-        __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+        __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
         const char *first;
 
         if (!list)
             return -1;
-        drop_served(api, list);
+        drop_started(api, list);
         waiting = docker_gpu_waiting(list);
         first = json_string_value(json_array_get(waiting, 0));
-        if (!first || !turn_read(&turn, list, first))
+        if (!first || !queued_job_read(&queued, list, first))
             return 0;
-        turn.devices = turn_devices(&turn, list, false);
-        if (!turn.devices)
+        queued.devices = queued_job_devices(&queued, list, false);
+        if (!queued.devices)
             return 0;
-        if (take_turn(api, &turn, lock, err) < 0)
+        if (run_queued(api, &queued, lock, err) < 0)
             return -1;
     }
 }
@@ -474,17 +462,17 @@ static int serve(struct docker_api *api, const char *lock, struct sw_error *err)
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err)
 {
     sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *devices = NULL;
-    __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+    __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
     const char *first = json_string_value(json_array_get(waiting, 0));
     sw_autofree char *lock = NULL;
     int result;
 
-    if (!first || !turn_read(&turn, list, first))
+    if (!first || !queued_job_read(&queued, list, first))
         return 0;
-    devices = turn_devices(&turn, list, true);
+    devices = queued_job_devices(&queued, list, true);
     if (!devices && !has_any(list, first))
         return 0;
-    if (take_lock(api, sw_json_str(turn.waits[0], "ImageID"), &lock, err) < 0)
+    if (take_lock(api, sw_json_str(queued.waits[0], "ImageID"), &lock, err) < 0)
         return -1;
     result = serve(api, lock, err);
     release_lock(api, &lock);
@@ -494,20 +482,20 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size)
 {
     sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *choice = NULL, *left = NULL;
-    __attribute__((cleanup(turn_auto))) struct turn turn = { 0 };
+    __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
     size_t ahead = 0;
     int wants;
 
     while (ahead < json_array_size(waiting) &&
            !sw_text_same(json_string_value(json_array_get(waiting, ahead)), id))
         ahead++;
-    if (!turn_read(&turn, list, id)) {
+    if (!queued_job_read(&queued, list, id)) {
         snprintf(out, size, "it is being made");
         return;
     }
-    choice = docker_gpu_split(docker_label(turn.waits[0], LABEL_CHOICE));
+    choice = docker_gpu_split(docker_label(queued.waits[0], LABEL_CHOICE));
     left = docker_gpu_free(list, choice, false);
-    wants = docker_label_number(turn.waits[0], LABEL_WANTS, 1) * turn.nodes;
+    wants = docker_label_number(queued.waits[0], LABEL_WANTS, 1) * queued.nodes;
     if (sw_text_same(json_string_value(json_array_get(choice, 0)), DOCKER_GPU_ANY))
         snprintf(out, size, "waiting for the engine's GPUs: another job has them, %zu job%s ahead",
                  ahead, ahead == 1 ? "" : "s");

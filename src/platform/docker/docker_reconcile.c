@@ -4,7 +4,7 @@
  *
  *   - A submit that died between making and starting left containers that no submit will start: they are
  *     removed, unless the start was on its way and came first.
- *   - A rank failed or is gone: the others are told to end. Its runner does that, unless it was killed itself.
+ *   - A rank failed or is gone: the others get TERM. Its runner sends it, unless it was killed itself.
  *   - A rank's container is gone, and its last report is in a volume: the report is copied to this machine.
  *   - Jobs that wait for GPUs are started when there are enough.
  *

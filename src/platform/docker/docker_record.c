@@ -211,47 +211,16 @@ int docker_record_fetch(const struct docker_job *job, const struct docker_contai
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
 
-struct past {                        /* of one rank, as the engine's events tell it */
-    int attempt, rank;
-    bool started, died, killed, removed;
-    int exit_code;
-    int64_t ended_ms;
-};
-
-static int note_past(void *context, json_t *event)
-{
-    const json_t *about = json_object_get(json_object_get(event, "Actor"), "Attributes");
-    const char *attempt = sw_json_str(about, LABEL_ATTEMPT), *rank = sw_json_str(about, LABEL_RANK);
-    const char *action = sw_json_str(event, "Action"), *code = sw_json_str(about, "exitCode");
-    struct past *past = context;
-
-    if (!attempt || !rank || !action || atoi(attempt) != past->attempt || atoi(rank) != past->rank)
-        return 0;
-    past->started |= strcmp(action, "start") == 0;
-    past->killed |= strcmp(action, "kill") == 0 || strcmp(action, "stop") == 0;
-    past->removed |= strcmp(action, "destroy") == 0 || strcmp(action, "remove") == 0;
-    if (strcmp(action, "die") == 0 && code) {
-        past->died = true;
-        past->exit_code = atoi(code);
-        past->ended_ms = sw_json_int(event, "timeNano", 0) / 1000000;
-    }
-    return 0;
-}
-
-/* It left no report. One that ended by itself is judged by its exit code; one that a hand ended, or took
- * away while it ran, is canceled; of any other nobody knows. */
+/* It left no report. One that ended by itself is judged by its exit code; one that a user ended, or
+ * removed while it ran, is canceled; of any other it is not known. */
 static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
                     struct sw_error *err)
 {
-    struct past past = { .attempt = job->ref->attempt, .rank = rank };
-    json_t *filters = json_pack("{s:[s],s:[o]}", "type", "container", "label",
-                                json_sprintf("%s=%s", LABEL_ID, job->ref->id));
+    struct docker_past past = { .attempt = job->ref->attempt, .rank = rank };
 
-    if (docker_api_is_podman(job->api)) {             /* its events come late or not at all */
-        json_decref(filters);
+    if (docker_api_is_podman(job->api))          /* its events come late or not at all */
         return 0;
-    }
-    if (docker_events_past(job->api, filters, note_past, &past, err) < 0)
+    if (docker_past_read(job->api, job->ref->id, &past, err) < 0)
         return -1;
     out->ended_ms = past.ended_ms;
     out->never_began = past.removed && !past.started && !past.died;
@@ -278,7 +247,7 @@ int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ende
     out->gone = false;
     out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
     docker_read_report(out);
-    /* A command that ended well after it was told to end is not done: its container had said so. */
+    /* A command that ended well after a request to end is not done: its container had said so. */
     if (out->end.stopped && out->end.exit_code == 0)
         out->end.exit_code = 143;
     out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));

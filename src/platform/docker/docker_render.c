@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "core/job_env.h"
 #include "core/stop.h"
@@ -193,7 +194,7 @@ void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
         SW_SUB("Options", json_object()))));
 }
 
-/* Counted, not chosen: for engines whose GPUs nobody can tell us, or that shall be shared. */
+/* Counted, not chosen: for engines whose GPUs are not known, or that shall be shared. */
 static void count_devices(json_t *host, int count)
 {
     json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
@@ -381,7 +382,7 @@ json_t *docker_render_network(const char *name)
                           SW_SUB("Labels", sw_json_object(SW_STR("slipway.network", name))));
 }
 
-/* ---- the letter to the runner ---------------------------------------------------------------- */
+/* ---- the payload ----------------------------------------------------------------------------- */
 
 struct sw_payload *docker_render_payload(const struct sw_plan *plan,
                                          const struct docker_site *site, struct sw_error *err)
@@ -396,7 +397,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
     json_decref(payload->inputs);
     payload->inputs = docker_inputs_inside(plan);
     docker_outputs_inside(payload->outputs, plan);
-    payload->work_dir = sw_strdup(DOCKER_HOME "/work");
+    payload->scratch_dir = sw_strdup(DOCKER_HOME "/work");
     payload->results_dir = docker_results_inside(plan);
     payload->time_ms = plan->time_ms;
     payload->redact = true;
@@ -406,4 +407,46 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         payload->entrypoint = json_incref(site->image->entrypoint);
     docker_mark_own(payload->outputs, plan);
     return sw_take(payload);
+}
+
+/* ---- what `slipway plan` shows -------------------------------------------------------------- */
+
+static json_t *shown(const char *what, const json_t *document)
+{
+    sw_autofree char *text = sw_json_dump_pretty(document);
+
+    return sw_json_object(SW_STR("what", what), SW_STR("text", text));
+}
+
+json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
+{
+    sw_auto(json) json_t *sends = json_array();
+    sw_autofree char *folder = docker_job_folder(conn, plan->job_id);
+    sw_autofree char *results = sw_path_join(folder, "results");
+    sw_autofree char *ends = docker_end_folder(conn, plan->job_id);
+    bool local = docker_of(conn)->endpoint.way == DOCKER_UNIX;
+    struct docker_site site = { .attempt = 1, .local = local, .owner = "",
+                                .ends = local ? ends : NULL };
+    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+    sw_auto(json) json_t *document = NULL;
+
+    if (local && docker_job_options(plan->options).results != DOCKER_RESULTS_VOLUME)
+        site.results = results;
+    payload = docker_render_payload(plan, &site, err);
+    if (!payload)
+        return NULL;
+    for (int rank = 0; rank < plan->nodes; rank++) {
+        sw_auto(json) json_t *body = docker_render_container(plan, &site, rank, NULL, err);
+        char name[DOCKER_NAME_SIZE];
+        sw_autofree char *what = NULL;
+
+        if (!body)
+            return NULL;
+        docker_name(name, plan->job_id, 1, plan->nodes, rank);
+        what = sw_format("POST /containers/create?name=%s", name);
+        json_array_append_new(sends, shown(what, body));
+    }
+    document = sw_payload_to_json(payload);
+    json_array_append_new(sends, shown("PUT " DOCKER_HOME "/payload.json", document));
+    return sw_take(sends);
 }

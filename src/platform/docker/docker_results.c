@@ -70,8 +70,7 @@ static int download(struct docker_api *api, const char *url, int fd, const char 
 static int bring(const struct sw_connection *conn, struct docker_api *api, const char *container,
                  const char *path, const char *folder, struct sw_error *err)
 {
-    sw_autofree char *before = docker_path("/containers/", container, "/archive");
-    sw_auto(sw_buf) struct sw_buf url = SW_BUF_INIT;
+    sw_autofree char *url = docker_archive_path(container, path);
     sw_auto(sw_archive_place) struct sw_archive_place *place = NULL;
     struct from_file file = { .stream.read = read_file };
     sw_autofd int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -79,9 +78,7 @@ static int bring(const struct sw_connection *conn, struct docker_api *api, const
 
     if (fd < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot make a file in '%s'", folder);
-    sw_buf_add(&url, before);
-    sw_rest_query(&url, "path", path);
-    if (download(api, sw_buf_text(&url), fd, folder, err) < 0)
+    if (download(api, url, fd, folder, err) < 0)
         return -1;
     if (lseek(fd, 0, SEEK_SET) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read what the engine sent");

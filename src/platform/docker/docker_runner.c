@@ -13,7 +13,7 @@
  * A job whose payload needs no file besides (no code, no secrets, no certificates, root in the container)
  * gets it in a variable: then nothing is put into the container at all, which costs an engine up to 90 ms.
  * Where the volume cannot be used (Podman, a read-only root, a job that waits for GPUs and is made again by
- * another client, an engine that refuses), everything travels by archive as docker_pack.c has it.
+ * another client, an engine that refuses), everything travels by archive as docker_upload.c has it.
  */
 #include "platform/docker/docker_submit.h"
 

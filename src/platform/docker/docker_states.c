@@ -18,9 +18,9 @@ static const struct sw_state_word words[] = {
     { "created",    SW_PENDING,  "it is made and not started yet" },
     { "running",    SW_RUNNING,  NULL },
     { "restarting", SW_RUNNING,  "the engine is starting it again" },
-    { "paused",     SW_PAUSED,   "somebody paused its container" },
-    { "removing",   SW_UNKNOWN,  "somebody removes its container" },
-    { "stopping",   SW_RUNNING,  "it was told to end" },
+    { "paused",     SW_PAUSED,   "a user paused its container" },
+    { "removing",   SW_UNKNOWN,  "its container is being removed" },
+    { "stopping",   SW_RUNNING,  "it was asked to end" },
     { "stopped",    SW_COMPLETE, NULL },                     /* Podman's word for exited */
     { "exited",     SW_COMPLETE, NULL },
     { "dead",       SW_COMPLETE, "the engine could not remove its container" },

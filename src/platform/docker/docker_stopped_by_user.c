@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_stopped_by_user.c - was a container stopped by somebody, or did the engine go down?
+ * docker_stopped_by_user.c - did a user stop a container, or did the engine go down?
  *
  * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
  * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
@@ -16,7 +16,7 @@
  * no answer changes no job.
  *
  * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
- * `kill` makes it a hand's; without that it stays a signal.
+ * `kill` makes it a user's; without that it stays a signal.
  */
 #include "platform/docker/docker_observe.h"
 
@@ -62,34 +62,14 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
 
 /* ---- what the engine remembers --------------------------------------------------------------- */
 
-struct memory {
-    const char *container;
-    int events;                      /* of anything */
-    bool started, died, killed;      /* of this container */
-};
-
-static int note(void *context, json_t *event)
-{
-    struct memory *memory = context;
-    const char *action = sw_json_str(event, "Action");
-
-    memory->events++;
-    if (!sw_text_same(sw_json_str(json_object_get(event, "Actor"), "ID"), memory->container))
-        return 0;
-    memory->started |= sw_text_same(action, "start");
-    memory->died |= sw_text_same(action, "die") || sw_text_same(action, "died");
-    memory->killed |= sw_text_same(action, "kill");
-    return 0;
-}
-
 static int find_out(struct docker_api *fresh, const char *container, int64_t ended_ms,
                     enum docker_engine *engine, bool *killed, struct sw_error *err)
 {
-    struct memory memory = { .container = container };
+    struct docker_past memory = { .container = container };
     int64_t since_ms;
 
     if (docker_up_since(fresh, &since_ms, err) < 0 ||
-        docker_events_past(fresh, NULL, note, &memory, err) < 0)
+        docker_past_read(fresh, NULL, &memory, err) < 0)
         return -1;
     *killed = memory.killed;
     *engine = DOCKER_ENGINE_NOT_KNOWN;
@@ -116,7 +96,7 @@ int docker_find_stopper(struct docker_api *api, const char *container, struct do
     if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
         !(end->stopped || killed || lost))
         return 0;
-    fresh = docker_api_open(docker_api_where(api), err);
+    fresh = docker_api_open(docker_api_endpoint(api), err);
     if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
                            err) < 0)
         return -1;

@@ -66,9 +66,8 @@ static int settle_image(struct docker_sending *s, struct sw_error *err)
         return -1;
     if (look_at_image(s, &why) == 0)
         return 0;
-    if (why.code != SW_E_NOT_FOUND) {
+    if (why.code != SW_E_NOT_FOUND)
         return sw_pass(err, &why);
-    }
     if (bring_image(s, s->options.pull == DOCKER_PULL_NEVER ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
                     err) < 0)
         return -1;
@@ -102,7 +101,7 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
     s->results = sw_path_join(folder, "results");
     if (sw_mkdirs(s->results, 0777, err) < 0)
         return -1;
-    chmod(s->results, 0777);              /* whoever the image runs as; the folder above is closed */
+    chmod(s->results, 0777);              /* for any user of the image; the folder above is closed */
     s->site.results = s->results;
     return 0;
 }
@@ -171,7 +170,7 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
 /* Whether it was made is not known: if it was, it has our name and labels. */
 static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(s->api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(s->api), NULL);
     struct docker_api *usual = s->api;
     int result = -1;
 
@@ -186,27 +185,20 @@ static int find_made(struct docker_sending *s, const char *name, int rank, char 
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
                        char **id, bool *begun, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_auto(json) json_t *reply = NULL;
     struct sw_error why = { 0 };
 
     *begun = false;
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", name);
-    if (docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                                  .json = body }, &reply, &why) < 0) {
-        if (why.code == SW_E_CONFLICT)
-            return find_ours(s, name, rank, id, begun, err);
-        if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
-            return 0;
-        return sw_pass(err, &why);
-    }
-    *id = sw_strdup(sw_json_str(reply, "Id"));
-    return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
+    if (docker_make(s->api, name, body, id, &why) == 0)
+        return 0;
+    if (why.code == SW_E_CONFLICT)
+        return find_ours(s, name, rank, id, begun, err);
+    if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
+        return 0;
+    return sw_pass(err, &why);
 }
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
- * between: then the name is in use, and nobody has it. A moment later it is one or the other. */
+ * between: then the name is in use, and no container has it. A moment later it is one or the other. */
 int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err)
 {
@@ -249,7 +241,7 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
  * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
 static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_where(api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(api), NULL);
     sw_auto(json) json_t *found = fresh ? docker_inspect(fresh, id, NULL) : NULL;
     const json_t *state = json_object_get(found, "State");
     const char *noted = sw_json_str(state, "Error");
@@ -359,7 +351,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
     return sw_pass(err, &why);
 }
 
-/* A rootless engine may not raise limits; nobody asked for those, so they are left out. */
+/* A rootless engine may not raise limits; the job did not ask for those, so they are left out. */
 static bool can_do_with_plain_limits(struct docker_sending *s)
 {
     if (s->site.plain_limits || s->plan->gpus == 0 || docker_api_refusal(s->api) != DOCKER_LIMIT_DENIED)
@@ -387,7 +379,7 @@ static int fill_and_start(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-/* Whoever chose GPUs for it looks once more, when all can see that it holds them. */
+/* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
 static int make_checked(struct docker_sending *s, struct sw_error *err)
 {
     if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
@@ -506,6 +498,6 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);
-    docker_receipt(receipt, docker_of(conn)->where.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results, s.site.ends);
     return 0;
 }

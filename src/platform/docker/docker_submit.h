@@ -45,7 +45,7 @@ static inline void docker_sending_auto(struct docker_sending *s) { docker_sendin
 /* Make a container; if the name is taken by this very rank, that one. */
 int docker_create(struct docker_sending *sending, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err);
-/* docker_clones.c: the repositories among its mounts, where the containers will find them. */
+/* docker_git_mounts.c: the repositories among its mounts, where the containers will find them. */
 int docker_clone_repositories(struct docker_sending *sending, struct sw_error *err);
 /* docker_runner.c: decide whether the engine keeps the runner in a volume, and whether variables are enough
  * for the rest; put that into a body of a create call; see that the volume of the container that was made
@@ -57,7 +57,7 @@ int docker_runner_ensure(struct docker_sending *sending, struct sw_error *err);
  * way already, or something may be left. */
 bool docker_runner_do_without(struct docker_sending *sending);
 
-/* docker_pack.c: payload, plan and certificates, made before any container is. */
+/* docker_upload.c: payload, plan and certificates, made before any container is. */
 int docker_pack_begin(struct docker_sending *sending, struct sw_error *err);
 /* Fill `tar`, for the folder of the container that takes it; it stays empty where none is needed. */
 int docker_pack(struct docker_sending *sending, struct sw_error *err);
@@ -72,7 +72,7 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
 int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
 /* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
-/* What a waiting job is told: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
+/* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
 
 /* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */

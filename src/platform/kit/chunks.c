@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chunks.c - bytes to variables; chunks.sh turns them back. Pure.
+ * chunks.c - bytes to variables; chunks.sh turns them back.
  *
  * The limits are the platforms': Lepton takes 96 KiB in a variable, run:ai 10,000 characters, and no single
  * environment string of Linux may exceed 128 KiB.
@@ -13,7 +13,8 @@
 
 #include "base/digest.h"
 #include "base/units.h"
-#include "plan/bundle.h"
+#include "core/runner_image.h"
+#include "plan/entrypoint.h"
 
 static const char *const chunks_text[] = {
 #include "platform/kit/chunks.sh.inc"
@@ -56,6 +57,37 @@ int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t len
     snprintf(name, sizeof name, "%s_COUNT", prefix);
     json_object_set_new(env, name, json_sprintf("%zu", count));
     return 0;
+}
+
+static struct sw_payload *payload_of(const struct sw_plan *plan, const char *results, struct sw_error *err)
+{
+    struct sw_payload *payload = sw_entrypoint_payload(plan, err);
+
+    if (!payload)
+        return NULL;
+    json_decref(sw_take(payload->env));
+    payload->results_dir = sw_strdup(results);
+    payload->time_ms = plan->time_ms;
+    payload->redact = true;
+    if (plan->launcher == SW_LAUNCHER_TORCHRUN)
+        sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
+    return payload;
+}
+
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
+                      const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = payload_of(plan, results, err);
+    sw_auto(sw_bundle) struct sw_bundle code = { 0 };
+    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT, script = SW_BUF_INIT;
+    struct sw_runner_bytes runner = { .arch = arch };
+
+    if (!payload || sw_payload_take_ca(payload, sw_plan_ca(plan), &ca, err) < 0 ||
+        (plan->code && sw_bundle_code(plan->code, plan->base_dir, &code, NULL, err) < 0) ||
+        !(runner.bytes = sw_embedded_runner(arch, &runner.size, err)))
+        return -1;
+    sw_entrypoint_script(&script, payload, &runner, 1, code.bytes ? &code : NULL, &ca);
+    return sw_chunks_put(env, prefix, script.data, script.length, limits, err);
 }
 
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file)

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "plan/plan.h"
 
 struct sw_chunk_limits {
     const char *platform;        /* for the message */
@@ -22,6 +23,12 @@ struct sw_chunk_limits {
  * is as before: they do not fit. */
 int sw_chunks_put(json_t *env, const char *prefix, const void *bytes, size_t length,
                   const struct sw_chunk_limits *limits, struct sw_error *err);
+
+/* The same with all that a job needs there, as the script of plan/entrypoint.h: the runner of this
+ * architecture, certificates and code of the plan, and a payload whose results are in the folder `results`
+ * and whose environment the platform sets itself. */
+int sw_chunks_put_job(json_t *env, const char *prefix, const struct sw_plan *plan, const char *results,
+                      const char *arch, const struct sw_chunk_limits *limits, struct sw_error *err);
 
 /* POSIX shell: the variables of `prefix` put together into `file`, and unset. Needs sh, base64, gzip. */
 void sw_chunks_shell(struct sw_buf *out, const char *prefix, const char *file);

@@ -115,11 +115,8 @@ static int spool_size(const struct sw_log *log, int64_t *size, struct sw_error *
 
     if (!held.copy)
         return -1;
-    if (sw_log_copy_extend(held.copy, log, INT64_MAX, &why) < 0 && why.code != SW_E_NOT_FOUND) {
-        if (err)
-            *err = why;
-        return -1;
-    }
+    if (sw_log_copy_extend(held.copy, log, INT64_MAX, &why) < 0 && why.code != SW_E_NOT_FOUND)
+        return sw_pass(err, &why);
     if (sw_spool_read_note(&held.copy->spool, err) < 0)
         return -1;
     *size = held.copy->spool.note.bytes;

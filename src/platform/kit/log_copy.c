@@ -69,25 +69,24 @@ static bool has_enough(const struct sw_log_copy *copy)
     return copy->until_ms && sw_monotonic_ms() > copy->until_ms && copy->spool.note.messages > copy->known;
 }
 
-/* The first message of a tail tells whether it reaches back to what is known. -1: it does not. */
-static int check_tail(struct sw_log_copy *copy, int64_t at_s)
+/* The first message of a tail tells whether it reaches back to what is known; otherwise nothing of it is
+ * used, and it is read to its end, so that the connection can be used again. */
+static bool is_wanted(struct sw_log_copy *copy, int64_t at_s)
 {
     if (copy->first_s < 0)
         copy->first_s = at_s;
-    if (copy->first_s >= copy->since_s - SW_SPOOL_OVERLAP_S)
-        return -1;
-    return at_s >= copy->since_s;
+    copy->too_short = copy->first_s >= copy->since_s - SW_SPOOL_OVERLAP_S;
+    return !copy->too_short && at_s >= copy->since_s;
 }
 
 static int take_message(void *context, const struct sw_log_message *message)
 {
     struct sw_log_copy *copy = context;
     struct pending_head head = { copy->next, message->at_ns, message->length };
-    int wanted = copy->tail ? check_tail(copy, message->at_ns / SECOND_NS) : 1;
 
     copy->answered = true;
-    if (wanted <= 0)
-        return wanted;
+    if (copy->tail && !is_wanted(copy, message->at_ns / SECOND_NS))
+        return 0;
     copy->next++;
     copy->recent.at_ns[copy->recent.count++ % (int64_t)SW_COUNT(copy->recent.at_ns)] = message->at_ns;
     sw_buf_add_bytes(&copy->pending, (const char *)&head, sizeof head);
@@ -186,6 +185,7 @@ static int resume(struct sw_log_copy *copy, bool tail, struct sw_error *err)
     copy->recent.count = 0;
     copy->answered = copy->set_back = false;
     copy->tail = tail;
+    copy->too_short = false;
     copy->first_s = -1;
     if (sw_spool_lock(&copy->spool, err) < 0)
         return -1;
@@ -242,11 +242,8 @@ static int fetch_all(struct sw_log_copy *copy, struct sw_log_cursor *cursor, str
         bool ahead = why.code == SW_E_UNREACHABLE && cursor->life != SW_LOG_LIFE_UNKNOWN &&
                      copy->pause_ms == 0 && !copy->until_ms;
 
-        if (!copy->set_back && !ahead) {
-            if (err)
-                *err = why;
-            return -1;
-        }
+        if (!copy->set_back && !ahead)
+            return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }
     return 0;
@@ -259,7 +256,7 @@ static bool fetch_tail(struct sw_log_copy *copy)
     struct sw_log_cursor cursor = { .last = TAIL_MESSAGES, .life = SW_LOG_GROWS };
 
     return copy->spool.note.last_s > SW_SPOOL_OVERLAP_S && !copy->spool.note.unsorted &&
-           fetch(copy, &cursor, NULL) == 0;
+           fetch(copy, &cursor, NULL) == 0 && !copy->too_short;
 }
 
 /* That there is more, or that the platform takes its time, is no failure here. */
@@ -275,9 +272,7 @@ static int catch_up_best_effort(struct sw_log_copy *copy, struct sw_error *err)
     if (copy->caught_up || why.code == SW_E_INTERRUPTED || why.code == SW_E_TIMEOUT ||
         why.code == SW_E_NOT_FOUND)
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* The platform has the replica no more. "Gone" is an answer only to a reader that knows the job is
@@ -313,9 +308,7 @@ static int catch_up(struct sw_log_copy *copy, struct sw_error *err)
     if (result < 0) {
         if (why.code == SW_E_NOT_FOUND)
             return join_end(copy, err);
-        if (err)
-            *err = why;
-        return -1;
+        return sw_pass(err, &why);
     }
     copy->caught_up = cursor.life != SW_LOG_NOT_BEGUN;
     copy->ended = cursor.life == SW_LOG_ENDED;

@@ -30,7 +30,7 @@ struct sw_log_copy {
     int64_t known;                   /* messages in the spool when the platform was asked */
     int64_t since_s, since_ns;       /* what it was asked for */
     int64_t first_s;                 /* time of the first message of a tail; -1: none came yet */
-    bool tail;
+    bool tail, too_short;            /* it does not reach back to what is known */
 
     bool set_back;                   /* the platform's clock, seen in this fetch */
     bool answered;                   /* something came of this fetch */

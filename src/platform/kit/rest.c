@@ -6,13 +6,16 @@
  * fetched anew once (a 401 means that nothing was done), and a server that asks for time (429, 503 with
  * Retry-After) gets it, if the call may be repeated and the deadline allows it.
  *
- * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is shared.
+ * libcurl's connections belong to one thread, so each thread that calls borrows a worker; the token is
+ * shared.
  */
 #include "platform/kit/rest.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -27,6 +30,7 @@ struct rest_request {                        /* a call under way */
     sw_rest_finished *finished;
     void *context;
     char *body;                              /* owned JSON text */
+    int secrets;                             /* owned descriptor; 0: none */
     bool changes_nothing, silence_counts, wants_json;
     struct rest_try *out;                    /* of sw_rest_call(): all of the reply */
     struct rest_request *next, **link;
@@ -55,6 +59,8 @@ static void request_free(struct rest_request *request)
     if (request->next)
         request->next->link = request->link;
     free(request->body);
+    if (request->secrets)
+        close(request->secrets);
     free(request);
 }
 
@@ -124,7 +130,7 @@ char *sw_rest_header(const struct sw_rest_seen *seen, const char *name)
 
 /* ---- one try ------------------------------------------------------------------------------------ */
 
-/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: there is none to be had. */
+/* "Bearer TOKEN", to be wiped; the token is fetched first where there is none. -1: none can be had. */
 static int authorization(struct sw_rest *rest, struct sw_buf *value, struct sw_error *err)
 {
     pthread_mutex_lock(&rest->lock);
@@ -246,6 +252,20 @@ static void request_over(void *context, struct sw_http_reply *reply)
     json_decref(answer.json);
 }
 
+/* Secrets leave their type through a descriptor only: memory that no disk sees. */
+static int add_secrets(const struct sw_secrets *secrets, struct sw_http_request *http,
+                       struct rest_request *request, struct sw_error *err)
+{
+    if (!secrets)
+        return 0;
+    request->secrets = memfd_create("secrets", MFD_CLOEXEC);
+    if (request->secrets <= 0 || sw_secrets_send(secrets, request->secrets) < 0)
+        return sw_fail_errno(err, SW_E_IO, "cannot pass the secrets on");
+    http->body_fd = request->secrets;
+    http->body_length = lseek(request->secrets, 0, SEEK_END);
+    return 0;
+}
+
 static int send_call(struct sw_rest *rest, struct rest_worker *worker, const struct sw_rest_call *call,
                      const struct rest_request *how, struct sw_error *err)
 {
@@ -267,6 +287,10 @@ static int send_call(struct sw_rest *rest, struct rest_worker *worker, const str
     if (request->next)
         request->next->link = &request->next;
     worker->requests = request;
+    if (add_secrets(call->secrets, &http, request, err) < 0) {
+        request_free(request);
+        return -1;
+    }
     sw_http_send(worker->http, &http, request_over, request);
     return 0;
 }
@@ -420,11 +444,14 @@ static int finish_call(const struct sw_rest_call *call, struct rest_try *try, js
     return 0;
 }
 
-int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *call, json_t **json,
+int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *given, json_t **json,
                  struct sw_error *err)
 {
+    struct sw_rest_call one = *given, *call = &one;
     bool renewed = false;
 
+    if (!one.deadline_ms && rest->options.patience_ms && !one.sink)
+        one.deadline_ms = sw_monotonic_ms() + rest->options.patience_ms;
     for (int tried = 1;; tried++) {
         struct rest_try try = { 0 };
         int64_t pause = 0;
@@ -444,4 +471,35 @@ int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *call, json_t *
         try_done(&try);
         sw_sleep_ms(pause);
     }
+}
+
+/* ---- what every platform asks ------------------------------------------------------------------- */
+
+struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err)
+{
+    if (secret)
+        return sw_secret_new(sw_secret_reveal(secret));
+    sw_fail(err, SW_E_CREDENTIAL, refused ? "the token was refused" : "no token is set");
+    return NULL;
+}
+
+int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int result = sw_rest_call(rest, &(struct sw_rest_call){ .path = path, .repeatable = true }, NULL, &why);
+
+    *exists = result == 0;
+    return result == 0 || why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+}
+
+int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
+                   struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+
+    if (sw_rest_call(rest, create, json, &why) == 0)
+        return 0;
+    if (why.code != SW_E_CONFLICT)
+        return sw_pass(err, &why);
+    return sw_rest_call(rest, &(struct sw_rest_call){ .path = path, .repeatable = true }, json, err);
 }

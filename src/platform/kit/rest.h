@@ -37,6 +37,9 @@ struct sw_rest;
 /* An owned token for the next calls; NULL + err. `refused`: the server answered 401 to the last one. */
 typedef struct sw_secret *sw_rest_token(void *context, bool refused, struct sw_error *err);
 
+/* One that never changes: the context is the struct sw_secret; NULL: SW_E_CREDENTIAL. */
+struct sw_secret *sw_rest_token_given(void *secret, bool refused, struct sw_error *err);
+
 /* A field that an error body names, and the key of the job file that decides it. */
 struct sw_rest_field {
     const char *field;           /* "spec.containers[0].image"; fields below it belong to it */
@@ -48,6 +51,7 @@ struct sw_rest_options {
     const char *base_url;        /* "https://host/api/v1", with or without '/' at its end */
     const char *name;            /* who answers, in messages: "Lepton" */
     struct sw_http_options http; /* authority, client certificate, unix socket, silence */
+    int64_t patience_ms;         /* how long a call without a deadline may take; 0: until it is silent */
     bool threads;                /* calls come from several threads; each gets connections of its own */
     sw_rest_token *token;        /* NULL: calls carry none. One thread at a time asks for it */
     void *token_context;
@@ -89,9 +93,11 @@ struct sw_rest_call {
     int64_t length;
     int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
     const char *content_type;    /* of bytes; NULL: application/octet-stream */
+    const struct sw_secrets *secrets;        /* or these, as sw_secrets_send() writes them; on no disk */
     sw_http_sink *sink;          /* takes the body of a 2xx answer piece by piece; no JSON then */
     void *sink_context;
-    int64_t deadline_ms;         /* by sw_monotonic_ms(): the answer counts until then; 0: none */
+    int64_t deadline_ms;         /* by sw_monotonic_ms(): the answer counts until then; 0: options.patience_ms
+                                    from now, and with a sink none */
     int64_t stall_ms;            /* without a byte for so long it has failed; 0: the pool's; -1: never */
     bool repeatable;             /* doing it twice is doing it once */
     bool changes_nothing;        /* a 5xx leaves no doubt about what was done: SW_E_REFUSED */
@@ -102,6 +108,12 @@ struct sw_rest_call {
 /* One call, waited for. *json: what came, NULL for an empty body; owned. `json` may be NULL. */
 int sw_rest_call(struct sw_rest *rest, const struct sw_rest_call *call, json_t **json,
                  struct sw_error *err);
+
+/* Is there something at this path? GET: 404 is no. */
+int sw_rest_exists(struct sw_rest *rest, const char *path, bool *exists, struct sw_error *err);
+/* A create that may be repeated: when the object is there already (409), it is read from `path`. */
+int sw_rest_create(struct sw_rest *rest, const struct sw_rest_call *create, const char *path, json_t **json,
+                   struct sw_error *err);
 
 /* ---- lists -------------------------------------------------------------------------------------- */
 

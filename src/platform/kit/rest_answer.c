@@ -41,7 +41,7 @@ static enum sw_code code_of(int status)
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
-struct found {                               /* borrowed from the body's document */
+struct rest_found {                               /* borrowed from the body's document */
     const char *words;
     char *field;                             /* owned */
 };
@@ -66,7 +66,7 @@ static char *field_of_steps(const json_t *steps)
     return field.length ? sw_buf_steal(&field) : NULL;
 }
 
-static void find_field(const json_t *object, struct found *found)
+static void find_field(const json_t *object, struct rest_found *found)
 {
     static const char *const names[] = { "field", "param", "parameter", "pointer" };
     const json_t *steps = json_object_get(object, "loc");
@@ -78,7 +78,7 @@ static void find_field(const json_t *object, struct found *found)
 }
 
 /* The first words in this part of a body, from the most telling place to the least. */
-static void find_words(const json_t *part, int depth, struct found *found)
+static void find_words(const json_t *part, int depth, struct rest_found *found)
 {
     static const char *const names[] = { "message", "detail", "error_description", "errors", "error",
                                          "msg", "title", "cause", "reason" };
@@ -97,7 +97,7 @@ static void find_words(const json_t *part, int depth, struct found *found)
 }
 
 /* A Kubernetes Status names its fields in details.causes[], which may be beside the words. */
-static void find_cause(const json_t *body, struct found *found)
+static void find_cause(const json_t *body, struct rest_found *found)
 {
     const json_t *causes = json_object_get(json_object_get(body, "details"), "causes");
 
@@ -134,7 +134,7 @@ char *sw_rest_words(const char *body, size_t length, char **field)
     const char *start = text + strspn(text, " \t\r\n"), *words = start;
     bool maybe_json = *start && strchr("{[\"", *start);
     sw_auto(json) json_t *json = maybe_json ? sw_json_parse(start, strlen(start), "answer", NULL) : NULL;
-    struct found found = { 0 };
+    struct rest_found found = { 0 };
     size_t size = strlen(start);
 
     find_words(json, 0, &found);

@@ -25,8 +25,8 @@ struct sw_rest {
     bool token_refused;              /* the server answered 401 to the last one */
 };
 
-/* rest_answer.c: what a reply means, as rest.h says: 0, *json owned (NULL: none). `wants_json`: a body that is
- * no JSON is no answer. */
+/* rest_answer.c: what a reply means, as rest.h says: 0, *json owned (NULL: none). `wants_json`: a body that
+ * is no JSON is no answer. */
 int rest_judge(const struct sw_rest *rest, const struct sw_http_reply *reply, bool wants_json,
                json_t **json, struct sw_error *err);
 

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "core/stop.h"
 
-enum { CANCEL_SLACK_MS = 10000, PAUSE_MOST_MS = 25 };
+enum { CANCEL_SLACK_MS = 10000, PAUSE_MOST_MS = 10 };
 
 struct local_ending {              /* one job on its way to the end */
     char *folder;                  /* of its attempt */

@@ -123,9 +123,9 @@ static bool find_command(struct guest *guest)
 
 static int read_payload(struct guest *guest, struct sw_error *err)
 {
-    sw_auto(json) json_t *letter = local_record_read(guest->folder, LOCAL_PAYLOAD);
+    sw_auto(json) json_t *document = local_record_read(guest->folder, LOCAL_PAYLOAD);
 
-    guest->payload = letter ? sw_payload_from_json(letter, err) : NULL;
+    guest->payload = document ? sw_payload_from_json(document, err) : NULL;
     return guest->payload ? 0 : sw_fail(err, SW_E_IO, "cannot read '%s/%s'", guest->folder,
                                         LOCAL_PAYLOAD);
 }
@@ -191,8 +191,8 @@ static void make_environment(struct guest *guest, const char *term)
     json_object_foreach(guest->payload->env, name, value)
         if (json_is_string(value))
             set(guest, name, json_string_value(value));
-    if (guest->payload->workdir)
-        set(guest, "PWD", guest->payload->workdir);
+    if (guest->payload->command_dir)
+        set(guest, "PWD", guest->payload->command_dir);
     if (term)
         set(guest, "TERM", term);                     /* the terminal is the caller's, not the job's */
 }
@@ -234,7 +234,7 @@ static void become_guest(void *context, struct sw_start_failure *why)
         sched_setaffinity(0, sizeof guest->cpus, &guest->cpus);
     if (guest->cgroup && (cgroup < 0 || write(cgroup, "0", 1) != 1)) {
         why->step = IN_LIMITS;
-    } else if (guest->payload->workdir && chdir(guest->payload->workdir) < 0) {
+    } else if (guest->payload->command_dir && chdir(guest->payload->command_dir) < 0) {
         why->step = IN_FOLDER;
     } else {
         environ = guest->environment;                 /* its PATH finds the program */
@@ -248,7 +248,7 @@ static int explain(const struct guest *guest, const struct sw_start_failure *why
     if (why->step == IN_LIMITS)
         return sw_fail(err, SW_E_REFUSED, "cannot join the limits of the job: %s",
                        strerror(why->error));
-    return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", guest->payload->workdir,
+    return sw_fail(err, SW_E_NOT_FOUND, "cannot enter the folder '%s': %s", guest->payload->command_dir,
                    strerror(why->error));
 }
 

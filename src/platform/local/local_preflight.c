@@ -190,7 +190,7 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *given, str
         return -1;
     if (check_launcher(plan, err) < 0 || check_python(plan, err) < 0 ||
         check_shell(job.options.shell, err) < 0 ||
-        (!plan->code && check_workdir(plan, payload->workdir, err) < 0) ||
+        (!plan->code && check_workdir(plan, payload->command_dir, err) < 0) ||
         check_inputs(plan, payload, err) < 0 || check_collisions(plan, payload, err) < 0 ||
         check_outputs(payload, err) < 0 || check_room(plan, err) < 0 || check_gpus(&job, err) < 0)
         return -1;

@@ -72,7 +72,7 @@ static void add_program(json_t *rows, const struct sw_plan *plan, const struct s
     if (!name || plan->code || plan->launcher != SW_LAUNCHER_NONE ||
         !sw_text_same(name, json_string_value(json_array_get(payload->argv, 0))))
         return;
-    found = find_program(name, payload->workdir, path ? path : getenv("PATH"));
+    found = find_program(name, payload->command_dir, path ? path : getenv("PATH"));
     message = found ? NULL : sw_format("'%s' is not a program that can be started%s", name,
                                        strchr(name, '/') ? "" : ": it is not in PATH");
     add(rows, "program", found != NULL, found ? found : message,

@@ -10,7 +10,6 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,34 +19,18 @@
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
 
-static const char *const format_endings[] = {
-    [SW_YAML] = "yaml", [SW_JSON] = "json", [SW_TOML] = "toml",
-};
-
-/* "{name}" in this text: its length, or 0. */
-static size_t placeholder_length(const char *at)
-{
-    size_t length = 1;
-
-    if (*at != '{' || !(isalpha((unsigned char)at[1]) || at[1] == '_'))
-        return 0;
-    while (isalnum((unsigned char)at[length]) || at[length] == '_')
-        length++;
-    return at[length] == '}' ? length + 1 : 0;
-}
-
 /* What is left after all known placeholders were filled in is a typing mistake. */
 static int check_python_args(const json_t *argv, struct sw_error *err)
 {
-    for (size_t i = 2; i < json_array_size(argv); i++)
-        for (const char *at = json_string_value(json_array_get(argv, i)); *at; at++) {
-            size_t length = placeholder_length(at);
+    for (size_t i = 2; i < json_array_size(argv); i++) {
+        sw_autofree char *left = sw_fill_unknown(json_string_value(json_array_get(argv, i)),
+                                                 &(struct sw_fill){ 0 });
 
-            if (length == 0)
-                continue;
-            sw_fail(err, SW_E_SPEC, "python.args: %.*s is not a placeholder", (int)length, at);
-            return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
-        }
+        if (!left)
+            continue;
+        sw_fail(err, SW_E_SPEC, "python.args: %s is not a placeholder", left);
+        return sw_hint(err, "there are {config_path} (with `config:`), {results_dir} and {job_id}");
+    }
     return 0;
 }
 
@@ -192,16 +175,16 @@ struct sw_payload *local_payload(const struct local_job *job, struct sw_error *e
 
     if (!payload)
         return NULL;
-    payload->work_dir = sw_strdup(job->work_dir);
+    payload->scratch_dir = sw_strdup(job->work_dir);
     payload->results_dir = sw_strdup(job->results_dir);
     payload->ca = plan->settings ? sw_strdup(sw_plan_ca(plan)) : NULL;
     if (!plan->code) {
-        free(payload->workdir);
-        payload->workdir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
+        free(payload->command_dir);
+        payload->command_dir = sw_path_absolute(plan->workdir ? plan->workdir : ".", plan->base_dir);
     }
     if (payload->config)
         payload->config_path =
-            sw_format("%s/spec.%s", job->work_dir, format_endings[plan->config_format]);
+            sw_format("%s/spec.%s", job->work_dir, sw_format_name(plan->config_format));
     json_decref(payload->env);
     payload->env = sw_job_env_own(plan->env);
     sw_paths_payload(paths, payload);

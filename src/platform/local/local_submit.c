@@ -93,10 +93,11 @@ static int write_folder(const struct local_job *job, int attempt, struct sw_erro
 /* A descriptor far above 0-4, so that moving it to 3 or 4 in the child overwrites no other. */
 static int out_of_the_way(int fd)
 {
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 16) : -1;
+    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 16) : -1, why = errno;
 
     if (fd >= 0)
         close(fd);
+    errno = why == EINVAL ? EMFILE : why;      /* no descriptor may be as large as 16 */
     return moved;
 }
 

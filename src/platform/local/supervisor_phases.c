@@ -42,13 +42,13 @@ enum {
 static json_t *replica_json(const struct sup *sup, int rank)
 {
     const struct sup_replica *r = &sup->replicas[rank];
-    const char *status = !r->pid               ? "Pending"
-                         : !r->ended           ? "Running"
-                         : r->stopped_by_us    ? "Canceled"
-                         : r->exit_code == 0   ? "Complete"
-                                               : "Error";
+    enum sw_state status = !r->pid             ? SW_PENDING
+                           : !r->ended         ? SW_RUNNING
+                           : r->stopped_by_us  ? SW_CANCELED
+                           : r->exit_code == 0 ? SW_COMPLETE
+                                               : SW_ERROR;
 
-    return sw_json_object(SW_INT("rank", rank), SW_STR("status", status),
+    return sw_json_object(SW_INT("rank", rank), SW_STR("status", sw_state_name(status)),
                           SW_INT("pid", r->pid),
                           SW_SUB("exit_code", r->ended ? json_integer(r->exit_code) : json_null()),
                           SW_INT("signal", r->signal),

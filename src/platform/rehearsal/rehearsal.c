@@ -52,7 +52,7 @@ static const struct sw_option rehearsal_options[] = {
 };
 
 struct rehearsal_connection {
-    char *server;                     /* the folder that stands for the other side */
+    char *server;                     /* the folder of the pretended server */
     char *name;                       /* the server's own; "": there is only one */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;

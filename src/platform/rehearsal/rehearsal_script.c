@@ -24,7 +24,7 @@
 
 enum argument { NOTHING, LENGTH, MAYBE_LENGTH, CODE, SIGNAL, LOG, EPOCHS };
 
-static const struct word {
+static const struct rehearsal_word {
     const char *word;
     enum rehearsal_kind kind;
     enum argument argument;
@@ -222,7 +222,7 @@ static int parse_argument(enum argument argument, char *text, struct rehearsal_s
     return sw_fail(err, SW_E_INTERNAL, "a step without a parser");
 }
 
-static const struct word *find_word(const char *name, struct sw_error *err)
+static const struct rehearsal_word *find_word(const char *name, struct sw_error *err)
 {
     const char *names[SW_COUNT(words)];
     const char *near;
@@ -246,7 +246,7 @@ static int parse_step(char *text, struct rehearsal_step *step, struct sw_error *
 {
     size_t length = strcspn(text, " \t\n");
     sw_autofree char *name = sw_strndup(text, length);
-    const struct word *word = find_word(name, err);
+    const struct rehearsal_word *word = find_word(name, err);
     char *argument = trim(text + length);
 
     if (!word)

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "net/ssh_options.h"
+#include "platform/slurm/slurm_retry.h"
 
 extern const struct sw_platform sw_platform_slurm;
 
@@ -294,6 +295,7 @@ const struct sw_platform sw_platform_slurm = {
     .variables = slurm_variables,
     .collects = true,
     .retries = true,
+    .retry_max = SLURM_RETRIES,
     .open = slurm_open,
     .close = slurm_close,
     .place = slurm_place,

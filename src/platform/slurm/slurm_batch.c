@@ -40,7 +40,7 @@ static int add_directive(struct sw_buf *out, const char *option, const char *fla
     return 0;
 }
 
-/* Behind a colon stands a job, and Slurm's are numbers. */
+/* A job follows each colon, and Slurm's are numbers. */
 bool slurm_waits_for_ours(const struct slurm_job *job)
 {
     const char *at = job->options.dependency;

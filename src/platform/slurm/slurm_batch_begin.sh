@@ -2,7 +2,7 @@
 #
 # slurm_batch_begin.sh - the batch script of every job, up to where the job's own `setup` lines run.
 #
-# Bash. Before it: the #SBATCH lines, the values of this job (slurm_render.c), once.sh and slurm_retry.sh. Behind it: the
+# Bash. Before it: the #SBATCH lines, the values of this job (slurm_batch.c), once.sh and slurm_retry.sh. Behind it: the
 # lines of `setup`, the image (slurm_image.sh) and slurm_batch_run.sh. Comments stay: users read this.
 # shellcheck disable=SC2034,SC2154
 

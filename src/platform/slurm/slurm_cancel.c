@@ -4,7 +4,7 @@
  *
  * A cancel first leaves a mark in the attempt's folder: a submit that is still on its way finds it
  * and sends nothing, a job that starts later ends itself, and no retry follows. What waits is then
- * taken out of the queue. What runs a step is told so by a signal to its batch script alone, which lets
+ * taken out of the queue. What runs a step gets a signal to its batch script alone, which lets
  * the command have its grace: Slurm's own cancel signals every process at once and kills after KillWait,
  * whatever the job was promised. That is for a job that does not end in time. Slurm is asked until
  * nothing of the jobs is queued, running or being cleaned up; and whatever number we remember, only
@@ -73,7 +73,7 @@ static void read_complaint(struct sw_connection *conn, struct sw_batch_job *jobs
         }
 }
 
-/* The script prints complaints before the states that they are about: they are kept until all states are read. */
+/* Complaints come before the states that they are about: they wait until all states are read. */
 static void read_answers(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
                          const size_t *which, size_t count, struct sw_buf *answer)
 {
@@ -100,8 +100,8 @@ static void read_answers(struct sw_connection *conn, struct sw_batch_job *jobs, 
         read_complaint(conn, jobs, all, which, count, record.rest);
 }
 
-/* One script for these. -1 + err: nothing is known of any of them. A login host that hangs must not hold up the
- * caller: the answer is "not yet", in time. */
+/* One script for these. -1 + err: nothing is known of any of them. A login host that hangs must not hold
+ * up the caller: the answer is "not yet", in time. */
 static int ask_about(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
                      const size_t *which, size_t count, bool last, int64_t deadline_ms, struct sw_error *err)
 {
@@ -170,8 +170,8 @@ static size_t gather(const struct slurm_stop *all, size_t count, size_t *at, siz
 }
 
 /* One round over all that wait. false: none is left. */
-static bool ask_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all, size_t count,
-                    int64_t deadline_ms)
+static bool ask_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct slurm_stop *all,
+                    size_t count, int64_t deadline_ms)
 {
     size_t which[SCRIPT_JOBS], found, at = 0;
     bool any = false;

@@ -85,7 +85,7 @@ end() {
         sed -e '/^$/d' -e '/nvalid job id/d' -e '/already complet/d' -e 's/^/complaint	/'
 }
 
-# What waits is taken out of the queue. What runs a step is told by a signal to its batch script alone, which lets the command
+# What waits is taken out of the queue. What runs a step gets a signal to its batch script alone, which lets the command
 # have its grace: Slurm's own cancel signals every process and kills after KillWait, whatever the job was promised.
 end_jobs() {
     pending='' running='' softly='' all='' first=0.05

@@ -36,7 +36,7 @@ static const struct {
       "name a bundle on the shared file system; --container needs Slurm 21.08 and an oci.conf of the site" },
     { "base", "base folder", NULL,
       "choose a folder that you may write to with slurm.base_dir or SLURM_BASE_RESULTS_DIR" },
-    { "node", "shared folder", "no compute node was free to look at it",
+    { "node", "shared folder", "no compute node was free to check it",
       "choose a folder of the shared file system with slurm.base_dir" },
 };
 
@@ -47,9 +47,9 @@ static const struct {
     const char *message, *hint;
 } refusals[] = {
     { "missing", "paths", SW_E_SPEC, "the cluster does not have: ",
-      "paths of inputs and mounts are the cluster's own; --no-check submits without looking" },
+      "paths of inputs and mounts are the cluster's own; --no-check submits without checking" },
     { "image", "image", SW_E_SPEC, "the cluster does not have the image: ",
-      "the path of a squashfs file is the cluster's own; --no-check submits without looking" },
+      "the path of a squashfs file is the cluster's own; --no-check submits without checking" },
     { "output", "outputs", SW_E_SPEC, "an output: ",
       "name a folder of the cluster that you may write to, or leave `to` out and fetch it with "
       "`slipway get`" },
@@ -116,30 +116,24 @@ static void add_space(json_t *rows, const char *free_kib, const char *where)
                   "remove old results (`slipway gc`), or choose another folder with slurm.base_dir");
 }
 
-/* "ok HOST FILE", "missing HOST FILE", "open HOST MODE FILE" of slurm_credentials.sh. */
-static void add_credential(json_t *rows, const struct slurm_checked *job, char *line)
+/* "WORD MACHINE FILE" of slurm_credentials.sh. */
+static void add_credential(json_t *rows, const struct slurm_checked *job, struct slurm_record *record)
 {
-    const char *verdict = strsep(&line, " "), *host = line ? strsep(&line, " ") : NULL;
-    const char *file = line ? line : "";
-    sw_autofree char *check = NULL, *message = NULL, *fix = NULL;
+    const char *word = slurm_field(record), *host = slurm_field(record), *file = record->rest;
+    sw_autofree char *check = sw_format("credentials for %.100s", host);
+    sw_autofree char *message = NULL, *fix = NULL;
 
-    if (!host)
-        return;
-    check = sw_format("credentials for %.100s", host);
-    if (sw_text_same(verdict, "ok")) {
+    if (sw_text_same(word, "ok")) {
         slurm_finding(rows, check, true, file, NULL);
-    } else if (sw_text_same(verdict, "missing")) {
+    } else if (sw_text_same(word, "missing")) {
         message = sw_format("none in %.300s: %s", file, job->login_brought
                             ? "registry_login brings them with the job" : "public images only");
         fix = sw_format("set slurm.registry_login, or add the line 'machine %.100s login LOGIN password "
                         "KEY' to %.300s and chmod 600 it", host, file);
         slurm_finding(rows, check, job->login_brought || !job->secret_named, message, fix);
-    } else if (sw_text_same(verdict, "open")) {
-        const char *path = strchr(file, ' ');
-
-        path = path ? path + 1 : file;
-        message = sw_format("%.300s may be read by others", path);
-        fix = sw_format("run there: chmod 600 %.300s", path);
+    } else if (sw_text_same(word, "open")) {
+        message = sw_format("%.300s may be read by others", file);
+        fix = sw_format("run there: chmod 600 %.300s", file);
         slurm_finding(rows, check, false, message, fix);
     }
 }
@@ -201,7 +195,7 @@ void slurm_check_text(json_t *rows, const struct slurm_checked *job, const char 
         const char *second;
 
         if (sw_text_same(record.kind, "credential")) {
-            add_credential(rows, job, record.rest);
+            add_credential(rows, job, &record);
             continue;
         }
         if (sw_text_same(record.kind, "refused")) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_checks.sh - is everything there that a job of ours needs? Looked at from a login host.
+# slurm_checks.sh - is everything there that a job of ours needs? Checked from a login host.
 #
 # Before it: slurm_common.sh, slurm_needs.sh; base, probe (a file to be made there), partition, account, image (1: a container
 # is wanted), bundle (an OCI bundle, or nothing), batch (the batch script; empty: no job is checked) and the values of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_cleanup.c - remove what we made: files of jobs that are over, and with `gc --caches` runners of other
- * versions that no job names any more. Jobs themselves are not looked for: what they leave is found by their
- * rows.
+ * slurm_cleanup.c - remove what we made: files of jobs that are over, and with `gc --caches` runners of
+ * other versions that no job names any more. Jobs themselves are not searched for: their rows name what they
+ * left.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -85,7 +85,8 @@ void slurm_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
 /* Without --caches the cluster is not asked. */
 json_t *slurm_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)
 {
-    const char *words[2 + SLURM_MACHINES] = { slurm_of(conn)->options.base_dir, sweep->remove ? "yes" : "no" };
+    const char *words[2 + SLURM_MACHINES] = { slurm_of(conn)->options.base_dir,
+                                              sweep->remove ? "yes" : "no" };
     sw_auto(json) json_t *rows = json_array();
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };

@@ -2,11 +2,12 @@
 /*
  * slurm_convert.c - the image's conversion as a job of its own, with `conversion_partition`.
  *
- * Without that option the first job that wants an image converts it, and its GPUs wait meanwhile. With
- * it a small job in another partition does, and ours starts when that one has ended, however it ended:
- * a dependency on success would cancel our job without a word, so it looks itself and tells what it
- * finds. All jobs that want the same image wait for the same one, known by its name; should two clients start
- * one at the same moment, Slurm runs them one after the other (singleton) and the second finds the file.
+ * Without that option the first job that wants an image converts it, and its GPUs wait meanwhile. With it a
+ * small job in another partition does, and ours starts when that one has ended, however it ended: a
+ * dependency on success would cancel our job without a word, so our job checks the file itself and says what
+ * it finds. All jobs that want the same image wait for the same conversion, known by its name; should two
+ * clients start one at the same moment, Slurm runs them one after the other (singleton) and the second finds
+ * the file.
  *
  * Pure.
  */

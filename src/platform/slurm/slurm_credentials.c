@@ -28,32 +28,29 @@ const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
     return unknown;
 }
 
-static void add_machines(struct sw_buf *out, const struct slurm_registry *registry,
-                         const char *before)
+/* enroot leaves the port out. Owned. */
+static char *machine_of(const char *host)
 {
-    for (size_t i = 0; i < SW_COUNT(registry->machines) && registry->machines[i]; i++) {
-        size_t length = strcspn(registry->machines[i], ":");       /* enroot leaves the port out */
-        sw_autofree char *machine = sw_strndup(registry->machines[i], length);
-
-        sw_buf_add(out, before);
-        sw_buf_add_quoted(out, machine);
-        if (*before != ' ')
-            sw_buf_add_char(out, '\n');
-    }
+    return sw_strndup(host, strcspn(host, ":"));
 }
 
 void slurm_credentials_check(struct sw_buf *out, const struct slurm_registry *registry)
 {
     slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
-    add_machines(out, registry, "sw_credential_check ");
+    for (size_t i = 0; i < SW_COUNT(registry->machines) && registry->machines[i]; i++) {
+        sw_autofree char *machine = machine_of(registry->machines[i]);
+
+        slurm_call_add(out, "sw_credential_check", (const char *const[]){ machine }, 1);
+    }
 }
 
 void slurm_credentials_install(struct sw_buf *out, const struct slurm_registry *registry,
                                const char *login)
 {
+    sw_autofree char *first = machine_of(registry->machines[0]);
+    sw_autofree char *second = registry->machines[1] ? machine_of(registry->machines[1]) : NULL;
+
     slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
-    sw_buf_add(out, "sw_credential_install ");
-    sw_buf_add_quoted(out, login);
-    add_machines(out, registry, " ");
-    sw_buf_add_char(out, '\n');
+    slurm_call_add(out, "sw_credential_install", (const char *const[]){ login, first, second },
+                   second ? 3 : 2);
 }

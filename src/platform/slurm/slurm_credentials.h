@@ -2,7 +2,7 @@
 /*
  * slurm_credentials.h - what enroot on the cluster needs to know about a private registry.
  *
- * Which lines of .credentials an image needs, the text that looks for them, and the text that puts
+ * Which lines of .credentials an image needs, the text that checks for them, and the text that puts
  * one in. The password itself is never part of a text: it follows on standard input.
  *
  * Pure: no I/O.
@@ -22,7 +22,7 @@ struct slurm_registry {
 const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
                                                struct slurm_registry *unknown);
 
-/* Prints one line for each machine: "ok HOST FILE", "missing HOST FILE", "open HOST MODE FILE". */
+/* Prints a record "credential WORD MACHINE FILE" for each machine: ok, missing, or open to others. */
 void slurm_credentials_check(struct sw_buf *out, const struct slurm_registry *registry);
 /* Reads the password as one line of standard input and puts it into the file, mode 0600: the line of
  * the same machine and login is replaced, others stay. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_credentials.sh - enroot's .credentials on the cluster: look, and put one line in.
+# slurm_credentials.sh - enroot's .credentials on the cluster: check it, and put one line in.
 #
-# Pyxis does not see the job's environment; what a private registry wants stands in a netrc file of
+# Pyxis does not see the job's environment; what a private registry wants is in a netrc file of
 # the user. A password comes by standard input and leaves by the shell's own printf: no process has it
 # among its arguments.
 
@@ -10,20 +10,20 @@ sw_credentials_file() {
     echo "${ENROOT_CONFIG_PATH:-${XDG_CONFIG_HOME:-$HOME/.config}/enroot}/.credentials"
 }
 
-# sw_credential_check MACHINE: prints "ok", "missing" or "open MODE", and the file.
+# sw_credential_check MACHINE: the record "credential WORD MACHINE FILE": ok, missing, or open to others.
 sw_credential_check() {
     sw_file=$(sw_credentials_file)
     if ! awk -v m="$1" '$1 == "machine" && $2 == m && $3 == "login" { found = 1 }
                         END { exit !found }' "$sw_file" 2>/dev/null; then
-        echo "missing $1 $sw_file"
+        printf 'credential\tmissing\t%s\t%s\n' "$1" "$sw_file"
     elif [ -n "$(find -L "$sw_file" -perm /077)" ]; then
-        echo "open $1 $(stat -L -c %a "$sw_file") $sw_file"
+        printf 'credential\topen\t%s\t%s\n' "$1" "$sw_file"
     else
-        echo "ok $1 $sw_file"
+        printf 'credential\tok\t%s\t%s\n' "$1" "$sw_file"
     fi
 }
 
-# One at a time: who writes starts from what all others wrote. A lock that is older than any writer takes was left.
+# One at a time: each writer starts from what all others wrote. A lock that is older than any writer takes was left.
 sw_credentials_lock() {
     tries=0
     until mkdir "$1" 2>/dev/null; do

@@ -43,8 +43,8 @@ static void add_job(struct sw_buf *script, size_t index, const struct sw_observa
     char number[24];
 
     snprintf(number, sizeof number, "%zu", index);
-    slurm_call_add(script, "tails", (const char *const[]){ number, names->logs, names->state, name, slurm, report,
-                                                           !array && rank > 0 ? "main.out" : "" }, 7);
+    slurm_call_add(script, "tails", (const char *const[]){
+        number, names->logs, names->state, name, slurm, report, !array && rank > 0 ? "main.out" : "" }, 7);
 }
 
 /* The lines of each job; `gone` (may be NULL): the folder of its logs is. */

@@ -20,48 +20,13 @@
 
 enum { PATIENCE_MS = 24 * 3600 * 1000, INPUT_MOST = 256 << 20 };
 
-/* bash -c THIS - MARK COMMAND...: in the step. The runner takes over environment and folder. */
-static const char beside_text[] =
-    "mark=SLIPWAY_TASK=$1\n"
-    "shift\n"
-    "ns() { readlink \"/proc/$1/ns/$2\"; }\n"
-    "for try in 1 2 3 4 5 6 7 8 9 10; do\n"
-    "    for file in $(grep -lszxF \"$mark\" /proc/[0-9]*/environ 2>/dev/null); do\n"
-    "        pid=${file#/proc/} pid=${pid%/environ} enter=\n"
-    "        runner=$(tr '\\0' '\\n' <\"$file\" | sed -n 's/^slipway_runner=//p')\n"
-    "        case $(readlink \"/proc/$pid/exe\") in '' | *slipway-runner*) continue ;; esac\n"
-    "        [ \"$(ns $pid user)\" = \"$(ns self user)\" ] || enter='--user --preserve-credentials'\n"
-    "        [ \"$(ns $pid mnt)\" = \"$(ns self mnt)\" ] || enter=\"$enter --mount\"\n"
-    "        [ \"$(ns $pid pid)\" = \"$(ns self pid)\" ] || enter=\"$enter --pid\"\n"
-    "        exec ${enter:+nsenter --target $pid $enter} \"$runner\" beside \"$mark\" \"$@\"\n"
-    "    done\n"
-    "    sleep 0.5\n"
-    "done\n"
-    "echo 'slipway: its command has not begun' >&2\n"
-    "exit 75\n";
-
-/* The last line of the runs: restart, Slurm's id of this very run, since when, nodes. */
-static const char step_text[] =
-    "for try in 1 2 3 4 5 6 7 8 9 10; do              # it may begin just now\n"
-    "    [ ! -s \"$own/runs\" ] || break\n"
-    "    sleep 0.5\n"
-    "done\n"
-    "[ -s \"$own/runs\" ] || { echo 'slipway: its batch script has not begun' >&2; exit 75; }\n"
-    "while read -r restart number since nodes; do last=$number on=$nodes; done <\"$own/runs\"\n"
-    "rows=$(squeue -h -j \"$last\" -o '%j|%k' 2>&1) || rows=\n"
-    "case $rows in\n"
-    "\"$name|\"* | *\"|$comment\" | *\"|$comment \"*) ;;\n"
-    "*) echo \"Slurm job $last is not this job any more\" >&2; exit 75 ;;\n"
-    "esac\n"
-    "node=$(scontrol show hostnames \"$on\" | sed -n \"$((index + 1))p\")\n"
-    "exec srun --quiet --overlap --jobid=\"$last\" --nodes=1 --ntasks=1 --nodelist=\"$node\" \\\n"
-    "    bash -c \"$beside\" - \"$last.$rank\"";
-
 static int make_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job,
                        int replica, char *const argv[], struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
+    sw_auto(sw_buf) struct sw_buf beside = SW_BUF_INIT;
     sw_autofree char *own = NULL;
+    size_t count = 0;
     int nodes = (int)sw_json_int(job->details, "nodes", 1), ranks = slurm_replicas_of(job);
 
     if (slurm_names_of(conn, job, &names, err) < 0)
@@ -74,13 +39,12 @@ static int make_script(struct sw_buf *out, struct sw_connection *conn, const str
     slurm_set_number(out, "rank", slurm_is_array(job) ? 0 : replica);
     slurm_set_number(out, "index", slurm_is_array(job) || nodes < 1 ? 0
                                    : replica / (ranks > nodes ? ranks / nodes : 1));
-    slurm_set(out, "beside", beside_text);
-    sw_buf_add(out, step_text);
-    for (; *argv; argv++) {
-        sw_buf_add_char(out, ' ');
-        sw_buf_add_quoted(out, *argv);
-    }
-    sw_buf_add_char(out, '\n');
+    slurm_text_add(&beside, SLURM_TEXT_BESIDE);
+    slurm_set(out, "beside", sw_buf_text(&beside));
+    while (argv[count])
+        count++;
+    slurm_call_add(out, "set --", (const char *const *)argv, count);
+    slurm_text_add(out, SLURM_TEXT_EXEC);
     return 0;
 }
 
@@ -166,9 +130,7 @@ static int step_status(struct sw_stream *stream, int *exit_status, struct sw_err
     *exit_status = step->reply.exit_code;
     if (step->err.code == SW_OK)
         return 0;
-    if (err)
-        *err = step->err;
-    return -1;
+    return sw_pass(err, &step->err);
 }
 
 static void step_close(struct sw_stream *stream)

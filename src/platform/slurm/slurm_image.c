@@ -154,7 +154,7 @@ char *slurm_image_enroot(const struct slurm_image *image)
     return image->kind == SLURM_IMAGE_REGISTRY ? sw_format("docker://%s", pyxis) : NULL;
 }
 
-/* The contract's name: '/' and ':' become '_'. Where that could be two images' name, a piece of the
+/* The Python SDK's name: '/' and ':' become '_'. Where that could be two images' name, a piece of the
  * reference's hash tells them apart. */
 char *slurm_image_file_name(const struct slurm_image *image)
 {

@@ -3,7 +3,7 @@
 # slurm_image.sh - an image of a registry as one squashfs file that all nodes share.
 #
 # Each node that pulls on its own asks the registry again; hundreds of them meet its limits. So the
-# first job that wants an image converts it (once.sh: once, whoever else asks), beside its final
+# first job that wants an image converts it (once.sh: once, however many ask), beside its final
 # name, and renames it when it begins as squashfs files do.
 #
 #     SW_IMAGE        the reference, for people       SW_IMAGE_PYXIS   as Pyxis takes it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_inspect.c - read-only questions (slurm_inspect.sh): the ranks of a job, a job by nothing but its id, all
- * jobs of the base folder, paths of the cluster.
+ * slurm_inspect.c - read-only questions (slurm_inspect.sh): the ranks of a job, a job by nothing but its
+ * id, all jobs of the base folder, paths of the cluster.
  */
 #include "platform/slurm/slurm_internal.h"
 

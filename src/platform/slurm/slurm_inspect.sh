@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# slurm_inspect.sh - read-only questions about one job, all jobs, the cluster and its files. Each is a function; the call stands
+# slurm_inspect.sh - read-only questions about one job, all jobs, the cluster and its files. Each is a function; the call comes
 # behind the text.
 #
 # Before it: slurm_common.sh and the values that each names.

@@ -77,8 +77,8 @@ struct slurm_job {                 /* a plan as the render functions need it; sl
     struct slurm_names names;
     int attempt;
     const char *prefix;            /* of its name in the queue; borrowed */
-    const char *runner[SLURM_MACHINES];    /* its path on the cluster, by kind; NULL: we have none; borrowed */
-    const char *ca;                /* that of the certificates, in the payload's folder; NULL: none; borrowed */
+    const char *runner[SLURM_MACHINES];    /* its path there, by kind; NULL: none; borrowed */
+    const char *ca;                /* of the certificates, beside the payload; NULL: none; borrowed */
 };
 int slurm_job_init(struct slurm_job *job, const struct sw_plan *plan, const char *base, const char *prefix,
                    int attempt, struct sw_error *err);
@@ -133,7 +133,7 @@ struct slurm_cache slurm_cache_of(const struct slurm_job *job);
 /* Does a job of its own convert the image, so that no GPUs wait for it? */
 bool slurm_converts_elsewhere(const struct slurm_job *job);
 int slurm_convert_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
-/* For the submit: the values by which it starts `$state/image.sbatch`, unless the image or such a job is there. */
+/* Values by which the submit starts `$state/image.sbatch`, unless the image or such a job is there. */
 int slurm_convert_values(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 
 /* ---- slurm_preflight.c: before anything is queued ----------------------------------------------- */
@@ -197,7 +197,7 @@ struct slurm_mark {                /* what a job of ours is called in the queue;
 struct slurm_known {               /* what else is known about the job */
     int64_t slurm_id;              /* 0: not known */
     struct slurm_mark mark;        /* by which a row is known to be about it */
-    bool search;                   /* its number may be another one: look for the mark in all rows */
+    bool search;                   /* its number may be another one: any row with the mark counts */
     const json_t *exit;            /* how its own script says that it ended; NULL: it does not */
     const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
     int task;
@@ -254,7 +254,7 @@ int slurm_ask(struct sw_connection *conn, const struct sw_ssh_call *call, struct
 /* The same for a script alone that may run twice. */
 int slurm_read(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
                struct sw_error *err);
-/* The milliseconds that a call may take: `most`, or less when the deadline comes before; 1 when it has passed. */
+/* How long a call may take: `most_ms`, or less when the deadline comes before; 1 when it has passed. */
 int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms);
 /* slurm_login.c: with `registry_login`, the image's registry knows us there. */
 int slurm_registry_login(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err);
@@ -273,7 +273,8 @@ int slurm_names_of(struct sw_connection *conn, const struct sw_jobref *job, stru
 
 int slurm_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *out, struct sw_error *err);
-int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count, struct sw_error *err);
+int slurm_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
+                  struct sw_error *err);
 void slurm_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 void slurm_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
 void slurm_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, bool keep_results,
@@ -297,7 +298,7 @@ int slurm_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
 json_t *slurm_jobs(struct sw_connection *conn, struct sw_error *err);
 int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err);
 
-/* ---- slurm_log.c, slurm_times.c -------------------------------------------------------------------------- */
+/* ---- slurm_log.c --------------------------------------------------------------------------------- */
 
 ssize_t slurm_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
@@ -305,10 +306,6 @@ int slurm_log_size(struct sw_connection *conn, const struct sw_jobref *job, int 
                    struct sw_error *err);
 int slurm_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
-/* The beginning of a question about one rank's log: sets state, logs, name, file, and the part of the file
- * that is meant, from and to (empty: its end). */
-int slurm_log_script(struct sw_buf *out, struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                     struct sw_error *err);
 void slurm_times_free(struct slurm_times *times);          /* all of them */
 int slurm_log_time(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t offset,
                    int64_t *at_ms, int64_t *until, struct sw_error *err);

@@ -20,7 +20,8 @@ static int find_login(struct sw_connection *conn, const struct slurm_image *imag
                       struct sw_registry_login *out, struct sw_error *err)
 {
     const char *host = image->ref.registry, *variable = sw_registry_variable(host);
-    const struct sw_registry_query query = { .registry = host, .user = image->user, .env = slurm_of(conn)->env,
+    const struct sw_registry_query query = { .registry = host, .user = image->user,
+                                             .env = slurm_of(conn)->env,
                                              .env_context = slurm_of(conn)->env_context };
 
     if (!sw_registry_login_from_env(&query, out)) {
@@ -47,8 +48,9 @@ static int send_login(struct sw_connection *conn, const struct slurm_registry *r
 
     sw_text_once(&script);
     slurm_credentials_install(&script, registry, login->user);
-    if (slurm_ask(conn, &(struct sw_ssh_call){ .script = script.data, .input = line, .input_count = SW_COUNT(line),
-                                               .repeatable = true }, &reply, err) < 0)
+    if (slurm_ask(conn, &(struct sw_ssh_call){ .script = script.data, .input = line,
+                                               .input_count = SW_COUNT(line), .repeatable = true },
+                  &reply, err) < 0)
         return -1;
     if (reply.exit_code == 0)
         return 0;

@@ -25,7 +25,7 @@ struct slurm_mounts_site {
 
 /* What a cluster cannot mount: paths of the client's machine. */
 int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err);
-/* Shell text for the submit, on the login node; sw_text_once() has to stand before it. It ends the
+/* Shell text for the submit, on the login node, behind sw_text_once(). It ends the
  * script with a sentence when an entry cannot be had; prints "mount TARGET COMMIT PATH" for each
  * repository. */
 void slurm_mounts_stage(struct sw_buf *out, const struct sw_mounts *mounts,

@@ -116,7 +116,7 @@ static void read_job(struct slurm_question *job, struct sw_observation *seen, st
     else if (!strcmp(kind, "submitting"))
         job->submitting = true;
     else if (!strcmp(kind, "secrets"))
-        seen->needs_reconcile = true;
+        seen->leaves_secrets = true;
     else if (!strcmp(kind, "task"))
         note_task(job, record);
     else if (!strcmp(kind, "report") && !job->report)
@@ -217,7 +217,7 @@ static int init_job(struct slurm_question *job, struct sw_connection *conn, cons
 static void add_job(struct sw_buf *out, size_t index, const struct slurm_question *job,
                     const struct sw_jobref *ref)
 {
-    sw_buf_add(out, "\"$act\" ");
+    sw_buf_add(out, "job ");
     sw_buf_add_number(out, (int64_t)index);
     sw_buf_add_char(out, ' ');
     sw_buf_add_number(out, job->number);
@@ -228,9 +228,18 @@ static void add_job(struct sw_buf *out, size_t index, const struct slurm_questio
     sw_buf_add(out, job->is_array ? " 1\n" : " 0\n");
 }
 
+static void add_number(struct sw_buf *numbers, int64_t number)
+{
+    if (number == 0)
+        return;
+    sw_buf_add_char(numbers, ',');
+    sw_buf_add_number(numbers, number);
+}
+
 static int write_jobs(struct sw_buf *out, struct slurm_poll *poll, struct sw_connection *conn,
                       const struct sw_observation *seen, struct sw_error *err)
 {
+    sw_auto(sw_buf) struct sw_buf numbers = SW_BUF_INIT;
     const char *last_base = NULL, *last_prefix = NULL;
 
     sw_buf_add(out, "each_job() {\n");
@@ -249,9 +258,11 @@ static int write_jobs(struct sw_buf *out, struct slurm_poll *poll, struct sw_con
         last_base = base;
         last_prefix = prefix;
         poll->search |= poll->jobs[i].number == 0;
+        add_number(&numbers, poll->jobs[i].number);
         add_job(out, i, &poll->jobs[i], &seen[i].job);
     }
-    sw_buf_add(out, "}\n");
+    sw_buf_addf(out, "}\nnumbers=%s\n", sw_buf_text(&numbers));
+    slurm_set_flag(out, "some_unknown", poll->search);
     return 0;
 }
 
@@ -307,7 +318,7 @@ void slurm_reconcile(struct sw_connection *conn, const struct sw_observation *jo
         sw_auto(slurm_names) struct slurm_names names = { 0 };
         const char *path;
 
-        if (!jobs[i].needs_reconcile || slurm_names_of(conn, &jobs[i].job, &names, NULL) < 0)
+        if (!jobs[i].leaves_secrets || slurm_names_of(conn, &jobs[i].job, &names, NULL) < 0)
             continue;
         path = names.secrets;
         slurm_call_add(&script, "rm -f", &path, 1);

@@ -3,8 +3,9 @@
 # slurm_observe.sh - what is known about all these jobs: one squeue, and one sacct for those that it forgot.
 #
 # Before it: each_job(), which sets `meta` (the folder of the records) and `prefix` (before the id in the job's name) and
-# calls `$act INDEX NUMBER FOLDER ARRAY` for each job (NUMBER 0: not known); alone (1: there is only one job); and as
-# positional parameters the logs whose growth matters. Changes nothing. Records:
+# calls `job INDEX NUMBER FOLDER ARRAY` for each job (NUMBER 0: not known); numbers (those that are known, a comma before
+# each); some_unknown; alone (1: there is only one job); and as positional parameters the logs whose growth matters. Changes
+# nothing. Records:
 #     number INDEX NUMBER      which Slurm job it is, by our own record
 #     exit INDEX JSON          how the job's own script says that it ended
 #     task INDEX N JSON        the same of task N of an array
@@ -44,10 +45,10 @@ read_number() {
 }
 
 collect_number() {
-    number=$2
-    [ "$number" != 0 ] || read_number "$@"
     [ -z "$alone" ] || report "$1" "$3"
-    if [ "$number" = 0 ]; then unknown=1; else numbers=$numbers,$number; fi
+    [ "$2" = 0 ] || return 0
+    read_number "$@"
+    if [ "$number" = 0 ]; then search=1; else numbers=$numbers,$number; fi
 }
 
 # For each number in the rows: said_N, what is going on (waits, runs, live, cut, over), and tag_N, its name and comment.
@@ -80,18 +81,17 @@ what_squeue_says() {
     case $tag in "$prefix${2%.*}|"* | *"|$mark" | *"|$mark "*) ;; *) said= ;; esac
 }
 
-# A job that waits or runs and never ran before has nothing more to tell.
-is_quiet() {
+# A job that waits or runs and never ran before has nothing more to tell; the others go to $act.
+job() {
     what_squeue_says "$2" "$3"
     case $said$4 in
-    runs0) [ ! -e "$meta/$3/attempts.d/2" ] ;;
-    waits? | runs?) [ ! -s "$meta/$3/attempts" ] ;;
-    *) return 1 ;;
+    runs0) [ -e "$meta/$3/attempts.d/2" ] || return 0 ;;
+    waits? | runs?) [ -s "$meta/$3/attempts" ] || return 0 ;;
     esac
+    "$act" "$@"
 }
 
 read_attempts() {
-    ! is_quiet "$@" || return 0
     busy=1
     read_number "$@"
     [ "$number" = "$2" ] || [ "$2" = 0 ] || more=$more,$number
@@ -122,7 +122,6 @@ note_secrets() {
 # The records of a job that neither waits nor runs. sacct has nothing to add where our own record tells the end, or squeue
 # says that our cancel was carried out.
 read_records() {
-    ! is_quiet "$@" || return 0
     eval "number=\$number_$1"
     what_squeue_says "$number" "$3"
     case $said in waits | runs) return 0 ;; esac
@@ -146,10 +145,10 @@ read_records() {
     case $said$told in live* | over1 | cut1) ;; *) past=$past,$number ;; esac
 }
 
-numbers='' unknown='' more='' busy='' past=''
+search='' more='' busy='' past=''
 [ $# = 0 ] || stat --printf='grown\t%Y\t%n\n' "$@" 2>/dev/null
-act=collect_number; each_job
-if [ -n "$unknown" ]; then ask -u "$(id -un)"; else ask -j "${numbers#,}"; fi
+[ -z "$some_unknown$alone" ] || { act=collect_number; each_job; }
+if [ -n "$search" ]; then ask -u "$(id -un)"; else ask -j "${numbers#,}"; fi
 read_rows
 act=read_attempts; each_job
 [ -z "$more" ] || { ask -j "${more#,}"; read_rows; }

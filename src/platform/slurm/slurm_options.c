@@ -155,7 +155,8 @@ int slurm_job_options_fill(const json_t *options, struct slurm_job_options *out,
     return sw_options_fill(slurm_options, options, SW_JOB, out, err);
 }
 
-int slurm_cosmos_fill(const struct slurm_job_options *options, struct slurm_cosmos *out, struct sw_error *err)
+int slurm_cosmos_fill(const struct slurm_job_options *options, struct slurm_cosmos *out,
+                      struct sw_error *err)
 {
     *out = (struct slurm_cosmos){ 0 };
     if (!options->cosmos)

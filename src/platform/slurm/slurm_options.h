@@ -2,7 +2,8 @@
 /*
  * slurm_options.h - the `slurm:` block of a job file or profile in types, filled from its table.
  *
- * A list is a json_t: an array of texts, or one text. What is not said and has no default is NULL, 0 or false.
+ * A list is a json_t: an array of texts, or one text. What is not said and has no default is NULL, 0 or
+ * false.
  */
 #ifndef SW_PLATFORM_SLURM_OPTIONS_H
 #define SW_PLATFORM_SLURM_OPTIONS_H
@@ -59,7 +60,8 @@ struct slurm_cosmos {              /* the roles of Cosmos-RL */
 
 extern const struct sw_option slurm_options[];
 int slurm_job_options_fill(const json_t *options, struct slurm_job_options *out, struct sw_error *err);
-int slurm_cosmos_fill(const struct slurm_job_options *options, struct slurm_cosmos *out, struct sw_error *err);
+int slurm_cosmos_fill(const struct slurm_job_options *options, struct slurm_cosmos *out,
+                      struct sw_error *err);
 
 /* The texts of a list with commas between; NULL: none. Owned. */
 char *slurm_joined(const json_t *list);

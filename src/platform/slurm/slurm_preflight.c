@@ -41,7 +41,7 @@ static int check_sources(const struct sw_plan *plan, struct sw_error *err)
     return 0;
 }
 
-/* The queues that scripts for the Python SDK name without looking: all of them end after 4 h. */
+/* The queues that scripts for the Python SDK name unchecked: all of them end after 4 h. */
 static int check_known_queues(const struct slurm_job *job, struct sw_error *err)
 {
     const json_t *partitions = job->options.partition;

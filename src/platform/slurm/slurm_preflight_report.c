@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_preflight_report.c - everything a job needs on the cluster, checked one by one: each login host, Slurm
- * itself, partition, account, container, folder.
+ * slurm_preflight_report.c - everything a job needs on the cluster, checked one by one: each login host,
+ * Slurm itself, partition, account, container, folder.
  *
  * A small file in the base folder is what the hosts and one compute node must all see; it is
- * removed at the end. Nothing else is changed. What a submit would refuse (slurm_needs.sh) and what Slurm says
- * about the batch script come with the same round trip.
+ * removed at the end. Nothing else is changed. What a submit would refuse (slurm_needs.sh) and what Slurm
+ * says about the batch script come with the same round trip.
  */
 #include "platform/slurm/slurm_internal.h"
 
@@ -117,9 +117,7 @@ static void add_registry(struct sw_buf *script, const struct slurm_job *job, str
         return;
     checked->secret_named = names_secret(job->plan, sw_registry_variable(registry->host));
     checked->login_brought = job->options.registry_login;
-    sw_buf_add(script, "{\n");
     slurm_credentials_check(script, registry);
-    sw_buf_add(script, "} | sed 's/^/credential\t/'\n");
 }
 
 /* The values of a job, and the batch script that a submit would hand over. */

@@ -204,7 +204,7 @@ static json_t *story(const struct slurm_attempt *one, const struct slurm_attempt
     const char *node = *one->node ? one->node : one->nodes;
 
     return sw_json_object(
-        SW_INT("number", one->number), SW_STR("state", "Error"),
+        SW_INT("number", one->number), SW_STR("state", sw_state_name(SW_ERROR)),
         SW_STR("reason", told ? SW_REASON_EXIT : SW_REASON_RESTARTED), SW_STR("message", how),
         SW_SUB("exit_code", told ? json_integer(one->exit_code) : json_null()),
         SW_INT("signal", 0), SW_STR("node", node), SW_STR("remote_id", one->slurm_job_id),

@@ -33,8 +33,8 @@ struct slurm_retry {
     int gpus;
 };
 
-/* Values and functions of slurm_retry.sh, behind sw_text_once(). Before they are called, the batch script sets
- * SW_RECORD, SW_OUT, SW_ERR, SW_CANCELED and SW_RUNNER. */
+/* Values and functions of slurm_retry.sh, behind sw_text_once(). Before they are called, the batch script
+ * sets SW_RECORD, SW_OUT, SW_ERR, SW_CANCELED and SW_RUNNER. */
 int slurm_retry_text(struct sw_buf *out, const struct slurm_retry *retry, struct sw_error *err);
 
 /* ---- what the attempts left behind ---------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #                                    word; 1: this was the end. REASON is a word that the rules
 #                                    know, NODE the one that failed first, if that is known
 #
-# Each run is two lines of JSON in SW_RECORD, for whoever looks: one at its begin, one at its end.
+# Each run is two lines of JSON in SW_RECORD, one at its begin, one at its end.
 # Numbers and the right to a successor are folders made in SW_RECORD.d: mkdir happens once.
 #
 # A requeue keeps Slurm's job id, and Slurm waits about two minutes by itself; it cannot avoid a node.
@@ -53,7 +53,7 @@ sw_begin() {
 \"nodes\":\"$SLURM_JOB_NODELIST\",\"out_from\":$SW_OUT_FROM,\"err_from\":$SW_ERR_FROM"
 }
 
-# Slurm starts a job again after each node failure; somebody has to count.
+# Slurm starts a job again after each node failure; this counts them.
 sw_used_up() {
     [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -gt "$SW_MAX" ] || return 1
     sw_say "all $SW_MAX retries are used up"
@@ -67,7 +67,7 @@ sw_slurm_restarts() {
     [ "${sw_restarts:-0}" -gt "${SLURM_RESTART_COUNT:-0}" ]
 }
 
-# Somebody ended us. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
+# The job was ended from outside. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
 sw_who_stopped() {
     case $SW_CAUSE$SW_TIME in
     preempted? | node? | time1) SW_REASON=$SW_CAUSE SW_AGAIN=again ;;
@@ -136,7 +136,7 @@ sw_refused() {
     sw_next=''
 }
 
-# Whoever waits for this job waits for its successor; said before we end, or they would be ended, too.
+# Jobs that wait for this one wait for its successor; said before we end, or Slurm would end them, too.
 sw_repoint() {
     squeue -h -t PD -u "$(id -un)" -o '%F|%E' | sort -u | while IFS='|' read -r sw_id sw_waits; do
         case $sw_waits in *":$SLURM_JOB_ID"[!0-9]*) ;; *) continue ;; esac

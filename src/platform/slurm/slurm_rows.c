@@ -2,7 +2,7 @@
 /*
  * slurm_rows.c - one line of squeue or sacct, and the names that Slurm gives to parts of jobs.
  *
- * Fields are cut at '|'. The one that may hold any text, the comment, stands last. Never trusts a
+ * Fields are cut at '|'. The one that may hold any text, the comment, is the last. Never trusts a
  * count or a length: a line that is not as it should be is no row.
  *
  * Pure: lines are split in place.

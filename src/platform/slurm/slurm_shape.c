@@ -126,7 +126,7 @@ static int shape_time(const struct sw_plan *plan, const struct slurm_job_options
     shape->time_grace_ms = plan->grace_ms;
     slack_ms = is_short ? 0 : 1000 * (lesser(60 * shape->limit_minutes - shape->soft_s, ahead_s) -
                                       kept_s(plan));
-    if (!options->use_timeout && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {      /* Slurm's own signal says it */
+    if (!options->use_timeout && (plan->time_ms <= 0 || shape->soft_s < asked_s)) {   /* Slurm's own signal */
         shape->soft_s = 0;
         slack_ms = ahead_s > 0 ? 1000 * (ahead_s - kept_s(plan)) : 0;
     }
@@ -140,7 +140,8 @@ static int shape_time(const struct sw_plan *plan, const struct slurm_job_options
     return 0;
 }
 
-static int check_cosmos(const struct slurm_cosmos *cosmos, const struct slurm_shape *shape, struct sw_error *err)
+static int check_cosmos(const struct slurm_cosmos *cosmos, const struct slurm_shape *shape,
+                        struct sw_error *err)
 {
     int policy = cosmos->policy_nodes;
     int rollout = cosmos->rollout_nodes >= 0 ? cosmos->rollout_nodes : shape->nodes - policy;

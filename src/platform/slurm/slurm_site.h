@@ -13,7 +13,7 @@
 
 struct slurm_checked {             /* the job that is checked */
     int64_t minutes;               /* how long it wants to run; 0: not known */
-    bool secret_named;             /* it brings the password of its image's registry, so it is no public one */
+    bool secret_named;             /* it brings its registry's password: no public one */
     bool login_brought;            /* by the submit: registry_login */
 };
 /* What slurm_checks.sh answered, as findings {"check","ok","message","fix"} added to `rows`. */

@@ -2,14 +2,14 @@
 /*
  * slurm_submit.c - hand a plan to the cluster, at most once, in one round trip.
  *
- * One script (slurm_submit.sh) checks, writes and submits. A repeat after a lost connection, a dead client or
- * from another machine finds the first job. What is left of a submitter that died is taken over only when the
- * queue has nothing of it; and should two jobs of one attempt exist after all, the batch script lets only one
- * run.
+ * One script (slurm_submit.sh) checks, writes and submits. A repeat after a lost connection, a dead client
+ * or from another machine finds the first job. What is left of a submitter that died is taken over only when
+ * the queue has nothing of it; and should two jobs of one attempt exist after all, the batch script lets only
+ * one run.
  *
  * Small texts travel inside the script and are written by the shell itself, without a process for each;
- * everything else is its standard input (slurm_upload.h). What all jobs share is sent only when it is missing:
- * then, and only then, there is a second round trip.
+ * everything else is its standard input (slurm_upload.h). What all jobs share is sent only when it is
+ * missing: then, and only then, there is a second round trip.
  */
 #include "platform/slurm/slurm_internal.h"
 

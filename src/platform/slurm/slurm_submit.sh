@@ -6,9 +6,9 @@
 # beside it (runners, certificates, secrets, code) is standard input, in that order. Records:
 #     need WHAT...           this is missing in the shared folder, and must come along next time
 #     job NUMBER             it is in the queue
-#     refused WORD TEXT      with exit code 1; slurm_refused.c knows the words
+#     refused WORD TEXT      with exit code 1; slurm_check_text.c knows the words
 # Any other end says nothing: the job may have been queued. Making the folder of the attempt's records is the lock. The
-# script that makes it (and that of the logs, with the same command) submits; one that finds it looks for the job, in the
+# script that makes it (and that of the logs, with the same command) submits; one that finds it searches for the job, in the
 # record inside and in the queue by name and comment.
 # shellcheck disable=SC2154,SC2034,SC2015
 
@@ -78,7 +78,7 @@ find_machines() {
     }
 }
 
-# A runner that came along is not looked for again.
+# A runner that came along is there.
 need_runners() {
     [ -z "$runner_x86_64_size$runner_aarch64_size" ] || return 0
     find_machines

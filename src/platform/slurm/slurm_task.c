@@ -2,9 +2,9 @@
 /*
  * slurm_task.c - what every task runs: the entrypoint (slurm_task.sh), its environment and its payload.
  *
- * In a container the results folder is mounted at /results, as on Docker, whether the job file names it or not;
- * the work folder (inputs, code, config, the runner's notes) is never among the results. A folder that the
- * user mounts at /results is theirs, and the job's results stay under the base folder.
+ * In a container the results folder is mounted at /results, as on Docker, whether the job file names it or
+ * not; the work folder (inputs, code, config, the runner's notes) is never among the results. A folder that
+ * the user mounts at /results is theirs, and the job's results stay under the base folder.
  *
  * An array has one payload for all its tasks and a folder for each. The payload holds a mark where the number
  * of the task belongs, and the batch script makes each task its own copy of it.
@@ -127,7 +127,7 @@ static void replace(json_t **place, json_t *value)
 static void use_own_folders(struct sw_payload *payload, const struct slurm_job *job)
 {
     sw_auto(sw_paths) struct sw_paths *paths =
-        sw_paths_of_plan(job->plan, payload->work_dir, payload->results_dir);
+        sw_paths_of_plan(job->plan, payload->scratch_dir, payload->results_dir);
 
     sw_paths_payload(paths, payload);
 }
@@ -157,8 +157,9 @@ struct sw_payload *slurm_payload(const struct slurm_job *job, struct sw_error *e
         /* A task's own copy of the payload lies elsewhere. */
         payload->ca = sw_strdup(slurm_has_tasks(job) ? job->ca : strrchr(job->ca, '/') + 1);
     }
-    payload->work_dir = of_task(job, job->names.work);
-    payload->results_dir = slurm_mounts_results(job) ? sw_strdup(SW_RESULTS) : of_task(job, job->names.results);
+    payload->scratch_dir = of_task(job, job->names.work);
+    payload->results_dir = slurm_mounts_results(job) ? sw_strdup(SW_RESULTS)
+                                                     : of_task(job, job->names.results);
     json_decref(payload->inputs);
     payload->inputs = paths_of(job->plan->inputs);
     if (job->plan->code) {

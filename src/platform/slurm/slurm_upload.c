@@ -193,7 +193,7 @@ static void add_file(struct sw_buf *out, const char *name, const char *path, siz
 void slurm_upload_values(struct sw_buf *out, const struct slurm_job *job, const struct slurm_upload *upload,
                          unsigned sent)
 {
-    static const char *const names[SLURM_SHARED_FILES] = { "runner_x86_64", "runner_aarch64", "certificates" };
+    static const char *const names[] = { "runner_x86_64", "runner_aarch64", "certificates" };
 
     slurm_set(out, "machines", job->options.arch);
     for (size_t i = 0; i < SLURM_SHARED_FILES; i++)

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-#
-# rank.sh - one rank in a root of its own: this machine's files, with an empty /results of the job's.
-#
-#     unshare --mount --pid --fork sh rank.sh VOLUME COMMAND
-#
-# The first process in a new PID namespace: when it ends, everything that the job started ends.
-
+# rank.sh VOLUME COMMAND - one rank in a root of its own: this machine's files, with VOLUME at /results. The first
+# process in a new PID namespace: when it ends, everything that the job started ends.
 root=/mnt
 mount -t tmpfs tmpfs $root || exit 125
 for at in /*; do

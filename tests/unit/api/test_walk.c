@@ -4,6 +4,7 @@
  * would be sent or where we connect, or be refused. What acts elsewhere (a time limit of the connection, what
  * the client itself does) is listed here with the file that reads it, and the file is looked at.
  */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,35 +23,36 @@
 #include "slipway.h"
 #include "spec/spec.h"
 
-/* Rows that no plan can show, and the source that acts on them. */
+/* Rows that no plan can show, and the source that acts on them: it reads a member or key of this name. */
 static const struct {
     const char *key, *file;
+    const char *name;              /* NULL: the key's own */
 } elsewhere[] = {
     { "local.inherit_env", "src/platform/local/local_env.c" },
-    { "docker.tls", "src/platform/docker/docker_find.c" },
-    { "docker.certificates", "src/platform/docker/docker_find.c" },
-    { "docker.identity", "src/net/ssh_options.c" },
-    { "docker.ssh_config", "src/net/ssh_options.c" },
-    { "docker.known_hosts", "src/net/ssh_options.c" },
-    { "docker.accept_new", "src/net/ssh_options.c" },
-    { "docker.connect_timeout", "src/net/ssh_options.c" },
-    { "docker.keep_connection", "src/net/ssh_options.c" },
+    { "docker.tls", "src/platform/docker/docker_endpoint_find.c" },
+    { "docker.certificates", "src/platform/docker/docker_endpoint_find.c" },
+    { "docker.identity", "src/net/ssh.c" },
+    { "docker.ssh_config", "src/net/ssh.c", "config_file" },
+    { "docker.known_hosts", "src/net/ssh.c" },
+    { "docker.accept_new", "src/net/ssh.c" },
+    { "docker.connect_timeout", "src/net/ssh.c", "connect_ms" },
+    { "docker.keep_connection", "src/net/ssh.c", "persist_ms" },
     { "docker.pull", "src/platform/docker/docker_submit.c" },
     { "docker.user", "src/platform/docker/docker_submit.c" },
     { "docker.run_as", "src/platform/docker/docker_submit.c" },
     { "docker.entrypoint", "src/platform/docker/docker_render.c" },
-    { "docker.gpu_ids", "src/platform/docker/docker_gpu.c" },
-    { "docker.gpu_devices", "src/platform/docker/docker_gpu.c" },
-    { "docker.auto_remove", "src/platform/docker/docker_finalize.c" },
-    { "slurm.ssh_config", "src/net/ssh_options.c" },
-    { "slurm.known_hosts", "src/net/ssh_options.c" },
-    { "slurm.accept_new", "src/net/ssh_options.c" },
-    { "slurm.connect_timeout", "src/net/ssh_options.c" },
-    { "slurm.keep_connection", "src/net/ssh_options.c" },
-    { "slurm.mail_type", "src/platform/slurm/slurm_render.c" },
+    { "docker.gpu_ids", "src/platform/docker/docker_queue.c" },
+    { "docker.gpu_devices", "src/platform/docker/docker_queue.c" },
+    { "docker.auto_remove", "src/platform/docker/docker_cleanup.c" },
+    { "slurm.ssh_config", "src/net/ssh.c", "config_file" },
+    { "slurm.known_hosts", "src/net/ssh.c" },
+    { "slurm.accept_new", "src/net/ssh.c" },
+    { "slurm.connect_timeout", "src/net/ssh.c", "connect_ms" },
+    { "slurm.keep_connection", "src/net/ssh.c", "persist_ms" },
+    { "slurm.mail_type", "src/platform/slurm/slurm_batch.c" },
     { "slurm.max_cpus_per_task", "src/platform/slurm/slurm_shape.c" },
-    { "slurm.arch", "src/platform/slurm/slurm_runner.c" },
-    { "slurm.mpi", "src/platform/slurm/slurm_render.c" },
+    { "slurm.arch", "src/platform/slurm/slurm_upload.c" },
+    { "slurm.mpi", "src/platform/slurm/slurm_batch.c" },
     { "slurm.registry_login", "src/platform/slurm/slurm_login.c" },
     { "slurm.force_reconvert_latest", "src/platform/slurm/slurm_convert.c" },
     { "slurm.sqsh_latest", "src/platform/slurm/slurm_convert.c" },
@@ -186,23 +188,33 @@ static const char *sample_of(const struct sw_option *row, const char *key, size_
     }
 }
 
-/* Its name stands in that file, for what reads it. */
-static bool is_read(const char *file, const char *key)
+static bool is_word(const char *text, const char *at, size_t length)
+{
+    return at > text && strchr("\".>", at[-1]) && !isalnum((unsigned char)at[length]) && at[length] != '_';
+}
+
+/* "name", .name or ->name: for what reads it. */
+static bool is_read(const char *file, const char *name)
 {
     sw_autofree char *path = sw_format("%s/%s", getenv("SOURCE_ROOT"), file);
     sw_autofree char *text = sw_file_read(path, 1 << 20, NULL, NULL);
-    const char *dot = strrchr(key, '.');
-    sw_autofree char *name = sw_format("\"%s\"", dot ? dot + 1 : key);
 
-    return text && strstr(text, name);
+    for (const char *at = text; at && (at = strstr(at, name)); at++)
+        if (is_word(text, at, strlen(name)))
+            return true;
+    return false;
 }
 
 static void what_acts_elsewhere_is_read_there(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < SW_COUNT(elsewhere); i++)
-        if (!is_read(elsewhere[i].file, elsewhere[i].key))
+    for (size_t i = 0; i < SW_COUNT(elsewhere); i++) {
+        const char *dot = strrchr(elsewhere[i].key, '.');
+        const char *name = elsewhere[i].name ? elsewhere[i].name : dot ? dot + 1 : elsewhere[i].key;
+
+        if (!is_read(elsewhere[i].file, name))
             fail_msg("%s does not read %s", elsewhere[i].file, elsewhere[i].key);
+    }
 }
 
 static bool is_elsewhere(const char *key)

@@ -91,9 +91,9 @@ static void too_large_is_an_error_not_a_wrap_around(void **state)
         int64_t number = -1;
 
         if (is_size)
-            assert_int_equal(sw_size_parse(words[i], &number, &err), -1);
+            assert_int_equal(sw_size_parse(words[i], &number, &err), SW_TOO_LARGE);
         else
-            assert_int_equal(sw_duration_parse(words[i], &number, &err), -1);
+            assert_int_equal(sw_duration_parse(words[i], &number, &err), SW_TOO_LARGE);
         assert_non_null(strstr(err.message, "too large"));
         assert_int_equal(number, -1);
     }

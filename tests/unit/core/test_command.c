@@ -27,8 +27,8 @@ static void only_our_own_placeholders_are_replaced(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(cases); i++) {
-        sw_autofree char *filled = sw_command_fill(cases[i].command, "/w/spec.yaml", "/r dir",
-                                                   "j-1");
+        sw_autofree char *filled = sw_fill_command(cases[i].command, &(struct sw_fill){
+            .config_path = "/w/spec.yaml", .results_dir = "/r dir", .job_id = "j-1" });
 
         assert_string_equal(filled, cases[i].filled);
     }
@@ -36,7 +36,8 @@ static void only_our_own_placeholders_are_replaced(void **state)
 
 static void without_a_config_the_placeholder_stays_visible(void **state)
 {
-    sw_autofree char *filled = sw_command_fill("train {config_path}", NULL, "/r", "j");
+    sw_autofree char *filled = sw_fill_command("train {config_path}", &(struct sw_fill){
+        .results_dir = "/r", .job_id = "j" });
 
     (void)state;
     assert_string_equal(filled, "train {config_path}");
@@ -86,9 +87,29 @@ static void arguments_follow_a_command_in_words(void **state)
     assert_int_equal(json_array_size(argv), 2);
 }
 
+static void a_placeholder_that_is_none_of_ours_is_named(void **state)
+{
+    static const struct sw_fill known = { .results_dir = "/r", .job_id = "j" };
+    static const struct { const char *word, *unknown; } words[] = {
+        { "--out={results_dir}", NULL }, { "{job_id}{nam}", "{nam}" }, { "{config_path}", "{config_path}" },
+        { "{1}", NULL }, { "{ a}", NULL }, { "{a", NULL }, { "{{a_1}}", "{a_1}" }, { "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SW_COUNT(words); i++) {
+        sw_autofree char *unknown = sw_fill_unknown(words[i].word, &known);
+
+        if (words[i].unknown)
+            assert_string_equal(unknown, words[i].unknown);
+        else
+            assert_null(unknown);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_placeholder_that_is_none_of_ours_is_named),
         cmocka_unit_test(only_our_own_placeholders_are_replaced),
         cmocka_unit_test(values_cannot_leave_their_quotes),
         cmocka_unit_test(arguments_are_words_whatever_they_hold),

@@ -32,7 +32,7 @@ int fixture_close(void **state);
 
 void fixture_command(struct fixture *here, const char *command);
 const char *fixture_launch(struct fixture *here, const char *command);   /* id of the new job */
-void fixture_submit(struct fixture *here);                               /* here->plan as it stands */
+void fixture_submit(struct fixture *here);                               /* here->plan as it is */
 struct sw_observation *fixture_look(struct fixture *here, const char *id);
 void fixture_wait_state(struct fixture *here, const char *id, enum sw_state state);
 void fixture_wait_over(struct fixture *here, const char *id);

@@ -268,11 +268,11 @@ static void a_job_from_before_the_restart_says_so(void **state)
     assert_string_equal(here->seen.message, "the machine restarted while the job ran");
 }
 
-static void a_job_nobody_submitted_is_absent(void **state)
+static void a_job_that_was_never_submitted_is_absent(void **state)
 {
     struct fixture *here = *state;
 
-    assert_int_equal(fixture_look(here, "nobody-aaaaaaaa")->presence, SW_ABSENT);
+    assert_int_equal(fixture_look(here, "absent-aaaaaaaa")->presence, SW_ABSENT);
 }
 
 static void a_folder_whose_submit_died_is_absent(void **state)
@@ -351,7 +351,7 @@ static void a_job_can_be_found_by_its_id_alone(void **state)
     assert_non_null(receipt.results_dir);
     json_decref(receipt.details);
     free(receipt.results_dir);
-    assert_int_equal(sw_platform_local.adopt(here->conn, "nobody-aaaaaaaa", &plan, &receipt, NULL),
+    assert_int_equal(sw_platform_local.adopt(here->conn, "absent-aaaaaaaa", &plan, &receipt, NULL),
                      -1);
 }
 
@@ -390,7 +390,7 @@ static void move_elsewhere(const char *folder)
     assert_int_equal(unlink(last_word), 0);
 }
 
-static bool nobody_knows(void *context, const char *id)
+static bool no_job_is_known(void *context, const char *id)
 {
     (void)context, (void)id;
     return false;
@@ -418,7 +418,7 @@ static void a_job_of_another_machine_is_neither_lost_nor_removed(void **state)
     assert_int_equal(sw_platform_local.submit(here->conn, here->plan, 2, here->secrets, &receipt,
                                               &again), -1);
     assert_int_equal(again.code, SW_E_CONFLICT);
-    found = sw_platform_local.orphans(here->conn, &(struct sw_sweep){ .known = nobody_knows,
+    found = sw_platform_local.orphans(here->conn, &(struct sw_sweep){ .known = no_job_is_known,
                                                                         .remove = true }, NULL);
     assert_int_equal(json_array_size(found), 0);
     assert_true(local_has(folder, LOCAL_SUPERVISOR));
@@ -520,7 +520,7 @@ int main(int argc, char **argv)
         CLAIM(a_killed_supervisor_is_noticed_and_nothing_is_left),
         CLAIM(observing_a_killed_supervisor_changes_nothing),
         CLAIM(a_job_from_before_the_restart_says_so),
-        CLAIM(a_job_nobody_submitted_is_absent),
+        CLAIM(a_job_that_was_never_submitted_is_absent),
         CLAIM(a_folder_whose_submit_died_is_absent),
         CLAIM(the_same_id_from_many_processes_at_once_is_one_job),
         CLAIM(the_job_outlives_the_client_and_its_session),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_local_live.c - watching a running job: what it uses, when it stands still, what it leaves
+ * test_local_live.c - watching a running job: what it uses, when it makes no progress, what it leaves
  * when it is canceled, and what was seen when it failed.
  */
 #include "local_fixture.h"

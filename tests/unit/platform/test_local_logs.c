@@ -67,7 +67,7 @@ static int search(void *context, const char *relative, const struct stat *info)
     sw_autofree char *text = S_ISREG(info->st_mode) ? sw_file_read(path, 1 << 20, NULL, NULL) : NULL;
 
     if (text && strstr(text, "canary-secret"))
-        fail_msg("the secret stands in %s", relative);
+        fail_msg("the secret is in %s", relative);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static void a_secret_that_did_not_arrive_stops_the_submit(void **state)
     assert_int_equal(fixture_look(here, here->plan->job_id)->presence, SW_ABSENT);
 }
 
-/* The limit on file sizes stands in for a full disk: write() fails in the same way. */
+/* The limit on file sizes replaces a full disk: write() fails in the same way. */
 static void a_log_that_cannot_be_written_is_said_and_counted(void **state)
 {
     struct fixture *here = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_local_orphans.c - gc finds what nobody knows any more, removes only that, and never
+ * test_local_orphans.c - gc finds what no store knows, removes only that, and never
  * touches what runs or what a user made.
  */
 #include "local_fixture.h"

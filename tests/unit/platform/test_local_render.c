@@ -103,7 +103,7 @@ static void a_thousand_jobs_are_polled_in_a_blink(void **state)
     assert_int_equal(sw_remove_tree(local_of(here->conn)->root, NULL), 0);
 }
 
-/* A folder of plain files stands in for the cgroup file system: what would be written is seen. */
+/* A folder of plain files replaces the cgroup file system: the test reads what would be written. */
 static void limits_are_written_into_a_cgroup_beside_our_own(void **state)
 {
     struct fixture *here = *state;

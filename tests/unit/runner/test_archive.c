@@ -202,7 +202,7 @@ static void what_a_dead_one_was_unpacking_is_cleared_away(void **state)
     assert_int_equal(unpack(here, "set.tar.gz", NULL), 0);
     assert_true(exists(here, "set"));
     assert_false(exists(here, "set.unpacking-123"));
-    assert_true(exists(here, "set.unpacking-mine"));      /* that is somebody's own */
+    assert_true(exists(here, "set.unpacking-mine"));      /* that is the user's own */
     assert_true(exists(here, "settle.unpacking-1"));
 }
 
@@ -301,7 +301,7 @@ static void links_lead_inside_or_are_left_out(void **state)
         { "d1/d2/up", '2', "../..", NULL },                 /* the root itself: inside */
         { "out", '2', "..", NULL },
         { "absolute", '2', "/etc/passwd", NULL },
-        { "tricky", '2', "d1/d2/up/../..", NULL },          /* inside by its letters, out in truth */
+        { "tricky", '2', "d1/d2/up/../..", NULL },          /* inside by its text, outside in fact */
         { "hard", '1', "f", NULL },
         { "hard-out", '1', "../../etc/passwd", NULL },
         { "device", '3', NULL, NULL },

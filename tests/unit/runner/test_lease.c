@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "runner/lease.h"
 
-static void what_stands_still_is_taken_after_its_length(void **state)
+static void what_does_not_change_is_taken_after_its_length(void **state)
 {
     struct lease_memory memory = { 0 };
     struct lease_state held = { .generation = 3, .beat = 7 };
@@ -31,7 +31,7 @@ static void what_stands_still_is_taken_after_its_length(void **state)
     assert_int_equal(lease_decide(&memory, &held, 1100, 100), LEASE_WAIT);
     assert_int_equal(lease_decide(&memory, &held, 1199, 100), LEASE_WAIT);
     assert_int_equal(lease_decide(&memory, &held, 1200, 100), LEASE_TAKE);
-    held.generation = 4;                                /* somebody else was quicker */
+    held.generation = 4;                                /* another waiter was quicker */
     assert_int_equal(lease_decide(&memory, &held, 1201, 100), LEASE_WAIT);
 }
 
@@ -121,7 +121,7 @@ static void only_one_at_a_time_holds_it(void **state)
                     _exit(2);
                 fd = open(inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
                 if (fd < 0)
-                    _exit(3);                            /* somebody else is inside */
+                    _exit(3);                            /* another holder is inside */
                 close(fd);
                 sw_sleep_ms(1);
                 unlink(inside);
@@ -212,7 +212,7 @@ static void a_holder_that_is_only_slow_keeps_it(void **state)
     assert_int_equal(notes(here, "began"), 1);
 }
 
-/* Stopped, not dead: nobody can tell the difference until it comes back. */
+/* Stopped, not dead: no waiter sees the difference until it comes back. */
 static void a_holder_that_was_frozen_finds_out_that_it_lost(void **state)
 {
     struct place *here = *state;
@@ -261,7 +261,7 @@ static void waiting_has_an_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_stands_still_is_taken_after_its_length),
+        cmocka_unit_test(what_does_not_change_is_taken_after_its_length),
         cmocka_unit_test(what_is_free_is_taken_at_once),
         CLAIM(only_one_at_a_time_holds_it),
         CLAIM(a_killed_holder_is_replaced_by_exactly_one),

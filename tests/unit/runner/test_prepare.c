@@ -33,7 +33,7 @@ static int place_open(void **state)
     here->payload = sw_payload_new();
     strcpy(here->payload->job_id, "job-1");
     here->payload->command = sw_strdup("train -e {config_path} -o {results_dir} '{x}'");
-    here->payload->work_dir = sw_path_join(here->folder, "w");
+    here->payload->scratch_dir = sw_path_join(here->folder, "w");
     unsetenv("TAO_AUTO_RESUME");
     unsetenv("TAO_RESULTS_ROOT");
     setenv("S3_BUCKET_NAME", "my-bucket", 1);

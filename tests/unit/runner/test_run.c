@@ -34,8 +34,8 @@ static int place_open(void **state)
         return -1;
     here->payload = sw_payload_new();
     snprintf(here->payload->job_id, sizeof here->payload->job_id, "test-aaaaaaaa");
-    here->payload->workdir = sw_strdup(here->folder);
-    here->payload->work_dir = sw_path_join(here->folder, "work");
+    here->payload->command_dir = sw_strdup(here->folder);
+    here->payload->scratch_dir = sw_path_join(here->folder, "work");
     here->payload->results_dir = sw_path_join(here->folder, "results");
     here->payload->grace_ms = 5000;
     *state = here;

@@ -54,7 +54,7 @@ static void results_go_where_the_environment_says(void **state)
 static void the_payload_may_decide_itself(void **state)
 {
     struct sw_payload payload = { .job_id = "j", .results_dir = (char *)"/r/j/",
-                                  .work_dir = (char *)"/w" };
+                                  .scratch_dir = (char *)"/w" };
     static const char *const env[] = { "TAO_RESULTS_ROOT", "/x", "NODE_RANK", "3", NULL };
     struct runner_scratch scratch;
 

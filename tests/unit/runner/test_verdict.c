@@ -32,7 +32,7 @@ static void the_node_that_srun_names_first_is_the_one(void **state)
         sw_autofree char *log = sw_strdup(rows[i].log), *node = runner_failed_node(log);
 
         if (!sw_text_same(node, rows[i].node))
-            fail_msg("'%s' named %s", rows[i].log, node ? node : "nobody");
+            fail_msg("'%s' named %s", rows[i].log, node ? node : "no node");
     }
 }
 

@@ -57,6 +57,29 @@ static void an_older_file_is_brought_up_to_date_and_a_copy_is_kept(void **state)
     sqlite3_close(copy);
 }
 
+/* The names in the file's own CHECKs are those of core/state.c, no more and no fewer. */
+static void the_file_knows_every_state_and_no_other(void **state)
+{
+    static const char final[] = "(state IN ('Complete', 'Error', 'Canceled'))";
+    struct harbour *here = *state;
+    sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT, ended = SW_BUF_INIT;
+
+    for (int i = 0; i == 0 || strcmp(sw_state_name(i), sw_state_name(SW_UNKNOWN)) != 0; i++) {
+        sw_buf_addf(&all, "%s'%s'", i ? "%" : "CHECK (state IN (", sw_state_name(i));
+        if (sw_state_is_final(i))
+            sw_buf_addf(&ended, "%s'%s'", ended.length ? ", " : "(state IN (", sw_state_name(i));
+    }
+    sw_buf_add(&ended, "))");
+    assert_string_equal(sw_buf_text(&ended), final);
+    {
+        sw_autofree char *sql = sw_format("SELECT count(*) FROM sqlite_master WHERE name = 'jobs' AND "
+                                          "sql LIKE \"%%%s))%%\" AND instr(sql, \"%s\") > 0",
+                                          sw_buf_text(&all), final);
+
+        assert_int_equal(number(here, sql), 1);
+    }
+}
+
 static void a_file_made_by_a_newer_slipway_is_not_touched(void **state)
 {
     struct harbour *here = *state;
@@ -252,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HARBOUR_TEST(an_older_file_is_brought_up_to_date_and_a_copy_is_kept),
+        HARBOUR_TEST(the_file_knows_every_state_and_no_other),
         HARBOUR_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
         HARBOUR_TEST(a_step_that_fails_leaves_the_old_version),
         HARBOUR_TEST(a_file_of_the_first_version_goes_on),

@@ -47,7 +47,7 @@ static void answer(int listener, const char *ping)
 
 static struct docker_api *engine_that_says(const char *ping)
 {
-    sw_auto(docker_where) struct docker_where where = { 0 };
+    sw_auto(docker_endpoint) struct docker_endpoint endpoint = { 0 };
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -64,9 +64,9 @@ static struct docker_api *engine_that_says(const char *ping)
         answer(listener, ping);
     }
     close(listener);
-    assert_int_equal(docker_where_parse(path, &where, NULL), 0);
-    where.origin = "the test";
-    return docker_api_open(&where, NULL);
+    assert_int_equal(docker_endpoint_parse(path, &endpoint, NULL), 0);
+    endpoint.origin = "the test";
+    return docker_api_open(&endpoint, NULL);
 }
 
 static void end_server(void)

@@ -16,7 +16,7 @@
 #include "platform/platform.h"
 
 extern const struct sw_platform sw_platform_rehearsal;
-static const struct sw_platform *const stage = &sw_platform_rehearsal;
+static const struct sw_platform *const platform = &sw_platform_rehearsal;
 
 static int64_t now;
 
@@ -34,7 +34,7 @@ static struct sw_connection *connect_with(const struct place *place, const char 
 {
     sw_auto(json) json_t *options = sw_json_object(SW_STR_OPT("api", api));
     struct sw_connect_options config = { .state_dir = place->dir, .options = options };
-    struct sw_connection *conn = stage->open(&config, NULL);
+    struct sw_connection *conn = platform->open(&config, NULL);
 
     assert_non_null(conn);
     return conn;
@@ -58,7 +58,7 @@ static int tear_down(void **state)
 {
     struct place *place = *state;
 
-    stage->close(place->conn);
+    platform->close(place->conn);
     sw_remove_tree(place->dir, NULL);
     free(place);
     sw_clock_pretend(NULL);
@@ -78,7 +78,7 @@ static struct sw_plan *plan_for(const char *id, const char *script, const char *
 static int try_submit(struct sw_connection *conn, struct sw_plan *plan, struct sw_error *err)
 {
     struct sw_submission receipt = { 0 };
-    int result = stage->submit(conn, plan, 1, NULL, &receipt, err);
+    int result = platform->submit(conn, plan, 1, NULL, &receipt, err);
 
     json_decref(receipt.details);
     free(receipt.results_dir);
@@ -96,7 +96,7 @@ static struct sw_observation look(struct place *place, const char *id)
 {
     struct sw_observation seen = { .job = { .id = id, .remote_id = "rehearsal://", .attempt = 1 } };
 
-    assert_int_equal(stage->observe(place->conn, &seen, 1, NULL), 0);
+    assert_int_equal(platform->observe(place->conn, &seen, 1, NULL), 0);
     return seen;
 }
 
@@ -131,12 +131,12 @@ static void another_connection_sees_the_same_job(void **state)
     submit(place, "a-1", "running");
     other.conn = connect_with(place, NULL);
     assert_int_equal(look(&other, "a-1").state, SW_RUNNING);
-    stage->close(other.conn);
+    platform->close(other.conn);
 }
 
-static void a_job_nobody_submitted_is_absent(void **state)
+static void a_job_that_was_never_submitted_is_absent(void **state)
 {
-    assert_int_equal(look(*state, "nobody-1").presence, SW_ABSENT);
+    assert_int_equal(look(*state, "absent-1").presence, SW_ABSENT);
 }
 
 static void an_id_that_is_a_path_reaches_no_other_folder(void **state)
@@ -154,9 +154,9 @@ static void a_canceled_job_stays_canceled_at_its_first_cancel(void **state)
 
     submit(place, "a-1", "running");
     now += 10;
-    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(platform, place->conn, &ref, NULL), 0);
     now += 10;
-    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(platform, place->conn, &ref, NULL), 0);
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
     assert_int_equal(look(place, "a-1").ended_ms, 1000010);
 }
@@ -166,7 +166,7 @@ static void a_job_canceled_on_its_way_arrives_canceled(void **state)
     struct place *place = *state;
     const struct sw_jobref ref = { .id = "a-1", .attempt = 1 };
 
-    assert_int_equal(sw_platform_cancel(stage, place->conn, &ref, NULL), 0);
+    assert_int_equal(sw_platform_cancel(platform, place->conn, &ref, NULL), 0);
     now += 10;
     submit(place, "a-1", "running");
     assert_int_equal(look(place, "a-1").state, SW_CANCELED);
@@ -181,12 +181,12 @@ static void an_api_that_is_down_changes_nothing(void **state)
 
     submit(place, "a-1", "running");
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(stage->observe(cut, &seen, 1, &err), -1);
+        assert_int_equal(platform->observe(cut, &seen, 1, &err), -1);
         assert_int_equal(err.code, SW_E_UNREACHABLE);
     }
-    assert_int_equal(stage->observe(cut, &seen, 1, &err), 0);
+    assert_int_equal(platform->observe(cut, &seen, 1, &err), 0);
     assert_int_equal(seen.state, SW_RUNNING);
-    stage->close(cut);
+    platform->close(cut);
 }
 
 static void a_lost_answer_leaves_one_job_that_the_next_submit_finds(void **state)
@@ -217,7 +217,7 @@ static void a_job_never_confirmed_is_not_called_absent_by_a_list_without_it(void
     struct sw_observation seen = { .job = { .id = "a-1", .attempt = 1 } };
 
     try_submit(place->conn, plan_for("a-1", "running", "lose-answer, empty-list"), NULL);
-    assert_int_equal(stage->observe(place->conn, &seen, 1, NULL), 0);
+    assert_int_equal(platform->observe(place->conn, &seen, 1, NULL), 0);
     assert_int_equal(seen.presence, SW_UNSEEN);
 }
 
@@ -231,7 +231,7 @@ static void the_fault_of_one_job_is_not_its_neighbours(void **state)
 
     submit(place, "a-1", "running");
     assert_int_equal(try_submit(place->conn, plan_for("a-2", "running", "empty-list"), NULL), 0);
-    assert_int_equal(stage->observe(place->conn, seen, 2, NULL), 0);
+    assert_int_equal(platform->observe(place->conn, seen, 2, NULL), 0);
     assert_int_equal(seen[0].presence, SW_PRESENT);
     assert_int_equal(seen[1].presence, SW_ABSENT);
 }
@@ -245,7 +245,7 @@ static void the_calls_an_api_is_down_for_are_counted_over_all_connections(void *
 
         assert_int_equal(try_submit(conn, plan_for("a-1", "running", "down 3 calls"), NULL),
                          i < 3 ? -1 : 0);
-        stage->close(conn);
+        platform->close(conn);
     }
 }
 
@@ -256,7 +256,7 @@ static void the_connection_can_repair_what_a_job_asked_for(void **state)
     assert_int_equal(try_submit(place->conn, plan_for("a-1", "running", "empty-list"), NULL), 0);
     repaired.conn = connect_with(place, "up");
     assert_int_equal(look(&repaired, "a-1").presence, SW_PRESENT);
-    stage->close(repaired.conn);
+    platform->close(repaired.conn);
 }
 
 static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
@@ -267,10 +267,10 @@ static void cleaning_up_leaves_nothing_and_may_be_repeated(void **state)
     sw_autofree char *results = sw_format("%s/results/rehearsal.txt", folder);
 
     submit(place, "a-1", "exit 0");
-    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, true, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(platform, place->conn, &ref, true, NULL), 0);
     assert_true(sw_file_exists(results));
-    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, false, NULL), 0);
-    assert_int_equal(sw_platform_cleanup(stage, place->conn, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(platform, place->conn, &ref, false, NULL), 0);
+    assert_int_equal(sw_platform_cleanup(platform, place->conn, &ref, false, NULL), 0);
     assert_false(sw_file_exists(folder));
     assert_int_equal(look(place, "a-1").presence, SW_ABSENT);
 }
@@ -282,10 +282,10 @@ static void a_job_is_adopted_by_its_id_alone(void **state)
     struct sw_error err = { 0 };
     json_t *plan = NULL;
 
-    assert_int_equal(stage->adopt(place->conn, "a-1", &plan, &receipt, &err), -1);
+    assert_int_equal(platform->adopt(place->conn, "a-1", &plan, &receipt, &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
     submit(place, "a-1", "running");
-    assert_int_equal(stage->adopt(place->conn, "a-1", &plan, &receipt, NULL), 0);
+    assert_int_equal(platform->adopt(place->conn, "a-1", &plan, &receipt, NULL), 0);
     assert_string_equal(receipt.remote_id, "rehearsal://a-1");
     json_decref(receipt.details);
     free(receipt.results_dir);
@@ -300,7 +300,7 @@ static void replicas_name_the_rank_that_failed(void **state)
 
     plan->nodes = 3;
     assert_int_equal(try_submit(place->conn, plan, NULL), 0);
-    replicas = stage->replicas(place->conn, &ref, NULL);
+    replicas = platform->replicas(place->conn, &ref, NULL);
     assert_int_equal(json_array_size(replicas), 3);
     assert_string_equal(sw_json_str(json_array_get(replicas, 1), "status"), "Error");
     assert_string_equal(sw_json_str(json_array_get(replicas, 2), "status"), "Canceled");
@@ -337,7 +337,7 @@ static void hundreds_of_jobs_are_looked_at_in_one_call(void **state)
         seen[i] = (struct sw_observation){ .job = { .id = ids[i], .attempt = 1 } };
     }
     now += 1500;
-    assert_int_equal(stage->observe(place->conn, seen, MANY, NULL), 0);
+    assert_int_equal(platform->observe(place->conn, seen, MANY, NULL), 0);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(seen[i].state, SW_RUNNING);
     free(seen);
@@ -352,7 +352,7 @@ int main(void)
         CASE(a_job_lives_by_its_script),
         CASE(submitting_an_id_again_finds_the_first_job),
         CASE(another_connection_sees_the_same_job),
-        CASE(a_job_nobody_submitted_is_absent),
+        CASE(a_job_that_was_never_submitted_is_absent),
         CASE(an_id_that_is_a_path_reaches_no_other_folder),
         CASE(a_canceled_job_stays_canceled_at_its_first_cancel),
         CASE(a_job_canceled_on_its_way_arrives_canceled),

@@ -79,24 +79,24 @@ static void the_check_tells_missing_open_and_fine_apart(void **state)
     setenv("ENROOT_CONFIG_PATH", enroot, 1);
     assert_int_equal(stage_run(stage, "dash", "a", text), 0);
     first = stage_read(stage, "a.out");
-    assert_non_null(strstr(first, "missing nvcr.io "));
-    assert_non_null(strstr(first, "missing authn.nvidia.com "));
+    assert_non_null(strstr(first, "missing\tnvcr.io\t"));
+    assert_non_null(strstr(first, "missing\tauthn.nvidia.com\t"));
     mkdir(enroot, 0700);
     stage_write(stage, "enroot/.credentials",
                 "machine nvcr.io login $oauthtoken password canary\nmachine h.example login a password b\n");
     chmod(file, 0644);
     assert_int_equal(stage_run(stage, "bash", "b", text), 0);
     second = stage_read(stage, "b.out");
-    assert_non_null(strstr(second, "open nvcr.io 644 "));
-    assert_non_null(strstr(second, "missing authn.nvidia.com "));
+    assert_non_null(strstr(second, "open\tnvcr.io\t"));
+    assert_non_null(strstr(second, "missing\tauthn.nvidia.com\t"));
     assert_null(strstr(second, "canary"));
     chmod(file, 0600);
     assert_int_equal(stage_run(stage, "dash", "c", text), 0);
     third = stage_read(stage, "c.out");
-    assert_non_null(strstr(third, "ok nvcr.io "));
+    assert_non_null(strstr(third, "ok\tnvcr.io\t"));
     assert_int_equal(stage_run(stage, "dash", "d", port), 0);
     ported = stage_read(stage, "d.out");
-    assert_non_null(strstr(ported, "ok h.example "));
+    assert_non_null(strstr(ported, "ok\th.example\t"));
 }
 
 static void one_line_is_replaced_and_the_others_stay(void **state)

@@ -34,7 +34,7 @@ sw_begin() {
 \"restart\":${SLURM_RESTART_COUNT:-0},\
 \"nodes\":\"$SLURM_JOB_NODELIST\",\"out_from\":$SW_OUT_FROM,\"err_from\":$SW_ERR_FROM"
 }
-# Slurm starts a job again after each node failure; somebody has to count.
+# Slurm starts a job again after each node failure; this counts them.
 sw_used_up() {
     [ "$((SLIPWAY_ATTEMPT - SW_FIRST))" -gt "$SW_MAX" ] || return 1
     sw_say "all $SW_MAX retries are used up"
@@ -46,7 +46,7 @@ sw_slurm_restarts() {
     sw_restarts=$(scontrol -o show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\) .*/\1/p')
     [ "${sw_restarts:-0}" -gt "${SLURM_RESTART_COUNT:-0}" ]
 }
-# Somebody ended us. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
+# The job was ended from outside. Slurm says in the log when it took the nodes back; the user's scancel says nothing.
 sw_who_stopped() {
     case $SW_CAUSE$SW_TIME in
     preempted? | node? | time1) SW_REASON=$SW_CAUSE SW_AGAIN=again ;;
@@ -107,7 +107,7 @@ sw_refused() {
     case $sw_next in *'not available'* | *'nvalid node'*) sw_bad=$SW_EXCLUDE ;; esac
     sw_next=''
 }
-# Whoever waits for this job waits for its successor; said before we end, or they would be ended, too.
+# Jobs that wait for this one wait for its successor; said before we end, or Slurm would end them, too.
 sw_repoint() {
     squeue -h -t PD -u "$(id -un)" -o '%F|%E' | sort -u | while IFS='|' read -r sw_id sw_waits; do
         case $sw_waits in *":$SLURM_JOB_ID"[!0-9]*) ;; *) continue ;; esac

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jobs.c - many jobs through an API that knows them by name; see jobs.h.
+ */
+#include "platform/kit/jobs.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "core/reason.h"
+#include "core/report.h"
+#include "core/run_end.h"
+#include "core/state.h"
+#include "core/stop.h"
+#include "platform/kit/log.h"
+
+enum { FIRST_PAUSE_MS = 10, LONGEST_PAUSE_MS = 500, GRACE_MS = 30000 };
+
+/* ---- replicas ----------------------------------------------------------------------------------- */
+
+/* A command that ends without a newline has the report behind its last word. */
+static json_t *report_in(const char *tail, const char *id, int number)
+{
+    const char *last = NULL;
+
+    for (const char *at = tail; at && (at = strstr(at, SW_REPORT_START)); at++)
+        last = at;
+    return last ? sw_report_in_log(last, strlen(last), id, number) : NULL;
+}
+
+static void judge_end(const struct sw_jobs_rank *rank, int number, bool canceled, struct sw_observation *seen)
+{
+    struct sw_run_end end = SW_RUN_END_INIT;
+
+    seen->runner = report_in(rank->log_tail, seen->job.id, number);
+    end.exit_code = rank->exit_code;
+    sw_run_end_report(&end, seen->runner);
+    end.canceled |= canceled;
+    end.host_ended = !canceled && rank->rank.state == SW_ERROR && rank->exit_code == SW_NO_EXIT_CODE;
+    sw_run_end_judge(&end, seen);
+}
+
+void sw_jobs_read_ranks(const struct sw_jobs_rank *ranks, int count, bool canceled,
+                        struct sw_observation *seen)
+{
+    struct sw_rank *plain = sw_alloc((size_t)(count + 1) * sizeof *plain);
+    struct sw_ranks sum;
+
+    for (int i = 0; i < count; i++)
+        plain[i] = ranks[i].rank;
+    sw_ranks_count(&sum, plain, count);
+    sw_ranks_observe(&sum, seen);
+    if (sum.phase == SW_RANKS_OVER)
+        judge_end(&ranks[sum.first_failed > 0 ? sum.first_failed : 0],
+                  sum.first_failed > 0 ? sum.first_failed : 0, canceled, seen);
+    free(plain);
+}
+
+/* ---- many jobs ---------------------------------------------------------------------------------- */
+
+static struct sw_jobs_name name_of(const struct sw_jobs_api *api, const struct sw_jobref *job)
+{
+    return api->name(job->id, job->attempt > 1 ? job->attempt : 1);
+}
+
+/* The list may be older than the job, or wrong; its own address is not. */
+static void ask_by_name(const struct sw_jobs_api *api, struct sw_connection *conn, const char *name,
+                        struct sw_observation *seen)
+{
+    struct sw_error why = { 0 };
+    sw_auto(json) json_t *answer = api->get(conn, name, &why);
+
+    if (answer)
+        api->read(answer, seen);
+    else
+        seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
+}
+
+int sw_jobs_observe(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_observation *jobs,
+                    size_t count, struct sw_error *err)
+{
+    sw_auto(json) json_t *list = api->list(conn, err);
+
+    assert(!list || json_is_object(list));
+    if (!list)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        struct sw_jobs_name name = name_of(api, &jobs[i].job);
+        const json_t *answer = json_object_get(list, name.text);
+
+        if (answer)
+            api->read(answer, &jobs[i]);
+        else
+            ask_by_name(api, conn, name.text, &jobs[i]);
+    }
+    return 0;
+}
+
+void sw_jobs_reconcile(const struct sw_jobs_api *api, struct sw_connection *conn,
+                       const struct sw_observation *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].state == SW_RUNNING && sw_text_same(jobs[i].reason, SW_REASON_ENDING))
+            api->stop(conn, name_of(api, &jobs[i].job).text, SW_REASON_ENDING, NULL);
+}
+
+static int state_of(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                    enum sw_state *state, struct sw_error *err)
+{
+    struct sw_observation seen = { .job = *job };
+    sw_auto(json) json_t *answer = api->get(conn, name_of(api, job).text, err);
+
+    if (!answer)
+        return -1;
+    api->read(answer, &seen);
+    json_decref(seen.runner);
+    json_decref(seen.live);
+    *state = seen.state;
+    return 0;
+}
+
+int sw_jobs_log_life(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                     enum sw_log_life *life, struct sw_error *err)
+{
+    enum sw_state state;
+
+    if (*life != SW_LOG_LIFE_UNKNOWN)
+        return 0;
+    if (state_of(api, conn, job, &state, err) < 0)
+        return -1;
+    *life = sw_state_is_final(state) ? SW_LOG_ENDED : SW_LOG_GROWS;
+    return 0;
+}
+
+/* 0: it is over; 1: it is not; -1. */
+static int is_going_on(const struct sw_jobs_api *api, struct sw_connection *conn, const struct sw_jobref *job,
+                       struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    enum sw_state state;
+
+    if (state_of(api, conn, job, &state, &why) < 0)
+        return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+    return !sw_state_is_final(state);
+}
+
+static int wait_for_end(const struct sw_jobs_api *api, struct sw_connection *conn,
+                        const struct sw_jobref *job, int64_t deadline_ms, struct sw_error *err)
+{
+    int64_t grace_ms = sw_json_int(job->plan, "grace_ms", GRACE_MS), pause_ms = FIRST_PAUSE_MS;
+    int result;
+
+    if (deadline_ms == SW_NO_DEADLINE)
+        deadline_ms = sw_monotonic_ms() + sw_stop_budget_ms(grace_ms) + SW_STOP_SLACK_MS;
+    while ((result = is_going_on(api, conn, job, err)) == 1 && sw_monotonic_ms() < deadline_ms) {
+        sw_sleep_ms(pause_ms);
+        pause_ms = pause_ms * 2 < LONGEST_PAUSE_MS ? pause_ms * 2 : LONGEST_PAUSE_MS;
+    }
+    return result == 1 ? sw_fail(err, SW_E_UNREACHABLE, "it was told to end and is not over yet") : result;
+}
+
+void sw_jobs_cancel(const struct sw_jobs_api *api, struct sw_connection *conn, struct sw_batch_job *jobs,
+                    size_t count, int64_t deadline_ms)
+{
+    for (size_t i = 0; i < count; i++) {
+        jobs[i].result = api->stop(conn, name_of(api, jobs[i].job).text, SW_REASON_CANCELED, &jobs[i].err);
+        if (jobs[i].result < 0 && jobs[i].err.code == SW_E_UNREACHABLE) {
+            sw_batch_fail(jobs + i, count - i, &jobs[i].err);      /* the others would wait as long */
+            count = i;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].result == 0 || jobs[i].err.code == SW_E_NOT_FOUND)
+            jobs[i].result = wait_for_end(api, conn, jobs[i].job, deadline_ms, &jobs[i].err);
+}
+
+void sw_jobs_evidence(const struct sw_platform *platform, struct sw_connection *conn,
+                      const struct sw_observation *const *seen, struct sw_evidence *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct sw_log log = { platform, conn, &seen[i]->job, seen[i]->failed_replica };
+        bool gone = false;
+
+        out[i].facts = out[i].facts ? out[i].facts : json_object();
+        sw_report_facts(seen[i]->runner, out[i].facts);
+        out[i].log_tail = sw_log_tail(&log, &gone);
+        if (gone)
+            json_object_set_new(out[i].facts, SW_FACT_LOG_GONE, json_true());
+    }
+}
+
+const json_t *sw_jobs_newest(const struct sw_jobs_api *api, const json_t *list, const char *id)
+{
+    const json_t *newest = NULL, *answer;
+
+    for (int attempt = 1; (answer = json_object_get(list, api->name(id, attempt).text)); attempt++)
+        newest = answer;
+    return newest;
+}

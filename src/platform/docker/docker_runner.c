@@ -6,7 +6,7 @@
  * The volume is named after the digest of its content and belongs to no store; `gc` removes it on request
  * when no container uses it. The engine makes an empty one together with the first container that names
  * it, and then a container that is never started fills it. In there the runner gets its name last, as a
- * hard link to bytes that were written before: what has the name is whole, whether a client was killed over
+ * hard link to bytes that the same client wrote before: what has the name is whole, whether a client was killed over
  * it or two clients send it at the same time. A container that names the volume keeps it, so what was seen
  * after the create call stays.
  *
@@ -147,17 +147,18 @@ static int is_filled(struct docker_sending *s, struct sw_error *err)
     return sw_pass(err, &why);
 }
 
+/* The bytes have a name of this client's own: another one that fills the volume never writes into them. */
 static int put_runner(struct docker_sending *s, const char *container, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
     size_t size = 0;
     const void *runner = sw_embedded_runner(s->base.arch, &size, err);
     const struct sw_archive_member name = { .name = "slipway-runner", .kind = SW_ARCHIVE_HARD_LINK,
-                                            .target = "bytes", .mode = 0755 };
+                                            .target = container, .mode = 0755 };
 
     if (!runner)
         return -1;
-    docker_tar_add(&tar, "bytes", 0755, root, runner, size);
+    docker_tar_add(&tar, container, 0755, root, runner, size);
     sw_tar_add(&tar, &name, NULL);
     sw_tar_end(&tar);
     return docker_put(s->api, container, FILL, tar.data, tar.length, err);
@@ -190,13 +191,17 @@ static int fill(struct docker_sending *s, struct sw_error *err)
 
 int docker_runner_ensure(struct docker_sending *s, struct sw_error *err)
 {
+    struct sw_error why = { 0 };
     int filled;
 
     if (!s->runner_volume || s->begun[0])
         return 0;
     filled = is_filled(s, err);
-    if (filled == 0)
-        filled = fill(s, err) < 0 ? -1 : is_filled(s, err);
+    if (filled == 0) {
+        fill(s, &why);                     /* it also fails when another client was faster */
+        filled = is_filled(s, err);
+    }
     return filled > 0 ? 0 : filled < 0 ? -1
-           : sw_fail(err, SW_E_REFUSED, "the engine does not keep the runner in a volume");
+           : sw_fail(err, SW_E_REFUSED, "the engine does not keep the runner in a volume: %.200s",
+                     why.message);
 }

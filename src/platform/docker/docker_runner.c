@@ -6,9 +6,9 @@
  * The volume is named after the digest of its content and belongs to no store; `gc` removes it on request
  * when no container uses it. The engine makes an empty one together with the first container that names
  * it, and then a container that is never started fills it. In there the runner gets its name last, as a
- * hard link to bytes that the same client wrote before: what has the name is whole, whether a client was killed over
- * it or two clients send it at the same time. A container that names the volume keeps it, so what was seen
- * after the create call stays.
+ * hard link to bytes that the same client wrote before: what has the name is whole, whether a client was
+ * killed over it or two clients send it at the same time. A container that names the volume keeps it, so
+ * what was seen after the create call stays.
  *
  * A job whose payload needs no file besides (no code, no secrets, no certificates, root in the container)
  * gets it in a variable: then nothing is put into the container at all, which costs an engine up to 90 ms.

@@ -14,31 +14,31 @@
 #define WOULD_MOST 100000          /* lines of a dry run that are kept */
 #define LEFT_OUT_MOST 100          /* names of what was left out; the count tells of the rest */
 
-/* A mover whose credentials come from the environment and the user's own .env. The session (may be NULL)
+/* A client whose credentials come from the environment and the user's own .env. The session (may be NULL)
  * warns of that file. */
-struct values_mover {
+struct values_client {
     struct sw_environment *values;
-    struct sw_mover *mover;
+    struct sw_transfer_client *client;
 };
 
-static void values_mover_auto(struct values_mover *with)
+static void values_client_auto(struct values_client *with)
 {
-    sw_mover_close(with->mover);
+    sw_transfer_close(with->client);
     sw_environment_free(with->values);
 }
 
-static int open_mover(struct sw_session *session, int jobs, const char *state_dir,
-                      struct values_mover *out, struct sw_error *err)
+static int open_client(struct sw_session *session, int jobs, const char *state_dir,
+                       struct values_client *out, struct sw_error *err)
 {
     sw_autofree char *home = sw_dotenv_home();
-    struct sw_mover_options options = { .jobs = jobs, .state_dir = state_dir };
+    struct sw_transfer_options options = { .jobs = jobs, .state_dir = state_dir };
 
     out->values = sw_environment_new();
     sw_dotenv_load(home, out->values, session ? api_warn : NULL, session);
     options.storage.env = sw_environment_get;
     options.storage.env_context = out->values;
-    out->mover = sw_mover_open(&options, err);
-    return out->mover ? 0 : -1;
+    out->client = sw_transfer_open(&options, err);
+    return out->client ? 0 : -1;
 }
 
 struct api_copying {
@@ -82,12 +82,12 @@ static bool copy_follows(const struct sw_copy_options *options)
 }
 
 /* Nothing was found there: when not even the bucket is, that is the reason. */
-static void name_bucket(struct sw_mover *mover, const char *from, struct sw_error *err)
+static void name_bucket(struct sw_transfer_client *client, const char *from, struct sw_error *err)
 {
     sw_auto(sw_object) struct sw_object object = { .size = -1 };
     struct sw_error why = { 0 };
 
-    if (err && err->code == SW_E_NOT_FOUND && sw_mover_stat(mover, from, &object, &why) < 0 &&
+    if (err && err->code == SW_E_NOT_FOUND && sw_transfer_stat(client, from, &object, &why) < 0 &&
         why.code == SW_E_NOT_FOUND)
         *err = why;
 }
@@ -101,7 +101,7 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     struct api_copying copying = { .progress = progress, .context = context };
     sw_autofree char *from_shown = sw_uri_shown(from), *to_shown = sw_uri_shown(to);
     sw_autofree char *state_dir = sw_strdup(session ? session->state_dir : NULL);
-    sw_auto(values_mover) struct values_mover with = { 0 };
+    sw_auto(values_client) struct values_client with = { 0 };
     sw_auto(json) json_t *would = NULL, *left_out = json_array();
     struct sw_copy_rules rules;
 
@@ -118,10 +118,10 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
     copying.left_out = left_out;
     if (options->dry_run)
         copying.would = would = json_array();
-    if (open_mover(session, options->jobs, state_dir, &with, err) < 0)
+    if (open_client(session, options->jobs, state_dir, &with, err) < 0)
         return NULL;
-    if (sw_mover_copy(with.mover, from, to, &rules, &report, err) < 0) {
-        name_bucket(with.mover, from, err);
+    if (sw_transfer_copy(with.client, from, to, &rules, &report, err) < 0) {
+        name_bucket(with.client, from, err);
         return NULL;
     }
     return api_text(sw_json_object(
@@ -134,14 +134,14 @@ char *sw_copy(struct sw_session *session, const char *from, const char *to,
 
 int api_check_uri(struct sw_session *session, const char *uri, bool *exists, struct sw_error *err)
 {
-    sw_auto(values_mover) struct values_mover with = { 0 };
+    sw_auto(values_client) struct values_client with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
 
     struct sw_error why = { 0 };
 
-    if (open_mover(session, 0, NULL, &with, err) < 0)
+    if (open_client(session, 0, NULL, &with, err) < 0)
         return -1;
-    *exists = sw_mover_stat(with.mover, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
+    *exists = sw_transfer_stat(with.client, uri, &found, &why) == 0 && found.kind != SW_OBJECT_NONE;
     if (why.code == SW_OK || why.code == SW_E_NOT_FOUND)        /* not even its bucket */
         return 0;
     return sw_pass(err, &why);
@@ -155,11 +155,11 @@ static int append_name(void *context, struct sw_object *object)
 
 char *api_list_uri(struct sw_session *session, const char *uri, struct sw_error *err)
 {
-    sw_auto(values_mover) struct values_mover with = { 0 };
+    sw_auto(values_client) struct values_client with = { 0 };
     sw_auto(json) json_t *names = json_array();
 
-    if (open_mover(session, 0, NULL, &with, err) < 0 ||
-        sw_mover_list(with.mover, uri, false, append_name, names, err) < 0)
+    if (open_client(session, 0, NULL, &with, err) < 0 ||
+        sw_transfer_list(with.client, uri, false, append_name, names, err) < 0)
         return NULL;
     return api_text(sw_take(names));
 }
@@ -183,13 +183,13 @@ static int append_object(void *context, struct sw_object *object)
 
 char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, struct sw_error *err)
 {
-    sw_auto(values_mover) struct values_mover with = { 0 };
+    sw_auto(values_client) struct values_client with = { 0 };
     sw_auto(json) json_t *objects = json_array();
     sw_auto(sw_object) struct sw_object self = { .size = -1 };
     sw_autofree char *shown = sw_uri_shown(uri);
 
-    if (open_mover(session, 0, NULL, &with, err) < 0 ||
-        sw_mover_stat(with.mover, uri, &self, err) < 0)
+    if (open_client(session, 0, NULL, &with, err) < 0 ||
+        sw_transfer_stat(with.client, uri, &self, err) < 0)
         return NULL;
     if (self.kind == SW_OBJECT_NONE) {
         sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", uri);
@@ -199,7 +199,7 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
         free(self.name);
         self.name = sw_uri_name(uri);
         append_object(objects, &self);
-    } else if (sw_mover_list(with.mover, uri, recursive, append_object, objects, err) < 0) {
+    } else if (sw_transfer_list(with.client, uri, recursive, append_object, objects, err) < 0) {
         return NULL;
     }
     return api_text(sw_json_object(SW_INT("version", 1), SW_STR("uri", shown),
@@ -209,12 +209,12 @@ char *sw_list_uri(struct sw_session *session, const char *uri, bool recursive, s
 char *sw_check_uri(struct sw_session *session, const char *uri, struct sw_error *err)
 {
     static const char *const kinds[] = { "none", "file", "folder" };
-    sw_auto(values_mover) struct values_mover with = { 0 };
+    sw_auto(values_client) struct values_client with = { 0 };
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
     sw_autofree char *shown = sw_uri_shown(uri);
 
-    if (open_mover(session, 0, NULL, &with, err) < 0 ||
-        sw_mover_stat(with.mover, uri, &found, err) < 0)
+    if (open_client(session, 0, NULL, &with, err) < 0 ||
+        sw_transfer_stat(with.client, uri, &found, err) < 0)
         return NULL;
     return api_text(sw_json_object(SW_STR("uri", shown), SW_BOOL("exists", found.kind != SW_OBJECT_NONE),
                                    SW_STR("kind", kinds[found.kind]),

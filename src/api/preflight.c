@@ -65,66 +65,66 @@ static bool is_elsewhere(const char *uri)
            !sw_text_starts(uri, "slurm://") && !sw_text_starts(uri, "file://");
 }
 
-static void check_input(struct sw_mover *mover, const char *uri, json_t *rows)
+static void check_input(struct sw_transfer_client *client, const char *uri, json_t *rows)
 {
     sw_auto(sw_object) struct sw_object found = { .size = -1 };
     sw_autofree char *shown = sw_uri_shown(uri), *check = sw_format("input %s", shown);
     struct sw_error why = { 0 };
 
-    if (sw_mover_stat(mover, uri, &found, &why) == 0 && found.kind == SW_OBJECT_NONE) {
+    if (sw_transfer_stat(client, uri, &found, &why) == 0 && found.kind == SW_OBJECT_NONE) {
         sw_fail(&why, SW_E_NOT_FOUND, "there is nothing at '%s'", shown);
         sw_hint(&why, "check the address; 'slipway ls' shows what is there");
     }
     add(rows, check, "it can be read", why.code ? &why : NULL);
 }
 
-static void check_output(struct sw_mover *mover, const char *uri, json_t *rows)
+static void check_output(struct sw_transfer_client *client, const char *uri, json_t *rows)
 {
     sw_autofree char *shown = sw_uri_shown(uri), *check = sw_format("output %s", shown);
     sw_autofree char *probe = sw_uri_join(uri, ".slipway-probe");
     struct sw_error why = { 0 };
 
-    sw_mover_probe(mover, probe, &why);
+    sw_transfer_probe(client, probe, &why);
     add(rows, check, "it may be written", why.code ? &why : NULL);
 }
 
-static void check_value(struct sw_mover *mover, const json_t *value, json_t *rows)
+static void check_value(struct sw_transfer_client *client, const json_t *value, json_t *rows)
 {
     const json_t *each;
     size_t i;
 
     if (is_elsewhere(json_string_value(value)))
-        check_input(mover, json_string_value(value), rows);
+        check_input(client, json_string_value(value), rows);
     json_array_foreach(value, i, each)
-        check_value(mover, each, rows);
+        check_value(client, each, rows);
 }
 
-static void check_data(struct sw_mover *mover, const struct sw_plan *plan, json_t *rows)
+static void check_data(struct sw_transfer_client *client, const struct sw_plan *plan, json_t *rows)
 {
     const json_t *entry, *place;
     size_t i;
 
     json_array_foreach(plan->inputs, i, entry)
-        check_value(mover, json_object_get(entry, "from"), rows);
+        check_value(client, json_object_get(entry, "from"), rows);
     json_array_foreach(plan->config_inputs, i, entry) {
         place = sw_keypath_get(plan->args ? plan->args : plan->config, sw_json_str(entry, "key"));
-        check_value(mover, place, rows);
+        check_value(client, place, rows);
     }
     json_array_foreach(plan->outputs, i, entry)
         if (is_elsewhere(sw_json_str(entry, "to")))
-            check_output(mover, sw_json_str(entry, "to"), rows);
+            check_output(client, sw_json_str(entry, "to"), rows);
 }
 
 /* With the values that the job will be given. */
 static void add_data(json_t *rows, const struct api_plan *made)
 {
-    struct sw_mover_options options = { .storage = { .env = api_folder_env,
+    struct sw_transfer_options options = { .storage = { .env = api_folder_env,
                                                      .env_context = made->folder } };
     struct sw_error why = { 0 };
-    sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(&options, &why);
+    sw_auto(sw_transfer_client) struct sw_transfer_client *client = sw_transfer_open(&options, &why);
 
-    if (mover)
-        check_data(mover, made->plan, rows);
+    if (client)
+        check_data(client, made->plan, rows);
     else
         add(rows, "data", NULL, &why);
 }

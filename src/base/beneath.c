@@ -22,12 +22,12 @@ struct how {
 };
 
 /* Folders opened on the way down; [0] is the caller's root. */
-struct steps {
+struct path_steps {
     int fds[DEPTH_MOST];
     int depth;
 };
 
-static void go_up(struct steps *steps)
+static void go_up(struct path_steps *steps)
 {
     int saved = errno;
 
@@ -57,7 +57,7 @@ static int splice_link(char **left, const char *target, size_t length, const cha
 }
 
 /* One folder down. */
-static int go_down(struct steps *steps, const char *part)
+static int go_down(struct path_steps *steps, const char *part)
 {
     int fd;
 
@@ -70,7 +70,7 @@ static int go_down(struct steps *steps, const char *part)
     return 0;
 }
 
-static int walk(struct steps *steps, char **left, int flags, bool follow)
+static int walk(struct path_steps *steps, char **left, int flags, bool follow)
 {
     int links = 0;
     char *at = *left;
@@ -105,7 +105,7 @@ static int walk(struct steps *steps, char **left, int flags, bool follow)
 
 int sw_open_by_steps(int root, const char *path, int flags, bool follow)
 {
-    struct steps steps = { .fds = { root } };
+    struct path_steps steps = { .fds = { root } };
     char *left = sw_strdup(path);
     int fd = *path == '/' ? fail_with(EXDEV) : walk(&steps, &left, flags, follow);
 

@@ -51,7 +51,7 @@ char *sw_put_digits(char *out, unsigned number, int digits)
     return out + digits;
 }
 
-/* ... and what stands behind them. */
+/* ... and what follows them. */
 static char *put(char *out, unsigned number, int digits, char behind)
 {
     out = sw_put_digits(out, number, digits);

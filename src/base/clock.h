@@ -3,7 +3,7 @@
  * clock.h - what time it is, as one function that tests may replace.
  *
  * Wall-clock times are milliseconds since 1970 (int64_t, names end in _ms). Deadlines use the
- * monotonic clock, which nobody can set back.
+ * monotonic clock, which is never set back.
  */
 #ifndef SW_BASE_CLOCK_H
 #define SW_BASE_CLOCK_H

@@ -40,7 +40,7 @@ SW_DEFINE_AUTO(sw_document, struct sw_document *, sw_document_free)
 
 json_t *sw_document_value(const struct sw_document *document);         /* borrowed */
 const char *sw_document_name(const struct sw_document *document);      /* borrowed */
-/* Where the key of that path stands; the nearest known ancestor when it has none itself. */
+/* The position of the key of that path; the nearest known ancestor when it has none itself. */
 struct sw_position sw_document_place(const struct sw_document *document, const char *path);
 
 int sw_format_of_path(const char *path, enum sw_format *format, struct sw_error *err);

@@ -3,7 +3,7 @@
  * document_internal.h - what the readers and writers of the three formats share inside base/.
  *
  * A reader gets a struct sw_source (clean UTF-8, bounded, without a byte order mark) and gives
- * back the value; on its way it notes where each key and list element stands in
+ * back the value; on its way it notes the position of each key and list element in
  * source->positions.
  */
 #ifndef SW_BASE_DOCUMENT_INTERNAL_H
@@ -35,7 +35,7 @@ struct sw_source {
     const char *text;
     size_t length;
     const char *name;             /* for messages */
-    struct sw_positions *positions;     /* may be NULL: not asked for */
+    struct sw_positions *positions;     /* may be NULL: not wanted */
     struct sw_error *err;
 };
 

@@ -3,7 +3,7 @@
  * dotenv.c - .env files: NAME=value lines.
  *
  * These files hold credentials, so a complaint names the file and the line and nothing of what
- * stands there. Nothing is expanded: "$HOME" stays as it is, because a value that means
+ * is there. Nothing is expanded: "$HOME" stays as it is, because a value that means
  * something else on another machine is a fault that is hard to find.
  *
  * Other tools write .env files, too, in their own dialects. A line that we do not understand is left
@@ -23,7 +23,7 @@
 
 enum { DOTENV_MAX = 1024 * 1024, LINES_NAMED = 3 };
 
-struct reader {
+struct dotenv_reader {
     const char *at;
     const char *end;
     const char *name;                 /* of the file, in messages */
@@ -39,13 +39,13 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip_blanks(struct reader *r)
+static void skip_blanks(struct dotenv_reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
         r->at++;
 }
 
-static void skip_line(struct reader *r)
+static void skip_line(struct dotenv_reader *r)
 {
     const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
 
@@ -53,7 +53,7 @@ static void skip_line(struct reader *r)
     r->line++;
 }
 
-static void complain(struct reader *r, int line, const char *why)
+static void complain(struct dotenv_reader *r, int line, const char *why)
 {
     sw_autofree char *text = NULL;
 
@@ -64,7 +64,7 @@ static void complain(struct reader *r, int line, const char *why)
 }
 
 /* NAME or `export NAME`, up to and with the '='. */
-static char *read_name(struct reader *r)
+static char *read_name(struct dotenv_reader *r)
 {
     const char *start;
 
@@ -103,7 +103,7 @@ static char unescaped(char c)
 
 /* 'as it is' or "with \n and \" inside"; may go over several lines. Where it is not closed, only its
  * first line is lost. */
-static bool read_quoted(struct reader *r, struct sw_buf *value)
+static bool read_quoted(struct dotenv_reader *r, struct sw_buf *value)
 {
     const char *first = r->at;
     char quote = *r->at++;
@@ -135,7 +135,7 @@ static bool read_quoted(struct reader *r, struct sw_buf *value)
 }
 
 /* Up to the end of the line or a " #", without the blanks around it. */
-static void read_plain(struct reader *r, struct sw_buf *value)
+static void read_plain(struct dotenv_reader *r, struct sw_buf *value)
 {
     const char *start = r->at, *stop;
 
@@ -147,7 +147,7 @@ static void read_plain(struct reader *r, struct sw_buf *value)
     sw_buf_add_bytes(value, start, (size_t)(stop - start));
 }
 
-static bool read_value(struct reader *r, struct sw_buf *value)
+static bool read_value(struct dotenv_reader *r, struct sw_buf *value)
 {
     skip_blanks(r);
     if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
@@ -156,7 +156,7 @@ static bool read_value(struct reader *r, struct sw_buf *value)
     return true;
 }
 
-static void read_line(struct reader *r)
+static void read_line(struct dotenv_reader *r)
 {
     sw_autofree char *name = NULL;
     struct sw_buf value = SW_BUF_INIT;
@@ -185,7 +185,7 @@ static void warn_of(const char *path, const char *why, sw_env_warn_fn *warn, voi
 void sw_dotenv_parse(const char *text, size_t length, const char *name,
                      struct sw_environment *into, sw_env_warn_fn *warn, void *warn_context)
 {
-    struct reader r = {
+    struct dotenv_reader r = {
         .at = text, .end = text + length, .name = name, .line = 1, .into = into, .warn = warn,
         .warn_context = warn_context,
     };

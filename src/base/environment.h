@@ -38,7 +38,7 @@ const char *sw_environment_get(void *environment, const char *name);
  * `warn` (may be NULL) hears why. It also hears when others can read the file. Never waits: a pipe, a
  * device and what is too large are left out. */
 char *sw_dotenv_read(const char *path, size_t *length, sw_env_warn_fn *warn, void *warn_context);
-/* Add what stands in such a text: NAME=value, NAME='value', NAME="value", nothing is expanded. A line
+/* Add the lines of such a text: NAME=value, NAME='value', NAME="value", nothing is expanded. A line
  * that is none of these is left out, and `warn` hears its place, never its content. */
 void sw_dotenv_parse(const char *text, size_t length, const char *name,
                      struct sw_environment *into, sw_env_warn_fn *warn, void *warn_context);

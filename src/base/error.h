@@ -3,7 +3,7 @@
  * error.h - an error is a value on the caller's stack (struct sw_error, in slipway.h).
  *
  * The deepest function that knows says what failed (sw_fail), callers that add meaning put it
- * in front (sw_wrap), whoever knows the way out hints (sw_hint). All return -1, so that a
+ * in front (sw_wrap), the function that knows a remedy adds it (sw_hint). All return -1, so that a
  * failure is reported and returned in one line. All accept err == NULL.
  */
 #ifndef SW_BASE_ERROR_H

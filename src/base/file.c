@@ -373,7 +373,7 @@ static int copy_file(const char *from, const char *to, const struct stat *info, 
     return 0;
 }
 
-struct copying {
+struct file_copy {
     const char *from, *to;
     int64_t files, bytes;
     struct sw_error *err;
@@ -381,7 +381,7 @@ struct copying {
 
 static int copy_one(void *context, const char *relative, const struct stat *info)
 {
-    struct copying *job = context;
+    struct file_copy *job = context;
     sw_autofree char *from = sw_path_join(job->from, relative);
     sw_autofree char *to = sw_path_join(job->to, relative);
 
@@ -409,7 +409,7 @@ static int copy_one(void *context, const char *relative, const struct stat *info
 int sw_copy_tree(const char *from, const char *to, int64_t *files, int64_t *bytes,
                  struct sw_error *err)
 {
-    struct copying job = { .from = from, .to = to, .err = err };
+    struct file_copy job = { .from = from, .to = to, .err = err };
     struct stat info;
     int result;
 

@@ -27,7 +27,7 @@ int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err);   /* like mk
 /* Remove a folder and all in it without following links; missing is success. */
 int sw_remove_tree(const char *path, struct sw_error *err);
 bool sw_file_exists(const char *path);
-/* The same through links, and told apart from "nobody may look": -1. */
+/* The same through links, and apart from "not allowed to look": -1. */
 int sw_file_look(const char *path, bool *exists, struct sw_error *err);
 
 /* Visit the files below `root`, folders before their content, links not followed. `relative`

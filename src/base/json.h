@@ -51,7 +51,7 @@ int64_t sw_json_duration_ms(const json_t *object, const char *key, int64_t missi
 char *sw_json_dump(const json_t *document);          /* compact, insertion order */
 char *sw_json_dump_pretty(const json_t *document);   /* indent 2, ends with a newline */
 
-/* Bounded read of one JSON text (objects, arrays or scalars); `name` stands in the message. */
+/* Bounded read of one JSON text (objects, arrays or scalars); `name` is for the message. */
 json_t *sw_json_parse(const char *text, size_t length, const char *name, struct sw_error *err);
 
 #endif

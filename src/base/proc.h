@@ -39,7 +39,7 @@ struct sw_start_failure {
 };
 
 /* Fork a child that ends with us and has no signal blocked; there `become` executes the program. It
- * returns only when that failed, with the reason, which then stands in *why here (already reaped).
+ * returns only when that failed, with the reason, which is in *why then (the child is reaped).
  * Returns the pid; -1 with why->error, or with err when no child could be made. */
 pid_t sw_proc_start(void (*become)(void *context, struct sw_start_failure *why), void *context,
                     struct sw_start_failure *why, struct sw_error *err);

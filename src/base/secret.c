@@ -203,13 +203,13 @@ void sw_secrets_guard(void)
 
 /* ---- the redactor ---------------------------------------------------------------------------------- */
 
-struct pattern {
+struct secret_pattern {
     char *bytes;
     size_t length;
 };
 
 struct sw_redactor {
-    struct pattern *patterns;
+    struct secret_pattern *patterns;
     size_t count;
     bool begins[256];                  /* a pattern begins with this byte */
     struct sw_buf held;
@@ -226,7 +226,7 @@ static void add_pattern(void *context, const char *form, size_t length)
             return;
     redactor->patterns = sw_realloc_array(redactor->patterns, redactor->count + 1,
                                           sizeof *redactor->patterns);
-    redactor->patterns[redactor->count++] = (struct pattern){ sw_strndup(form, length), length };
+    redactor->patterns[redactor->count++] = (struct secret_pattern){ sw_strndup(form, length), length };
     redactor->begins[(unsigned char)*form] = true;
 }
 
@@ -262,7 +262,7 @@ static size_t pattern_here(const struct sw_redactor *redactor, const char *at, s
     if (!redactor->begins[(unsigned char)*at])
         return 0;
     for (size_t i = 0; i < redactor->count; i++) {
-        const struct pattern *p = &redactor->patterns[i];
+        const struct secret_pattern *p = &redactor->patterns[i];
 
         if (*p->bytes != *at)
             continue;

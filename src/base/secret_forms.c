@@ -2,7 +2,7 @@
 /*
  * secret_forms.c - a secret as base64, URL and JSON write it.
  *
- * Inside of a longer text base64 writes the same bytes in one of three ways, by what stands before
+ * Inside of a longer text base64 writes the same bytes in one of three ways, by what comes before
  * them. Of each way only the letters that depend on the secret alone are looked for: the first and
  * the last one may hold bits of a neighbour.
  */
@@ -76,7 +76,7 @@ static void add_url(struct forms *forms, const char *digits, const char *plain)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-/* The character that begins at `at` and how many bytes it takes; a byte that is no UTF-8 stands for
+/* The character that begins at `at` and how many bytes it takes; a byte that is no UTF-8 counts as
  * itself. */
 static uint32_t character(const char *at, size_t *length)
 {

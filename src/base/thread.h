@@ -5,7 +5,7 @@
  *
  * A thread is not gone when its function has returned: what libraries keep for each thread is freed after
  * that, and at the exit of the program the same libraries take themselves apart (OpenSSL does). Threads
- * that nobody waits for are therefore joined here, once their function is through.
+ * that are never waited for are therefore joined here, once their function is through.
  */
 #ifndef SW_BASE_THREAD_H
 #define SW_BASE_THREAD_H
@@ -13,10 +13,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* `thread` NULL: nobody will join it. `stack` 0: the usual size. 0, or -1: there can be no more. */
+/* `thread` NULL: the caller never joins it. `stack` 0: the usual size. 0, or -1: there can be no more. */
 int sw_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void *context);
 
-/* Of the threads that nobody joins: see those off that are through. How many still work: a program that ends
+/* Join the threads started with NULL that have ended. Returns how many still work: a program that ends
  * meanwhile must do so with _exit(). */
 int sw_thread_settle(void);
 

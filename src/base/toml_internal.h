@@ -61,7 +61,7 @@ int toml_fail(const struct toml *t, struct sw_position place, const char *fmt, .
 
 /* ---- the parts --------------------------------------------------------------------------- */
 
-/* One key = value into `table`, which stands at `where`, `depth` levels deep. */
+/* One key = value into `table` at `where`, `depth` levels deep. */
 int toml_read_pair(struct toml *t, json_t *table, sw_where where, int depth);
 json_t *toml_read_value(struct toml *t, sw_where where, int depth);
 /* A string in any form into `out`; a key may not span lines. */

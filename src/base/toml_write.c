@@ -18,10 +18,10 @@
 /* Headers repeat the keys above them: one huge key over many tables would fill the memory. */
 enum { LARGEST_OUTPUT = 8 * SW_DOCUMENT_MAX };
 
-struct writer {
+struct toml_writer {
     struct sw_buf *out;
     bool tagged;
-    struct sw_buf header;        /* a.b."c d", as it stands between brackets */
+    struct sw_buf header;        /* a.b."c d", as written between brackets */
     struct sw_buf path;          /* a.b["c d"], for messages */
     struct sw_error *err;
 };
@@ -38,13 +38,13 @@ static void cut(struct sw_buf *buf, size_t length)
         buf->data[length] = '\0';
 }
 
-static void leave(struct writer *w, struct level level)
+static void leave(struct toml_writer *w, struct level level)
 {
     cut(&w->header, level.header);
     cut(&w->path, level.path);
 }
 
-static int fail(const struct writer *w, const char *why)
+static int fail(const struct toml_writer *w, const char *why)
 {
     return sw_fail(w->err, SW_E_SPEC, "'%s' cannot be written as TOML: %s",
                    w->path.length ? sw_buf_text(&w->path) : ".", why);
@@ -81,7 +81,7 @@ static void add_key(struct sw_buf *out, const char *key, size_t length)
         add_quoted(out, key, length);
 }
 
-static struct level enter(struct writer *w, const char *key, size_t length)
+static struct level enter(struct toml_writer *w, const char *key, size_t length)
 {
     struct level level = { w->header.length, w->path.length };
 
@@ -95,19 +95,19 @@ static struct level enter(struct writer *w, const char *key, size_t length)
 /* ---- values -------------------------------------------------------------------------------- */
 
 /* {"type": "integer", "value": "42"}: one value in toml-test's clothes. */
-static bool is_tagged_leaf(const struct writer *w, const json_t *value)
+static bool is_tagged_leaf(const struct toml_writer *w, const json_t *value)
 {
     return w->tagged && json_object_size(value) == 2 &&
            json_is_string(json_object_get(value, "type")) &&
            json_is_string(json_object_get(value, "value"));
 }
 
-static bool is_table(const struct writer *w, const json_t *value)
+static bool is_table(const struct toml_writer *w, const json_t *value)
 {
     return json_is_object(value) && !is_tagged_leaf(w, value);
 }
 
-static bool is_table_list(const struct writer *w, const json_t *value)
+static bool is_table_list(const struct toml_writer *w, const json_t *value)
 {
     const json_t *element;
     size_t i;
@@ -118,7 +118,7 @@ static bool is_table_list(const struct writer *w, const json_t *value)
     return json_array_size(value) > 0;
 }
 
-static int write_tagged(struct writer *w, const json_t *value)
+static int write_tagged(struct toml_writer *w, const json_t *value)
 {
     const char *type = sw_json_str(value, "type");
     const json_t *text = json_object_get(value, "value");
@@ -134,9 +134,9 @@ static int write_tagged(struct writer *w, const json_t *value)
     return 0;
 }
 
-static int write_value(struct writer *w, const json_t *value);
+static int write_value(struct toml_writer *w, const json_t *value);
 
-static int write_array(struct writer *w, const json_t *array)
+static int write_array(struct toml_writer *w, const json_t *array)
 {
     const json_t *element;
     size_t i;
@@ -156,7 +156,7 @@ static int write_array(struct writer *w, const json_t *array)
     return 0;
 }
 
-static int write_inline_table(struct writer *w, const json_t *table)
+static int write_inline_table(struct toml_writer *w, const json_t *table)
 {
     const char *key, *separator = " ";
     size_t length;
@@ -178,7 +178,7 @@ static int write_inline_table(struct writer *w, const json_t *table)
     return 0;
 }
 
-static int write_value(struct writer *w, const json_t *value)
+static int write_value(struct toml_writer *w, const json_t *value)
 {
     char number[40];
 
@@ -209,12 +209,12 @@ static int write_value(struct writer *w, const json_t *value)
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-static bool is_block(const struct writer *w, const json_t *value)
+static bool is_block(const struct toml_writer *w, const json_t *value)
 {
     return is_table(w, value) || is_table_list(w, value);
 }
 
-static int write_pairs(struct writer *w, const json_t *table)
+static int write_pairs(struct toml_writer *w, const json_t *table)
 {
     const char *key;
     size_t length;
@@ -236,7 +236,7 @@ static int write_pairs(struct writer *w, const json_t *table)
     return 0;
 }
 
-static int write_header(struct writer *w, const char *open, const char *close)
+static int write_header(struct toml_writer *w, const char *open, const char *close)
 {
     if (w->out->length + w->header.length > LARGEST_OUTPUT)
         return fail(w, "it would be far too long");
@@ -246,7 +246,7 @@ static int write_header(struct writer *w, const char *open, const char *close)
 }
 
 /* A table that only holds tables is implied by their headers. */
-static bool needs_header(const struct writer *w, const json_t *table)
+static bool needs_header(const struct toml_writer *w, const json_t *table)
 {
     const char *key;
     json_t *value;
@@ -257,9 +257,9 @@ static bool needs_header(const struct writer *w, const json_t *table)
     return json_object_size(table) == 0;
 }
 
-static int write_table(struct writer *w, const json_t *table);
+static int write_table(struct toml_writer *w, const json_t *table);
 
-static int write_table_list(struct writer *w, const json_t *list)
+static int write_table_list(struct toml_writer *w, const json_t *list)
 {
     const json_t *element;
     size_t i;
@@ -275,7 +275,7 @@ static int write_table_list(struct writer *w, const json_t *list)
     return 0;
 }
 
-static int write_block(struct writer *w, const json_t *value)
+static int write_block(struct toml_writer *w, const json_t *value)
 {
     if (json_is_array(value))
         return write_table_list(w, value);
@@ -284,7 +284,7 @@ static int write_block(struct writer *w, const json_t *value)
     return write_table(w, value);
 }
 
-static int write_table(struct writer *w, const json_t *table)
+static int write_table(struct toml_writer *w, const json_t *table)
 {
     const char *key;
     size_t length;
@@ -308,7 +308,7 @@ static int write_table(struct writer *w, const json_t *table)
 int sw_toml_write(struct sw_buf *out, const json_t *value, bool tagged, struct sw_error *err)
 {
     struct sw_buf text = SW_BUF_INIT;
-    struct writer writer = { .out = &text, .tagged = tagged, .err = err };
+    struct toml_writer writer = { .out = &text, .tagged = tagged, .err = err };
     int result = is_table(&writer, value)
                      ? write_table(&writer, value)
                      : fail(&writer, "the whole document must be a table");

@@ -39,7 +39,7 @@ static bool is_coded(char c)
            c == '/' || c == '=' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* How far nothing but base64 and white space stands there: a key in between ends it. */
+/* How far there is nothing but base64 and white space: a key in between ends it. */
 static const char *coded_until(const char *at, const char *end)
 {
     while (at < end && is_coded(*at))

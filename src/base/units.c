@@ -5,7 +5,7 @@
  * Numbers are read as a whole part and a fraction of at most nine digits, in integers: 0.1
  * seconds is exactly 100 ms and 8EiB is refused instead of rounded. Sizes follow Kubernetes:
  * K, M, G are powers of 1000 and Ki, Mi, Gi of 1024, with or without a B; a small k is accepted
- * as people write it. Months and years are no units, since nobody agrees on their length.
+ * as people write it. Months and years are no units, since their length varies.
  *
  * Pure: no I/O, no locale.
  */

@@ -4,7 +4,7 @@
  *
  * Events rather than libyaml's document tree, because an alias must be counted before it is
  * copied: nine lines of aliases to aliases would otherwise become gigabytes. Every alias is a
- * copy of its own, so that whoever changes a value later changes one place only.
+ * copy of its own, so that a later change of a value changes one place only.
  *
  * Stricter than YAML where laxness hides mistakes: a key given twice, a second document, a
  * tag we cannot honour, a number that means two things (yaml_scalar.c) are errors.
@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 
-struct reader {
+struct yaml_reader {
     const struct sw_source *source;
     yaml_parser_t parser;
     json_t *anchors;              /* name -> value, shared with the document */
@@ -33,7 +33,7 @@ static struct sw_position place_of(yaml_mark_t mark)
     return (struct sw_position){ (int)mark.line + 1, (int)mark.column + 1 };
 }
 
-static json_t *refuse(const struct reader *r, yaml_mark_t mark, const char *why)
+static json_t *refuse(const struct yaml_reader *r, yaml_mark_t mark, const char *why)
 {
     sw_source_fail(r->source, place_of(mark), "%s", why);
     return NULL;
@@ -50,7 +50,7 @@ static bool is_tab_at(const struct sw_source *source, size_t character)
 }
 
 /* libyaml's words are good, except for the one mistake everybody makes: a tab. */
-static int fail_syntax(const struct reader *r)
+static int fail_syntax(const struct yaml_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     struct sw_position place = place_of(p->problem_mark);
@@ -59,14 +59,14 @@ static int fail_syntax(const struct reader *r)
         return sw_source_fail(r->source, sw_source_place(r->source, p->problem_offset), "%s",
                               p->problem);
     if (is_tab_at(r->source, p->problem_mark.index))
-        return sw_source_fail(r->source, place, "a tab stands here: YAML is indented with spaces");
+        return sw_source_fail(r->source, place, "there is a tab here: YAML is indented with spaces");
     if (p->context && p->context_mark.line != p->problem_mark.line)
         return sw_source_fail(r->source, place, "%s, %s that began in line %zu", p->problem,
                               p->context, p->context_mark.line + 1);
     return sw_source_fail(r->source, place, "%s", p->problem ? p->problem : "not valid YAML");
 }
 
-static int next(struct reader *r, yaml_event_t *event)
+static int next(struct yaml_reader *r, yaml_event_t *event)
 {
     return yaml_parser_parse(&r->parser, event) ? 0 : fail_syntax(r);
 }
@@ -100,7 +100,7 @@ static json_t *read_tagged(const yaml_event_t *event, const char *text, const ch
     return NULL;
 }
 
-static json_t *read_scalar(struct reader *r, const yaml_event_t *event)
+static json_t *read_scalar(struct yaml_reader *r, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
@@ -147,7 +147,7 @@ static struct weight weigh(const json_t *value)
     return sum;
 }
 
-static json_t *read_alias(struct reader *r, const yaml_event_t *event, int depth)
+static json_t *read_alias(struct yaml_reader *r, const yaml_event_t *event, int depth)
 {
     const char *name = (const char *)event->data.alias.anchor;
     const json_t *value = json_object_get(r->anchors, name);
@@ -169,9 +169,9 @@ static json_t *read_alias(struct reader *r, const yaml_event_t *event, int depth
 
 /* ---- lists and mappings -------------------------------------------------------------------- */
 
-static json_t *read_node(struct reader *r, const yaml_event_t *event, sw_where where, int depth);
+static json_t *read_node(struct yaml_reader *r, const yaml_event_t *event, sw_where where, int depth);
 
-static json_t *read_list(struct reader *r, sw_where where, int depth)
+static json_t *read_list(struct yaml_reader *r, sw_where where, int depth)
 {
     sw_auto(json) json_t *list = json_array();
 
@@ -193,7 +193,7 @@ static json_t *read_list(struct reader *r, sw_where where, int depth)
 }
 
 /* `<<: *base` and `<<: [*first, *second]`: earlier ones win, and own keys win over all. */
-static int merge(const struct reader *r, const yaml_event_t *key, json_t *inherited,
+static int merge(const struct yaml_reader *r, const yaml_event_t *key, json_t *inherited,
                  const json_t *value)
 {
     const json_t *one;
@@ -222,7 +222,7 @@ static bool is_null_word(const yaml_event_t *key)
     return json_is_null(value);
 }
 
-static int check_key(const struct reader *r, const yaml_event_t *key, const json_t *map,
+static int check_key(const struct yaml_reader *r, const yaml_event_t *key, const json_t *map,
                      sw_where where)
 {
     const char *text = (const char *)key->data.scalar.value;
@@ -244,7 +244,7 @@ static int check_key(const struct reader *r, const yaml_event_t *key, const json
 }
 
 /* Keys that are numbers or booleans keep their spelling: 8: becomes "8". */
-static int read_entry(struct reader *r, const yaml_event_t *key, json_t *map, json_t *inherited,
+static int read_entry(struct yaml_reader *r, const yaml_event_t *key, json_t *map, json_t *inherited,
                       sw_where parent, int depth)
 {
     const char *text = (const char *)key->data.scalar.value;
@@ -270,7 +270,7 @@ static int read_entry(struct reader *r, const yaml_event_t *key, json_t *map, js
     return json_object_set(map, text, value);
 }
 
-static json_t *read_map(struct reader *r, sw_where where, int depth)
+static json_t *read_map(struct yaml_reader *r, sw_where where, int depth)
 {
     sw_auto(json) json_t *map = json_object();
     sw_auto(json) json_t *inherited = json_object();
@@ -294,7 +294,7 @@ static bool is_foreign_tag(const yaml_char_t *tag, const char *ours)
     return tag && strcmp((const char *)tag, ours) != 0 && strcmp((const char *)tag, "!") != 0;
 }
 
-static json_t *read_content(struct reader *r, const yaml_event_t *event, sw_where where, int depth,
+static json_t *read_content(struct yaml_reader *r, const yaml_event_t *event, sw_where where, int depth,
                             const yaml_char_t **anchor)
 {
     switch (event->type) {
@@ -318,7 +318,7 @@ static json_t *read_content(struct reader *r, const yaml_event_t *event, sw_wher
     }
 }
 
-static json_t *read_node(struct reader *r, const yaml_event_t *event, sw_where where, int depth)
+static json_t *read_node(struct yaml_reader *r, const yaml_event_t *event, sw_where where, int depth)
 {
     const yaml_char_t *anchor = NULL;
     json_t *value;
@@ -341,7 +341,7 @@ static json_t *read_node(struct reader *r, const yaml_event_t *event, sw_where w
 
 /* ---- the one document ---------------------------------------------------------------------- */
 
-static int skip(struct reader *r, yaml_event_type_t wanted, const char *otherwise)
+static int skip(struct yaml_reader *r, yaml_event_type_t wanted, const char *otherwise)
 {
     sw_auto(yaml_event) yaml_event_t event = { 0 };
 
@@ -352,7 +352,7 @@ static int skip(struct reader *r, yaml_event_type_t wanted, const char *otherwis
     return sw_source_fail(r->source, place_of(event.start_mark), "%s", otherwise);
 }
 
-static json_t *read_document(struct reader *r)
+static json_t *read_document(struct yaml_reader *r)
 {
     sw_auto(yaml_event) yaml_event_t start = { 0 }, root = { 0 };
     sw_auto(json) json_t *value = NULL;
@@ -375,7 +375,7 @@ static json_t *read_document(struct reader *r)
 
 json_t *sw_yaml_read(const struct sw_source *source)
 {
-    struct reader reader = { .source = source, .anchors = json_object() };
+    struct yaml_reader reader = { .source = source, .anchors = json_object() };
     json_t *value;
 
     if (!yaml_parser_initialize(&reader.parser)) {

@@ -19,7 +19,7 @@
 
 #include "base/text.h"
 
-struct writer {
+struct yaml_writer {
     yaml_emitter_t emitter;
     struct sw_buf *out;
 };
@@ -77,12 +77,12 @@ static yaml_scalar_style_t text_style(const char *text, size_t length, bool is_k
     return YAML_SINGLE_QUOTED_SCALAR_STYLE;
 }
 
-static int emit(struct writer *w, yaml_event_t *event, int made)
+static int emit(struct yaml_writer *w, yaml_event_t *event, int made)
 {
     return made && yaml_emitter_emit(&w->emitter, event) ? 0 : -1;
 }
 
-static int emit_scalar(struct writer *w, const char *text, size_t length, yaml_scalar_style_t style)
+static int emit_scalar(struct yaml_writer *w, const char *text, size_t length, yaml_scalar_style_t style)
 {
     yaml_event_t event;
 
@@ -91,12 +91,12 @@ static int emit_scalar(struct writer *w, const char *text, size_t length, yaml_s
                                              (int)length, 1, 1, style));
 }
 
-static int emit_text(struct writer *w, const char *text, size_t length, bool is_key)
+static int emit_text(struct yaml_writer *w, const char *text, size_t length, bool is_key)
 {
     return emit_scalar(w, text, length, text_style(text, length, is_key));
 }
 
-static int emit_number(struct writer *w, const json_t *value)
+static int emit_number(struct yaml_writer *w, const json_t *value)
 {
     char text[40];
 
@@ -107,9 +107,9 @@ static int emit_number(struct writer *w, const json_t *value)
     return emit_scalar(w, text, strlen(text), YAML_PLAIN_SCALAR_STYLE);
 }
 
-static int emit_value(struct writer *w, const json_t *value);
+static int emit_value(struct yaml_writer *w, const json_t *value);
 
-static int emit_list(struct writer *w, const json_t *list)
+static int emit_list(struct yaml_writer *w, const json_t *list)
 {
     yaml_event_t event;
     const json_t *element;
@@ -124,7 +124,7 @@ static int emit_list(struct writer *w, const json_t *list)
     return emit(w, &event, yaml_sequence_end_event_initialize(&event));
 }
 
-static int emit_map(struct writer *w, const json_t *map)
+static int emit_map(struct yaml_writer *w, const json_t *map)
 {
     yaml_event_t event;
     const char *key;
@@ -139,7 +139,7 @@ static int emit_map(struct writer *w, const json_t *map)
     return emit(w, &event, yaml_mapping_end_event_initialize(&event));
 }
 
-static int emit_value(struct writer *w, const json_t *value)
+static int emit_value(struct yaml_writer *w, const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -161,7 +161,7 @@ static int emit_value(struct writer *w, const json_t *value)
     return emit_scalar(w, "null", 4, YAML_PLAIN_SCALAR_STYLE);
 }
 
-static int emit_document(struct writer *w, const json_t *value)
+static int emit_document(struct yaml_writer *w, const json_t *value)
 {
     yaml_event_t event;
 
@@ -181,7 +181,7 @@ static int append(void *context, unsigned char *bytes, size_t length)
 
 int sw_yaml_write(struct sw_buf *out, const json_t *value, struct sw_error *err)
 {
-    struct writer writer = { .out = out };
+    struct yaml_writer writer = { .out = out };
     int result;
 
     if (!yaml_emitter_initialize(&writer.emitter))

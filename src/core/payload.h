@@ -13,6 +13,12 @@
 #include "base/document.h"
 #include "base/json.h"
 
+/* Where a payload can come in the environment: the runner's argument says so, and the runner takes both
+ * variables out of the command's environment. The plan is for clients that adopt the job. */
+#define SW_PAYLOAD_IN_VARIABLE "-"
+#define SW_PAYLOAD_VARIABLE    "SLIPWAY_PAYLOAD"
+#define SW_PLAN_VARIABLE       "SLIPWAY_PLAN"
+
 #define SW_PAYLOAD_VERSION 2        /* version 1 is read, too: it says less */
 
 /* What is not said here the runner finds out where it runs: the folder it may work in and where

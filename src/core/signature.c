@@ -86,9 +86,7 @@ int sw_signature_make(const json_t *plan, char out[SW_DIGEST_HEX], struct sw_err
 
     if (read_key(path, key, &why) < 0) {
         if (why.code != SW_E_NOT_FOUND) {
-            if (err)
-                *err = why;
-            return -1;
+            return sw_pass(err, &why);
         }
         if (make_key(path, err) < 0 || read_key(path, key, err) < 0)
             return -1;

@@ -31,7 +31,7 @@ static bool names_proxy(void)
 struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_error *err)
 {
     static const struct sw_http_options none;
-    const struct curl_door *curl = curl_door(err);
+    const struct curl_functions *curl = curl_load(err);
     struct sw_http *http;
 
     if (!curl)
@@ -51,7 +51,7 @@ struct sw_http *sw_http_open(const struct sw_http_options *options, struct sw_er
         sw_http_close(http);
         return NULL;
     }
-    if (http->options.serve && http_serve_open(http, err) < 0) {
+    if (http->options.serve && http_socketpair_open(http, err) < 0) {
         sw_http_close(http);
         return NULL;
     }
@@ -72,31 +72,31 @@ static void keep_handle(struct sw_http *http, CURL *easy)
     http->idle[http->idle_count++] = easy;
 }
 
-static void flight_end(struct flight *flight)
+static void transfer_end(struct http_transfer *transfer)
 {
-    struct sw_http *http = flight->http;
+    struct sw_http *http = transfer->http;
 
-    *flight->link = flight->next;
-    if (flight->next)
-        flight->next->link = flight->link;
+    *transfer->link = transfer->next;
+    if (transfer->next)
+        transfer->next->link = transfer->link;
     http->busy--;
-    if (flight->easy)
-        http->curl->multi_remove_handle(http->multi, flight->easy);
-    for (struct curl_slist *line = flight->headers; line; line = line->next)
+    if (transfer->easy)
+        http->curl->multi_remove_handle(http->multi, transfer->easy);
+    for (struct curl_slist *line = transfer->headers; line; line = line->next)
         explicit_bzero(line->data, strlen(line->data));
-    http->curl->slist_free_all(flight->headers);
-    keep_handle(http, flight->easy);
-    sw_http_request_done(&flight->request);
-    sw_http_reply_done(&flight->reply);
-    free(flight);
+    http->curl->slist_free_all(transfer->headers);
+    keep_handle(http, transfer->easy);
+    sw_http_request_done(&transfer->request);
+    sw_http_reply_done(&transfer->reply);
+    free(transfer);
 }
 
 void sw_http_close(struct sw_http *http)
 {
     if (!http)
         return;
-    while (http->flights)
-        flight_end(http->flights);
+    while (http->transfers)
+        transfer_end(http->transfers);
     while (http->idle_count)
         http->curl->easy_cleanup(http->idle[--http->idle_count]);
     if (http->multi)
@@ -114,33 +114,33 @@ void sw_http_close(struct sw_http *http)
 void sw_http_send(struct sw_http *http, struct sw_http_request *request,
                   sw_http_finished *finished, void *context)
 {
-    struct flight *flight = sw_new(struct flight);
+    struct http_transfer *transfer = sw_new(struct http_transfer);
 
-    flight->http = http;
-    flight->request = *request;
+    transfer->http = http;
+    transfer->request = *request;
     *request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
-    if (flight->request.body_owned)
-        flight->request.body = flight->request.body_owned;
-    flight->reply.length = -1;
-    flight->finished = finished;
-    flight->context = context;
-    flight->next = http->flights;
-    flight->link = &http->flights;
-    if (flight->next)
-        flight->next->link = &flight->next;
-    http->flights = flight;
+    if (transfer->request.body_owned)
+        transfer->request.body = transfer->request.body_owned;
+    transfer->reply.length = -1;
+    transfer->finished = finished;
+    transfer->context = context;
+    transfer->next = http->transfers;
+    transfer->link = &http->transfers;
+    if (transfer->next)
+        transfer->next->link = &transfer->next;
+    http->transfers = transfer;
     http->busy++;
-    flight->easy = http->idle_count ? http->idle[--http->idle_count] : http->curl->easy_init();
-    flight_prepare(flight);
-    http->curl->multi_add_handle(http->multi, flight->easy);
+    transfer->easy = http->idle_count ? http->idle[--http->idle_count] : http->curl->easy_init();
+    transfer_prepare(transfer);
+    http->curl->multi_add_handle(http->multi, transfer->easy);
 }
 
 void sw_http_drop(struct sw_http *http, const void *context)
 {
-    for (struct flight *flight = http->flights, *next; flight; flight = next) {
-        next = flight->next;
-        if (flight->context == context)
-            flight_end(flight);
+    for (struct http_transfer *transfer = http->transfers, *next; transfer; transfer = next) {
+        next = transfer->next;
+        if (transfer->context == context)
+            transfer_end(transfer);
     }
 }
 
@@ -152,18 +152,18 @@ size_t sw_http_busy(const struct sw_http *http)
 static void finish(struct sw_http *http, const CURLMsg *message)
 {
     CURLcode result = message->data.result;
-    struct flight *flight = NULL;
+    struct http_transfer *transfer = NULL;
     struct sw_http_reply reply;
     sw_http_finished *finished;
     void *context;
 
-    http->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&flight);
-    flight_judge(flight, result);
-    finished = flight->finished;
-    context = flight->context;
-    reply = flight->reply;
-    memset(&flight->reply, 0, sizeof flight->reply);
-    flight_end(flight);             /* the handle is free before the callback wants one */
+    http->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+    transfer_judge(transfer, result);
+    finished = transfer->finished;
+    context = transfer->context;
+    reply = transfer->reply;
+    memset(&transfer->reply, 0, sizeof transfer->reply);
+    transfer_end(transfer);             /* the handle is free before the callback wants one */
     finished(context, &reply);
     sw_http_reply_done(&reply);
 }
@@ -174,7 +174,7 @@ static int collect(struct sw_http *http, CURLMcode result, size_t *finished, str
     const CURLMsg *message;
 
     if (http->listener >= 0)
-        http_serve_new(http);
+        http_socketpair_new(http);
     if (result != CURLM_OK)
         return sw_fail(err, SW_E_INTERNAL, "libcurl: %s", http->curl->multi_strerror(result));
     while ((message = http->curl->multi_info_read(http->multi, &left)))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - many HTTP requests at once over kept connections. The one door to libcurl.
+ * http.h - many HTTP requests at once over kept connections. No other folder uses libcurl.
  *
  *     sw_http_send(http, &request, finished, context);     // takes what the request owns
  *     while (sw_http_busy(http))
  *         sw_http_work(http, 100);                         // calls finished() as replies come
  *
  * One thread drives it; only sw_http_wake() may be called from others. Redirects are never
- * followed here: whoever sent a request sees the 3xx and decides what may go to another host.
+ * followed here: the caller sees the 3xx and decides what may go to another host.
  * Header values may be secrets, so they are wiped after use and never appear in a message.
  */
 #ifndef SW_NET_HTTP_H
@@ -35,7 +35,7 @@ struct sw_http_options {
     const char *client_key;
     bool trust_any;              /* the user asked not to check the server's certificate */
     /* Each connection is a stream of ours: this gets its far end, to close in any case, and has
-     * somebody there who speaks HTTP on it. Called from sw_http_work(). */
+     * a server that speaks HTTP on it. Called from sw_http_work(). */
     void (*serve)(void *context, int fd);
     void *serve_context;
 };

@@ -5,16 +5,16 @@
 #ifndef SW_NET_HTTP_INTERNAL_H
 #define SW_NET_HTTP_INTERNAL_H
 
-#include "net/curl_door.h"
+#include "net/curl_load.h"
 #include "net/http.h"
 
 #define HTTP_HEADERS_MAX (64 * 1024)
 #define HTTP_REPLY_MAX   (1024 * 1024)
 #define HTTP_IDLE_MAX    64            /* easy handles kept for the next request */
 
-struct flight {
+struct http_transfer {
     struct sw_http *http;
-    struct flight *next, **link;       /* in http->flights */
+    struct http_transfer *next, **link;       /* in http->transfers */
     CURL *easy;
     struct curl_slist *headers;
     struct sw_http_request request;
@@ -28,9 +28,9 @@ struct flight {
 };
 
 struct sw_http {
-    const struct curl_door *curl;
+    const struct curl_functions *curl;
     CURLM *multi;
-    struct flight *flights;
+    struct http_transfer *transfers;
     size_t busy;
     CURL *idle[HTTP_IDLE_MAX];
     size_t idle_count;
@@ -44,14 +44,14 @@ struct sw_http {
 
     int epoll_fd, wake_fd;
     int64_t timer_ms;                  /* when libcurl wants to be called; -1: not at all */
-    unsigned char *wanted;             /* CURL_POLL_... by socket; 0: nobody listens */
+    unsigned char *wanted;             /* CURL_POLL_... by socket; 0: none */
     size_t wanted_room;
     int sleep;                         /* touched by sw_http_wake() in other threads */
 };
 
-/* http_flight.c */
-void flight_prepare(struct flight *flight);
-void flight_judge(struct flight *flight, CURLcode result);
+/* http_transfer.c */
+void transfer_prepare(struct http_transfer *transfer);
+void transfer_judge(struct http_transfer *transfer, CURLcode result);
 
 /* http_wait.c: let libcurl handle what is ready within that time; or only what is due. */
 int http_wait_open(struct sw_http *http);
@@ -59,15 +59,15 @@ void http_wait_close(struct sw_http *http);
 CURLMcode http_wait(struct sw_http *http, int64_t wait_ms);
 CURLMcode http_wait_timer(struct sw_http *http);
 
-/* http_serve.c: connections to ourselves. */
-int http_serve_open(struct sw_http *http, struct sw_error *err);
-void http_serve_new(struct sw_http *http);       /* hand over what libcurl connected */
+/* http_socketpair.c: connections to ourselves. */
+int http_socketpair_open(struct sw_http *http, struct sw_error *err);
+void http_socketpair_new(struct sw_http *http);       /* hand over what libcurl connected */
 
 /* trust.c: an owned path to a certificate bundle, or NULL. */
 char *trust_file(const char *wanted);
 
 /* trust_curl.c or trust_mbedtls.c: whom this request believes; and the pool is closed. */
-void trust_apply(struct flight *flight);
+void trust_apply(struct http_transfer *transfer);
 void trust_release(struct sw_http *http);
 
 /* http_tls.c: what a TLS library's complaint about a certificate means, and what to do (NULL: we

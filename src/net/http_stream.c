@@ -20,7 +20,7 @@
 enum { HEAD_MOST = 16 * 1024, ANSWER_MS = 60000, PIECE = 4096 };
 
 struct sw_http_stream {
-    struct flight flight;            /* only its way and its handle */
+    struct http_transfer transfer;            /* only its way and its handle */
     curl_socket_t fd;
     bool tls;
     struct sw_buf early;             /* came with the head; read first */
@@ -29,16 +29,16 @@ struct sw_http_stream {
 
 void sw_http_stream_close(struct sw_http_stream *stream)
 {
-    const struct curl_door *curl;
+    const struct curl_functions *curl;
 
     if (!stream)
         return;
-    curl = stream->flight.http->curl;
-    if (stream->flight.easy)
-        curl->easy_cleanup(stream->flight.easy);
-    curl->slist_free_all(stream->flight.headers);
-    sw_http_request_done(&stream->flight.request);
-    sw_http_reply_done(&stream->flight.reply);
+    curl = stream->transfer.http->curl;
+    if (stream->transfer.easy)
+        curl->easy_cleanup(stream->transfer.easy);
+    curl->slist_free_all(stream->transfer.headers);
+    sw_http_request_done(&stream->transfer.request);
+    sw_http_reply_done(&stream->transfer.reply);
     sw_buf_done(&stream->early);
     free(stream);
 }
@@ -47,26 +47,26 @@ void sw_http_stream_close(struct sw_http_stream *stream)
 
 static int connect_to(struct sw_http_stream *stream, struct sw_http *http, const char *url)
 {
-    struct flight *flight = &stream->flight;
-    const struct curl_door *curl = http->curl;
+    struct http_transfer *transfer = &stream->transfer;
+    const struct curl_functions *curl = http->curl;
     CURLcode result;
 
-    flight->http = http;
-    flight->request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
-    strcpy(flight->request.method, "GET");
-    flight->request.url = sw_strdup(url);
-    flight->easy = curl->easy_init();
-    flight_prepare(flight);
-    curl->easy_setopt(flight->easy, CURLOPT_CONNECT_ONLY, 1L);
-    result = curl->easy_perform(flight->easy);
+    transfer->http = http;
+    transfer->request = (struct sw_http_request)SW_HTTP_REQUEST_INIT;
+    strcpy(transfer->request.method, "GET");
+    transfer->request.url = sw_strdup(url);
+    transfer->easy = curl->easy_init();
+    transfer_prepare(transfer);
+    curl->easy_setopt(transfer->easy, CURLOPT_CONNECT_ONLY, 1L);
+    result = curl->easy_perform(transfer->easy);
     if (result != CURLE_OK) {
-        flight_judge(flight, result);
+        transfer_judge(transfer, result);
         return -1;
     }
     if (http->options.serve)
-        http_serve_new(http);
+        http_socketpair_new(http);
     stream->tls = sw_text_starts(url, "https://");
-    return curl->easy_getinfo(flight->easy, CURLINFO_ACTIVESOCKET, &stream->fd) == CURLE_OK &&
+    return curl->easy_getinfo(transfer->easy, CURLINFO_ACTIVESOCKET, &stream->fd) == CURLE_OK &&
                    stream->fd != CURL_SOCKET_BAD ? 0 : -1;
 }
 
@@ -115,8 +115,8 @@ static const char *read_head(struct sw_http_stream *stream, int64_t until_ms)
     while (!end && stream->early.length < HEAD_MOST) {
         char bytes[PIECE];
         size_t n = 0;
-        CURLcode result = stream->flight.http->curl->easy_recv(stream->flight.easy, bytes,
-                                                               sizeof bytes, &n);
+        CURLcode result = stream->transfer.http->curl->easy_recv(stream->transfer.easy, bytes,
+                                                                 sizeof bytes, &n);
 
         if (result == CURLE_AGAIN && wait_for(stream, POLLIN, until_ms))
             continue;
@@ -182,8 +182,8 @@ struct sw_http_stream *sw_http_upgrade(struct sw_http *http, const char *url, co
 
     *reply = (struct sw_http_reply){ .length = -1 };
     if (connect_to(stream, http, url) < 0) {
-        *reply = stream->flight.reply;
-        stream->flight.reply = (struct sw_http_reply){ 0 };
+        *reply = stream->transfer.reply;
+        stream->transfer.reply = (struct sw_http_reply){ 0 };
         return NULL;
     }
     return agree(stream, url, authorization, json, reply) == 0 ? sw_take(stream) : NULL;
@@ -207,14 +207,14 @@ ssize_t sw_http_stream_read(struct sw_http_stream *stream, char *bytes, size_t s
         stream->early_used += n;
         return (ssize_t)n;
     }
-    result = stream->flight.http->curl->easy_recv(stream->flight.easy, bytes, size, &n);
+    result = stream->transfer.http->curl->easy_recv(stream->transfer.easy, bytes, size, &n);
     return result == CURLE_OK ? (ssize_t)n : result == CURLE_AGAIN ? SW_HTTP_LATER : -1;
 }
 
 ssize_t sw_http_stream_write(struct sw_http_stream *stream, const char *bytes, size_t length)
 {
     size_t n = 0;
-    CURLcode result = stream->flight.http->curl->easy_send(stream->flight.easy, bytes, length, &n);
+    CURLcode result = stream->transfer.http->curl->easy_send(stream->transfer.easy, bytes, length, &n);
 
     return result == CURLE_OK ? (ssize_t)n : result == CURLE_AGAIN ? SW_HTTP_LATER : -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_stream.h - a connection that begins as HTTP and becomes a stream of bytes in both directions
- * (`Upgrade: tcp`), over whatever way the pool has: socket, TLS, somebody's ssh.
+ * (`Upgrade: tcp`), over any connection the pool has: socket, TLS, ssh.
  */
 #ifndef SW_NET_HTTP_STREAM_H
 #define SW_NET_HTTP_STREAM_H

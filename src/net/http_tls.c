@@ -33,7 +33,7 @@ static const struct {
     { "does not match target host", "CN_MISMATCH", "its certificate is for another host name",
       name_hint },
     { "revoked", "BADCERT_REVOKED", "its certificate was revoked", NULL },
-    { "", "", "its certificate is signed by nobody we trust", authority_hint },
+    { "", "", "its certificate is signed by no authority we trust", authority_hint },
 };
 
 const char *http_tls_refusal(const char *said, const char **hint)

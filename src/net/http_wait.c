@@ -2,12 +2,12 @@
 /*
  * http_wait.c - waiting for sockets, for time, and for other threads.
  *
- * libcurl tells us which sockets it waits for, and is told which of them are ready. The simpler
+ * libcurl names the sockets it waits for; we name those that are ready. The simpler
  * curl_multi_perform() asks every request under way whenever anything happens: with 64 small
  * uploads that was 28 poll() calls a file, a quarter of what a file cost.
  *
- * A kept connection stays in the set with its last wish, since the next request wishes the same. When
- * it speaks while nobody listens, the server has closed it, and it leaves the set.
+ * A kept connection stays in the set with its last events, since the next request needs the same. When
+ * bytes come while no request waits, the server has closed it, and it leaves the set.
  */
 #include "net/http_internal.h"
 

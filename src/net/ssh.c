@@ -4,7 +4,7 @@
  *
  * The one rule that matters: a script goes to another host only when it certainly did not start
  * on this one, or when its caller says that twice is harmless. Only silence moves us on: a host
- * that answers and refuses (key, host key, configuration) is told to the user, since the next one
+ * that answers and refuses (key, host key, configuration) ends the search and is reported, since the next one
  * would hide it.
  */
 #include "net/ssh_internal.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ssh.h - commands on another machine through the OpenSSH client. The one door to ssh.
+ * ssh.h - commands on another machine through the OpenSSH client. No other folder starts ssh.
  *
  * One shared master connection per login host (also shared by other processes of ours) and one
  * remote /bin/sh held open: a call sends a script and its standard input down that shell and
  * gets output, error output and exit code back, in one round trip. Nothing but constants of
- * ours ever stands in an argument list, on either side. docs/internals/ssh.md tells the rest.
+ * ours is ever in an argument list, on either side. docs/internals/ssh.md tells the rest.
  *
  *     struct sw_ssh_call call = { .script = "cat > job.sbatch && sbatch --parsable job.sbatch",
  *                                 .input = pieces, .input_count = 1 };
@@ -41,14 +41,14 @@ struct sw_ssh_options {          /* all texts are borrowed for the call of sw_ss
 
 struct sw_ssh;
 
-/* Connects to nobody yet. SW_E_SPEC (no host, strange name), SW_E_CREDENTIAL (a key that is
+/* Makes no connection yet. SW_E_SPEC (no host, strange name), SW_E_CREDENTIAL (a key that is
  * missing or that others may read). */
 struct sw_ssh *sw_ssh_open(const struct sw_ssh_options *options, struct sw_error *err);
 void sw_ssh_close(struct sw_ssh *ssh);         /* the master stays for the next process */
 SW_DEFINE_AUTO(sw_ssh, struct sw_ssh *, sw_ssh_close)
 
 /* Connect now, to the first host that answers. Only to fail early: calls connect by themselves.
- * SW_E_UNREACHABLE: nobody answered; SW_E_CREDENTIAL: one answered and wants another key, a
+ * SW_E_UNREACHABLE: no host answered; SW_E_CREDENTIAL: one answered and wants another key, a
  * password, a second factor; SW_E_REFUSED: its host key is unknown or changed. */
 int sw_ssh_connect(struct sw_ssh *ssh, struct sw_error *err);
 /* The same for this very host and no other, which is then the one in use. */

@@ -148,7 +148,7 @@ static char *find(const struct incoming *in, const char *mark)
     return in->held.length ? memmem(in->held.data, in->held.length, mark, strlen(mark)) : NULL;
 }
 
-/* What comes before the begin mark belongs to nobody: a process that an earlier script left, or
+/* What comes before the begin mark is not part of the answer: a process that an earlier script left, or
  * ssh itself; its last words stay, in case they tell why the call never began. */
 static bool find_begin(struct incoming *in)
 {
@@ -205,7 +205,7 @@ static enum step receive_some(struct sw_ssh *ssh, int fd, struct incoming *in)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-struct call {
+struct ssh_exchange {
     struct outgoing out;
     struct incoming output, errors;
 };
@@ -234,7 +234,7 @@ static void add_head(struct sw_buf *head, struct sw_buf *known, const char *mark
     }
 }
 
-static void prepare(struct call *call, struct sw_ssh *ssh, const struct sw_ssh_call *wanted,
+static void prepare(struct ssh_exchange *call, struct sw_ssh *ssh, const struct sw_ssh_call *wanted,
                     struct sw_ssh_reply *reply)
 {
     struct incoming *streams[] = { &call->output, &call->errors };
@@ -258,7 +258,7 @@ static void prepare(struct call *call, struct sw_ssh *ssh, const struct sw_ssh_c
     call->errors.limit = ERRORS_LIMIT;
 }
 
-static void release(struct call *call)
+static void release(struct ssh_exchange *call)
 {
     if (call->out.chunk)
         explicit_bzero(call->out.chunk, CHUNK);          /* may have been a secret */
@@ -267,10 +267,10 @@ static void release(struct call *call)
     sw_buf_done(&call->output.held);
     sw_buf_done(&call->errors.held);
 }
-static inline void call_auto(struct call *call) { release(call); }
+static inline void call_auto(struct ssh_exchange *call) { release(call); }
 
 /* Move bytes until both streams ended. */
-static enum step converse(struct sw_ssh *ssh, struct call *call, int64_t until_ms,
+static enum step converse(struct sw_ssh *ssh, struct ssh_exchange *call, int64_t until_ms,
                           struct sw_error *err)
 {
     enum step step = GOES_ON;
@@ -303,7 +303,7 @@ static enum step converse(struct sw_ssh *ssh, struct call *call, int64_t until_m
     }
 }
 
-static int broken(struct sw_ssh *ssh, const struct call *call, struct sw_ssh_reply *reply,
+static int broken(struct sw_ssh *ssh, const struct ssh_exchange *call, struct sw_ssh_reply *reply,
                   struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
@@ -323,7 +323,7 @@ static int broken(struct sw_ssh *ssh, const struct call *call, struct sw_ssh_rep
 }
 
 /* What a conversation that did not end well is called. */
-static int give_up(struct sw_ssh *ssh, enum step step, const struct call *call,
+static int give_up(struct sw_ssh *ssh, enum step step, const struct ssh_exchange *call,
                    struct sw_ssh_reply *reply, struct sw_error *err)
 {
     reply->fate = call->out.head_sent < call->out.head.length ? SW_SSH_NOT_STARTED : SW_SSH_MAYBE;
@@ -340,7 +340,7 @@ static int give_up(struct sw_ssh *ssh, enum step step, const struct call *call,
 int ssh_call_run(struct sw_ssh *ssh, const struct sw_ssh_call *wanted, int64_t until_ms,
                  struct sw_ssh_reply *reply, struct sw_error *err)
 {
-    sw_auto(call) struct call call = { .out = { .call = wanted } };
+    sw_auto(call) struct ssh_exchange call = { .out = { .call = wanted } };
     enum step step;
 
     prepare(&call, ssh, wanted, reply);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ssh_internal.h - what the files of the ssh door share.
+ * ssh_internal.h - what the files about ssh share.
  */
 #ifndef SW_NET_SSH_INTERNAL_H
 #define SW_NET_SSH_INTERNAL_H

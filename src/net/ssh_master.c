@@ -141,7 +141,7 @@ static char *spelled_path(const char *path, bool quoted)
     return sw_buf_steal(&out);
 }
 
-/* What the command line says stands before the user's own configuration; the rest is theirs. */
+/* Options on the command line come before the user's own configuration; the rest is theirs. */
 static void add_rules(struct ssh_arguments *arguments, const struct sw_ssh *ssh)
 {
     static const char *const rules[][2] = {
@@ -286,7 +286,7 @@ int ssh_master_need(struct sw_ssh *ssh, int64_t until_ms, struct sw_error *err)
     lock = take_lock(host->control_path, until_ms, err);
     if (lock < 0)
         return -1;
-    if (answers(ssh))            /* somebody was faster */
+    if (answers(ssh))            /* another process was faster */
         return 0;
     unlink(host->control_path);
     if (log_in(ssh, own < until_ms ? own : until_ms, err) < 0)

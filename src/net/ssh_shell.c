@@ -2,7 +2,7 @@
 /*
  * ssh_shell.c - the remote shell that is held open, and what it does with what we send.
  *
- * The loop below is all that ever stands in ssh's argument list. It must survive any login
+ * The loop below is all that is ever in ssh's argument list. It must survive any login
  * shell (bash, dash, csh, fish), so it is one line without quote, exclamation mark or newline.
  * For each call it reads "MARK SCRIPT_LENGTH INPUT_LENGTH LINES", then the script: LINES lines of
  * it by itself, which costs a system call for each byte and no process, or when that would be more
@@ -109,7 +109,7 @@ static bool still_there(const struct sw_ssh *ssh)
 
     if (ssh->shell.pid <= 0)
         return false;
-    return poll(look, SW_COUNT(look), 0) == 0;       /* nobody hung up */
+    return poll(look, SW_COUNT(look), 0) == 0;       /* the other end is open */
 }
 
 /* SILENT is not an error yet: a master whose network is gone looks like this. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trust_mbedtls.c - whom to believe, where libcurl stands on mbedTLS: in the static programs.
+ * trust_mbedtls.c - the trusted authorities where libcurl uses mbedTLS: in the static programs.
  *
  * Left to itself libcurl reads all certificates again for each connection and keeps them as long as
  * that lasts: 140 authorities, a hundred connections. Here they are read once for the pool. And this
@@ -20,8 +20,8 @@
 #define SAN_ADDRESS (MBEDTLS_ASN1_CONTEXT_SPECIFIC | 7)      /* iPAddress of RFC 5280 */
 
 /* An address that a URL named, kept as long as the pool: a handshake may outlive its request. */
-struct address {
-    struct address *next;
+struct tls_address {
+    struct tls_address *next;
     char text[INET6_ADDRSTRLEN];
     unsigned char bytes[sizeof(struct in6_addr)];
     size_t length;
@@ -31,7 +31,7 @@ struct trust {
     mbedtls_x509_crt chain;
     bool read;
     int result;                       /* of reading it: negative when nothing was understood */
-    struct address *addresses;
+    struct tls_address *addresses;
 };
 
 static struct trust *trust_of(struct sw_http *http)
@@ -67,12 +67,12 @@ static void read_chain(const struct sw_http *http, struct trust *trust)
 /* ---- certificates for addresses ------------------------------------------------------------------ */
 
 /* "https://10.0.0.5:9000/..." names an address; NULL: it names a host. */
-static const struct address *address_in(struct trust *trust, const char *url)
+static const struct tls_address *address_in(struct trust *trust, const char *url)
 {
     const char *host = url + strlen("https://");
     bool six = *host == '[';
     size_t length = six ? strcspn(++host, "]/") : strcspn(host, ":/?#");
-    struct address *one = trust->addresses, made = { 0 };
+    struct tls_address *one = trust->addresses, made = { 0 };
 
     snprintf(made.text, sizeof made.text, "%.*s", (int)(length < sizeof made.text ? length : 0), host);
     while (one && strcmp(one->text, made.text) != 0)
@@ -82,7 +82,7 @@ static const struct address *address_in(struct trust *trust, const char *url)
     if (inet_pton(six ? AF_INET6 : AF_INET, made.text, made.bytes) != 1)
         return NULL;
     made.length = six ? sizeof(struct in6_addr) : sizeof(struct in_addr);
-    one = sw_new(struct address);
+    one = sw_new(struct tls_address);
     *one = made;
     one->next = trust->addresses;
     trust->addresses = one;
@@ -92,7 +92,7 @@ static const struct address *address_in(struct trust *trust, const char *url)
 /* Called by mbedTLS for each certificate of a chain, the server's own at depth 0. */
 static int look_for_address(void *context, mbedtls_x509_crt *certificate, int depth, uint32_t *flags)
 {
-    const struct address *address = context;
+    const struct tls_address *address = context;
 
     if (depth != 0)
         return 0;
@@ -115,13 +115,13 @@ static const mbedtls_ecp_group_id curves[] = {
 
 static CURLcode configure(CURL *easy, void *config, void *context)
 {
-    struct flight *flight = context;
-    struct trust *trust = trust_of(flight->http);
-    const struct address *address = address_in(trust, flight->request.url);
+    struct http_transfer *transfer = context;
+    struct trust *trust = trust_of(transfer->http);
+    const struct tls_address *address = address_in(trust, transfer->request.url);
 
     (void)easy;
     if (!trust->read)
-        read_chain(flight->http, trust);
+        read_chain(transfer->http, trust);
     if (trust->result < 0)
         return CURLE_SSL_CACERT_BADFILE;
     mbedtls_ssl_conf_ca_chain(config, &trust->chain, NULL);
@@ -131,15 +131,15 @@ static CURLcode configure(CURL *easy, void *config, void *context)
     return CURLE_OK;
 }
 
-void trust_apply(struct flight *flight)
+void trust_apply(struct http_transfer *transfer)
 {
-    const struct curl_door *curl = flight->http->curl;
+    const struct curl_functions *curl = transfer->http->curl;
 
-    if (!sw_text_starts(flight->request.url, "https:"))
+    if (!sw_text_starts(transfer->request.url, "https:"))
         return;
-    curl->easy_setopt(flight->easy, CURLOPT_CAINFO, NULL);
-    curl->easy_setopt(flight->easy, CURLOPT_SSL_CTX_FUNCTION, configure);
-    curl->easy_setopt(flight->easy, CURLOPT_SSL_CTX_DATA, flight);
+    curl->easy_setopt(transfer->easy, CURLOPT_CAINFO, NULL);
+    curl->easy_setopt(transfer->easy, CURLOPT_SSL_CTX_FUNCTION, configure);
+    curl->easy_setopt(transfer->easy, CURLOPT_SSL_CTX_DATA, transfer);
 }
 
 void trust_release(struct sw_http *http)
@@ -147,7 +147,7 @@ void trust_release(struct sw_http *http)
     if (!http->trust)
         return;
     mbedtls_x509_crt_free(&http->trust->chain);
-    for (struct address *one = http->trust->addresses, *next; one; one = next) {
+    for (struct tls_address *one = http->trust->addresses, *next; one; one = next) {
         next = one->next;
         free(one);
     }

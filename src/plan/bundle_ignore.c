@@ -124,7 +124,7 @@ bool sw_wildmatch(const char *pattern, const char *path)
 
 /* ---- a file of them ------------------------------------------------------------------------ */
 
-/* Blanks at the end do not count, unless a backslash stands before. */
+/* Blanks at the end do not count, unless a backslash comes before. */
 static size_t without_blanks(const char *line, size_t length)
 {
     while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\r')) {

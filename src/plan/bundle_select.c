@@ -6,7 +6,7 @@
  * credentials; what .gitignore says; configs/ (the job carries its own config); other recipe families;
  * what `exclude` names; and, when there is an `include`, everything it does not name. Folders that are
  * left out are not looked into. Credentials and links that lead out are told by name: the code would
- * miss them there. A name that stands in `include` letter for letter beats the credentials' rule and
+ * miss them there. A name that is in `include` letter for letter beats the credentials' rule and
  * .gitignore.
  */
 #include "plan/bundle.h"

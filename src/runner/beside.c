@@ -78,6 +78,8 @@ int runner_beside(const char *mark, char *const argv[])
     int64_t until = sw_monotonic_ms() + PATIENCE_MS;
     int why;
 
+    unsetenv(SW_PAYLOAD_VARIABLE);          /* the runner's own */
+    unsetenv(SW_PLAN_VARIABLE);
     while (!take_over(mark) && sw_monotonic_ms() < until)
         sw_sleep_ms(EACH_MS);
     if (terminal)

@@ -151,7 +151,7 @@ static int refresh(struct runner *runner, struct cache_visit *visit, const struc
     int result;
 
     if (visit->is_folder) {
-        if (sw_mover_list(runner->mover, visit->request->uri, true, compare, visit, err) < 0)
+        if (sw_transfer_list(runner->client, visit->request->uri, true, compare, visit, err) < 0)
             return -1;
         rules.only = (const char *const *)visit->only;
         rules.only_count = visit->only_count;

@@ -42,12 +42,12 @@ int runner_copy_counted(struct runner *runner, enum runner_way way, const char *
     struct sw_copy_rules counted = *rules;
     int result;
 
-    assert(runner->mover);
+    assert(runner->client);
     copy.before = *copy.bytes;
     counted.progress = count;
     counted.moved = rules->moved ? moved : NULL;
     counted.context = &copy;
-    result = sw_mover_copy(runner->mover, from, to, &counted, report, err);
+    result = sw_transfer_copy(runner->client, from, to, &counted, report, err);
     *copy.bytes = copy.before + report->bytes;
     *(way == RUNNER_IN ? &tally->files_in : &tally->files_out) += report->files;
     return result;

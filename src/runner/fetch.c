@@ -159,7 +159,7 @@ static char *fetch_remote(struct runner *runner, const struct runner_fetch_reque
     sw_autofree char *to = NULL, *path = NULL, *name = sw_uri_name(request->uri);
     bool is_folder;
 
-    if (!runner_mover(runner, err) || sw_mover_stat(runner->mover, request->uri, &object, err) < 0)
+    if (!runner_transfers(runner, err) || sw_transfer_stat(runner->client, request->uri, &object, err) < 0)
         return NULL;
     if (object.kind == SW_OBJECT_NONE) {
         sw_fail(err, SW_E_NOT_FOUND, "there is nothing at '%s'", request->uri);

@@ -75,10 +75,25 @@ static const struct runner_mode {
     { "all", runner_all_phases },
 };
 
+/* The text of a payload in the environment, owned; the command does not see it. */
+static char *take_variable(size_t *length, struct sw_error *err)
+{
+    char *text = sw_strdup(getenv(SW_PAYLOAD_VARIABLE));
+
+    unsetenv(SW_PAYLOAD_VARIABLE);
+    unsetenv(SW_PLAN_VARIABLE);
+    if (!text)
+        sw_fail(err, SW_E_USAGE, SW_PAYLOAD_VARIABLE " is not set");
+    *length = text ? strlen(text) : 0;
+    return text;
+}
+
 static struct sw_payload *read_payload(const char *path, struct sw_error *err)
 {
     size_t length = 0;
-    sw_autofree char *text = sw_file_read(path, PAYLOAD_MAX, &length, err);
+    sw_autofree char *text = strcmp(path, SW_PAYLOAD_IN_VARIABLE) == 0
+                                 ? take_variable(&length, err)
+                                 : sw_file_read(path, PAYLOAD_MAX, &length, err);
     sw_auto(json) json_t *json = text ? sw_json_parse(text, length, path, err) : NULL;
 
     return json ? sw_payload_from_json(json, err) : NULL;

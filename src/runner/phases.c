@@ -117,7 +117,7 @@ static int report_phase(struct runner *runner, const struct runner_result *resul
     sw_autofree char *text = sw_file_read(path, REPORT_MAX, NULL, err);
 
     (void)result, (void)deadline_ms;
-    return text && runner_mover(runner, err) ? runner_put_text(runner, uri, text, err) : -1;
+    return text && runner_transfers(runner, err) ? runner_put_text(runner, uri, text, err) : -1;
 }
 
 static void upload_report(struct runner *runner, const struct runner_result *result)

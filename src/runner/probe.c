@@ -3,7 +3,7 @@
  * probe.c - before the command: can the destinations of its outputs be written to?
  *
  * A wrong key or a bucket that is not there would be found when the training is over; here it costs
- * seconds. Nothing is left at the destination (sw_mover_probe), and nothing but the right to write is
+ * seconds. Nothing is left at the destination (sw_transfer_probe), and nothing but the right to write is
  * needed.
  */
 #include "runner/runner.h"
@@ -33,7 +33,7 @@ static int probe_one(struct runner *runner, const json_t *entry, const char *to,
     if (path)
         return probe_folder(path, err);
     inside = name && strchr(name, '.') ? sw_strdup(to) : sw_uri_join(to, "manifest.json");
-    return runner_mover(runner, err) ? sw_mover_probe(runner->mover, inside, err) : -1;
+    return runner_transfers(runner, err) ? sw_transfer_probe(runner->client, inside, err) : -1;
 }
 
 int runner_probe(struct runner *runner, struct sw_error *err)

@@ -85,8 +85,8 @@ static void bring_back(struct runner *runner, const char *folder)
     struct sw_copy_report report = { 0 };
     struct sw_error why = { 0 };
 
-    if (!from || !runner_mover(runner, &why) ||
-        sw_mover_stat(runner->mover, from, &object, &why) < 0 ||
+    if (!from || !runner_transfers(runner, &why) ||
+        sw_transfer_stat(runner->client, from, &object, &why) < 0 ||
         object.kind != SW_OBJECT_FOLDER)
         return;
     if (runner_copy_counted(runner, RUNNER_IN, from, folder, &(struct sw_copy_rules){ .recursive = true },

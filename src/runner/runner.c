@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runner.c - the job as the phases see it: payload, place, and the mover when it is needed.
+ * runner.c - the job as the phases see it: payload, place, and the storage client when it is needed.
  */
 #include "runner/runner.h"
 
@@ -37,7 +37,7 @@ void runner_free(struct runner *runner)
 {
     if (!runner)
         return;
-    sw_mover_close(runner->mover);
+    sw_transfer_close(runner->client);
     sw_payload_free(runner->payload);
     runner_scratch_done(&runner->scratch);
     munmap(runner->tally, sizeof *runner->tally);
@@ -46,7 +46,7 @@ void runner_free(struct runner *runner)
     json_decref(runner->outputs);
     json_decref(runner->argv);
     json_decref(runner->staged);
-    free(runner->mover_state);
+    free(runner->transfer_state);
     free(runner->payload_folder);
     free(runner->config_path);
     free(runner->command);
@@ -62,17 +62,17 @@ static const char *setting(void *settings, const char *name)
     return sent ? sent : getenv(name);
 }
 
-struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err)
+struct sw_transfer_client *runner_transfers(struct runner *runner, struct sw_error *err)
 {
-    if (runner->mover)
-        return runner->mover;
-    if (!runner->mover_state)
-        runner->mover_state = sw_path_join(runner->scratch.work_dir, ".slipway");
-    runner->mover = sw_mover_open(
-        &(struct sw_mover_options){ .state_dir = runner->mover_state,
+    if (runner->client)
+        return runner->client;
+    if (!runner->transfer_state)
+        runner->transfer_state = sw_path_join(runner->scratch.work_dir, ".slipway");
+    runner->client = sw_transfer_open(
+        &(struct sw_transfer_options){ .state_dir = runner->transfer_state,
                                     .storage = { .env = setting,
                                                  .env_context = runner->payload->settings } }, err);
-    return runner->mover;
+    return runner->client;
 }
 
 char *runner_state_path(const struct runner *runner, const char *name)

@@ -86,8 +86,8 @@ struct runner {
     bool alone;                   /* this phase is the whole process and writes the heartbeat */
     bool only_command;            /* no transfer of ours follows the command */
     bool only_collect;            /* an earlier attempt ran it; its exit code: $SLIPWAY_COLLECT_ONLY */
-    struct sw_mover *mover;       /* opened when first needed */
-    char *mover_state;            /* where it remembers uploads, for the next start here */
+    struct sw_transfer_client *client;       /* opened when first needed */
+    char *transfer_state;            /* where it remembers uploads, for the next start here */
 
     /* What prepare finds out; kept in <work_dir>/.slipway/prepared.json for the other phases. */
     json_t *config, *args;        /* with local paths in them */
@@ -105,8 +105,8 @@ SW_DEFINE_AUTO(runner, struct runner *, runner_free)
 /* memory.c: since the container began; 0 also where the kernel does not count. Pure: of the kernel's text. */
 int64_t runner_oom_kills(void);
 int64_t runner_oom_count(const char *text);
-struct sw_mover *runner_mover(struct runner *runner, struct sw_error *err);
-/* sw_mover_copy() with the open mover, counted in the tally; `rules` without progress. */
+struct sw_transfer_client *runner_transfers(struct runner *runner, struct sw_error *err);
+/* sw_transfer_copy() with the open client, counted in the tally; `rules` without progress. */
 enum runner_way { RUNNER_IN, RUNNER_OUT };
 int runner_copy_counted(struct runner *runner, enum runner_way way, const char *from, const char *to,
                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
@@ -215,7 +215,7 @@ int runner_run(struct runner *runner, struct runner_result *result, struct sw_er
  * then the manifest. deadline_ms: monotonic; 0: none. */
 int runner_sync(struct runner *runner, const struct runner_result *result, int64_t deadline_ms,
                 struct sw_error *err);
-/* A small text to a path or a URI; the mover must be open for the latter. */
+/* A small text to a path or a URI; the client must be open for the latter. */
 int runner_put_text(struct runner *runner, const char *uri, const char *text,
                     struct sw_error *err);
 /* probe.c: can the destinations of all outputs be written to? Leaves nothing there. */

@@ -148,11 +148,11 @@ int runner_put_text(struct runner *runner, const char *uri, const char *text,
     sw_autofree char *path = runner_local_path(uri);
     sw_autofree char *folder = path ? runner_folder_of(path) : NULL;
 
-    assert(path || runner->mover);
+    assert(path || runner->client);
     if (path)                        /* nothing may have been copied there before */
         return sw_mkdirs(folder, 0777, err) < 0
                    ? -1 : sw_file_write(path, text, strlen(text), 0644, err);
-    return sw_mover_put_bytes(runner->mover, uri, text, strlen(text), err);
+    return sw_transfer_put_bytes(runner->client, uri, text, strlen(text), err);
 }
 
 static int write_manifest(struct runner *runner, const struct sync_output *output,
@@ -188,7 +188,7 @@ static void remove_manifest(struct runner *runner, const struct sync_output *out
     if (path)
         unlink(path);
     else
-        sw_mover_delete(runner->mover, uri, NULL);       /* there is none, mostly */
+        sw_transfer_delete(runner->client, uri, NULL);       /* there is none, mostly */
 }
 
 /* ---- bringing -------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ static int bring(struct runner *runner, const struct sync_output *output,
 {
     int outcome;
 
-    if (!runner_mover(runner, err))
+    if (!runner_transfers(runner, err))
         return -1;
     if (first)
         remove_manifest(runner, output);

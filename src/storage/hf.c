@@ -9,7 +9,7 @@
  * which we resolve by hand: the token goes to the hub's own host and to no other, and all ranges of
  * a file share one link until it expires.
  *
- * Pure steps, no I/O; run by whoever runs operations (storage.h).
+ * Pure steps, no I/O; sw_operation_run() and the transfer engine run them (storage.h).
  */
 #include "storage/hf.h"
 
@@ -55,7 +55,7 @@ static char *file_url(const struct hf_root *root, const char *key)
 /* ---- questions --------------------------------------------------------------------------------- */
 
 /* Ask the hub itself: the only requests that carry the token. Takes the URL. */
-static enum sw_step ask_hub(struct sw_op *op, int step, const char *method, char *url,
+static enum sw_step ask_hub(struct sw_operation *op, int step, const char *method, char *url,
                             struct sw_http_request *request)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
@@ -71,7 +71,7 @@ static enum sw_step ask_hub(struct sw_op *op, int step, const char *method, char
 }
 
 /* Ask the host of a signed link, who must never see the token. Takes the URL. */
-static enum sw_step ask_file_host(struct sw_op *op, char *url, struct sw_http_request *request)
+static enum sw_step ask_file_host(struct sw_operation *op, char *url, struct sw_http_request *request)
 {
     free(op->note);
     op->note = sw_strdup(url);
@@ -82,7 +82,7 @@ static enum sw_step ask_file_host(struct sw_op *op, char *url, struct sw_http_re
     return SW_STEP_SEND;
 }
 
-static enum sw_step ask_pin(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_pin(struct sw_operation *op, struct sw_http_request *request)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
 
@@ -91,7 +91,7 @@ static enum sw_step ask_pin(struct sw_op *op, struct sw_http_request *request)
                    request);
 }
 
-static enum sw_step ask_tree(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_tree(struct sw_operation *op, struct sw_http_request *request)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
 
@@ -100,7 +100,7 @@ static enum sw_step ask_tree(struct sw_op *op, struct sw_http_request *request)
                            op->recursive ? "?recursive=true" : "?recursive=false"), request);
 }
 
-static enum sw_step ask_paths(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_paths(struct sw_operation *op, struct sw_http_request *request)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
     size_t length = strlen(op->key);
@@ -119,7 +119,7 @@ static enum sw_step ask_paths(struct sw_op *op, struct sw_http_request *request)
     return SW_STEP_SEND;
 }
 
-static enum sw_step ask_file(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_file(struct sw_operation *op, struct sw_http_request *request)
 {
     struct hf_root *root = (struct hf_root *)op->root;
     const struct hub_link *link = hub_link_find(&root->links, op->key);
@@ -134,7 +134,7 @@ static enum sw_step ask_file(struct sw_op *op, struct sw_http_request *request)
 }
 
 /* The question that answers the operation, now that the commit is known (or need not be). */
-static enum sw_step ask(struct sw_op *op, struct sw_http_request *request, struct sw_error *err)
+static enum sw_step ask(struct sw_operation *op, struct sw_http_request *request, struct sw_error *err)
 {
     switch (op->kind) {
     case SW_OP_STAT: return ask_paths(op, request);
@@ -146,7 +146,7 @@ static enum sw_step ask(struct sw_op *op, struct sw_http_request *request, struc
     return SW_STEP_FAILED;
 }
 
-static enum sw_step begin(struct sw_op *op, struct sw_http_request *request, struct sw_error *err)
+static enum sw_step begin(struct sw_operation *op, struct sw_http_request *request, struct sw_error *err)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
     bool is_root = op->kind == SW_OP_STAT && !op->key[strspn(op->key, "/")];
@@ -162,14 +162,14 @@ static enum sw_step begin(struct sw_op *op, struct sw_http_request *request, str
 
 /* ---- answers ----------------------------------------------------------------------------------- */
 
-static char *name_of(const struct sw_op *op)
+static char *name_of(const struct sw_operation *op)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
 
     return sw_format("%s%s%s", root->head.uri, *op->key ? "/" : "", op->key);
 }
 
-static enum sw_step pinned(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step pinned(struct sw_operation *op, const struct sw_http_reply *reply,
                            struct sw_http_request *request, struct sw_error *err)
 {
     struct hf_root *root = (struct hf_root *)op->root;
@@ -197,7 +197,7 @@ static char *next_page(const struct hf_root *root, const struct sw_http_reply *r
     return told ? sw_http_location(asked, told) : NULL;
 }
 
-static enum sw_step listed(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step listed(struct sw_operation *op, const struct sw_http_reply *reply,
                            struct sw_http_request *request, struct sw_error *err)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
@@ -214,13 +214,13 @@ static enum sw_step listed(struct sw_op *op, const struct sw_http_reply *reply,
         sw_fail(err, SW_E_REFUSED, "%s: the next page of the listing is not on the hub", what);
         return SW_STEP_FAILED;
     }
-    if (sw_op_turn_page(op, next, what, err) < 0)
+    if (sw_operation_turn_page(op, next, what, err) < 0)
         return SW_STEP_FAILED;
     op->turns = 0;
     return ask_hub(op, HF_ASK, "GET", sw_take(next), request);
 }
 
-static enum sw_step looked_up(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step looked_up(struct sw_operation *op, const struct sw_http_reply *reply,
                               struct sw_error *err)
 {
     const struct hf_root *root = (const struct hf_root *)op->root;
@@ -235,7 +235,7 @@ static enum sw_step looked_up(struct sw_op *op, const struct sw_http_reply *repl
 }
 
 /* The hub tells the commit and the version with every file. Both must be the ones we want. */
-static enum sw_step learn_file(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step learn_file(struct sw_operation *op, const struct sw_http_reply *reply,
                                struct sw_error *err)
 {
     struct hf_root *root = (struct hf_root *)op->root;
@@ -259,7 +259,7 @@ static enum sw_step learn_file(struct sw_op *op, const struct sw_http_reply *rep
     return SW_STEP_DONE;
 }
 
-static enum sw_step redirected(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step redirected(struct sw_operation *op, const struct sw_http_reply *reply,
                                struct sw_http_request *request, struct sw_error *err)
 {
     struct hf_root *root = (struct hf_root *)op->root;
@@ -290,7 +290,7 @@ static enum sw_step redirected(struct sw_op *op, const struct sw_http_reply *rep
     return ask_file_host(op, sw_take(url), request);
 }
 
-static enum sw_step answered(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step answered(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                              struct sw_http_request *request, struct sw_error *err)
 {
     bool good = reply->status >= 200 && reply->status < 300 && reply->failure == SW_OK;
@@ -315,7 +315,7 @@ static enum sw_step answered(struct sw_op *op, const struct sw_http_reply *reply
 }
 
 /* A file host knows nothing but links: what it refuses has expired, and the hub gives a new one. */
-static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step file_host_answered(struct sw_operation *op, const struct sw_http_reply *reply,
                                        int64_t now_ms, struct sw_http_request *request,
                                        struct sw_error *err)
 {
@@ -325,7 +325,7 @@ static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_re
     if (hub_is_redirect(reply->status))
         return redirected(op, reply, request, err);
     if (!hub_link_is_over(reply->status))
-        return sw_op_judge(reply, what, now_ms, op, err);
+        return sw_operation_judge(reply, what, now_ms, op, err);
     hub_link_drop(&root->links, op->key, op->note);
     if (++op->turns <= HUB_TURNS)
         return ask_file(op, request);
@@ -334,7 +334,7 @@ static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_re
     return SW_STEP_FAILED;
 }
 
-static enum sw_step hf_next(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step hf_next(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                             struct sw_http_request *request, struct sw_error *err)
 {
     if (!reply || op->step == 0)

@@ -39,10 +39,10 @@ int hf_cut(const char *org, const char *path, char **repo, char **revision, char
 char *hf_read_commit(const struct sw_http_reply *reply, const char *what, struct sw_error *err);
 
 /* Tell op->found of each entry of a page of the tree. 1: it asked to stop. */
-int hf_read_tree(const struct sw_http_reply *reply, const char *what, struct sw_op *op,
+int hf_read_tree(const struct sw_http_reply *reply, const char *what, struct sw_operation *op,
                  struct sw_error *err);
 /* The entry called op->key in an answer about paths, into op->object; NONE when it is not there. */
-int hf_read_paths(const struct sw_http_reply *reply, const char *what, struct sw_op *op,
+int hf_read_paths(const struct sw_http_reply *reply, const char *what, struct sw_operation *op,
                   struct sw_error *err);
 /* What the headers of an answer about a file say: size, version, digest. */
 void hf_read_file_headers(const struct sw_http_reply *reply, struct sw_object *object);
@@ -54,6 +54,6 @@ char *hf_next_page(const struct sw_http_reply *reply);
 bool hf_is_no_entry(const struct sw_http_reply *reply);
 /* A reply that is neither good nor a redirect, in clear words. */
 enum sw_step hf_judge(const struct hf_root *root, const struct sw_http_reply *reply,
-                      const char *what, int64_t now_ms, struct sw_op *op, struct sw_error *err);
+                      const char *what, int64_t now_ms, struct sw_operation *op, struct sw_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * hf_open.c - which repository hf_model://org/name[@revision][/path] means, and with what token.
  *
- * Settings have the names of the huggingface_hub library, so whoever is logged in there is logged
+ * Settings have the names of the huggingface_hub library, so a user who is logged in there is logged
  * in here. A token is optional: public repositories need none. HF_HUB_OFFLINE is honoured by
  * failing at once, since there is no cache of ours to fall back to.
  */

@@ -60,7 +60,7 @@ static json_t *read_array(const struct sw_http_reply *reply, const char *what,
     return sw_take(page);
 }
 
-int hf_read_tree(const struct sw_http_reply *reply, const char *what, struct sw_op *op,
+int hf_read_tree(const struct sw_http_reply *reply, const char *what, struct sw_operation *op,
                  struct sw_error *err)
 {
     sw_auto(json) json_t *page = read_array(reply, what, err);
@@ -86,7 +86,7 @@ int hf_read_tree(const struct sw_http_reply *reply, const char *what, struct sw_
     return 0;
 }
 
-int hf_read_paths(const struct sw_http_reply *reply, const char *what, struct sw_op *op,
+int hf_read_paths(const struct sw_http_reply *reply, const char *what, struct sw_operation *op,
                   struct sw_error *err)
 {
     sw_auto(json) json_t *page = read_array(reply, what, err);
@@ -294,7 +294,7 @@ static const struct {
 };
 
 enum sw_step hf_judge(const struct hf_root *root, const struct sw_http_reply *reply,
-                      const char *what, int64_t now_ms, struct sw_op *op, struct sw_error *err)
+                      const char *what, int64_t now_ms, struct sw_operation *op, struct sw_error *err)
 {
     enum sw_step step = SW_STEP_FAILED;
 
@@ -306,7 +306,7 @@ enum sw_step hf_judge(const struct hf_root *root, const struct sw_http_reply *re
     }
     if (reply->status == 401)
         return say_not_there(root, what, err);
-    step = sw_op_judge(reply, what, now_ms, op, err);
+    step = sw_operation_judge(reply, what, now_ms, op, err);
     if (reply->status == 429 && op->retry_after_ms < 0)
         op->retry_after_ms = rate_limit_pause(reply);
     return step;

@@ -4,7 +4,7 @@
  *
  * There is no listing in HTTP, so no trees. Redirects are followed here, never from https to http,
  * and the place where they ended is kept, so that the ranges of one file ask only once. No
- * credential is ever sent: a URL that needs one is signed by whoever made it.
+ * credential is ever sent: a URL that needs one carries a signature already.
  */
 #include "storage/storage.h"
 
@@ -42,7 +42,7 @@ static void http_close(struct sw_root *opened)
     free(root);
 }
 
-static char *url_of(const struct sw_op *op)
+static char *url_of(const struct sw_operation *op)
 {
     const struct http_root *root = (const struct http_root *)op->root;
 
@@ -53,7 +53,7 @@ static char *url_of(const struct sw_op *op)
     return sw_format("%s/%s", root->head.uri, op->key);
 }
 
-static void prepare(const struct sw_op *op, struct sw_http_request *request)
+static void prepare(const struct sw_operation *op, struct sw_http_request *request)
 {
     static const char *const methods[] = {
         [SW_OP_STAT] = "HEAD", [SW_OP_GET] = "GET", [SW_OP_PUT] = "PUT", [SW_OP_DELETE] = "DELETE",
@@ -81,7 +81,7 @@ static void prepare(const struct sw_op *op, struct sw_http_request *request)
         sw_http_request_header(request, "If-Match", op->if_match);
 }
 
-static enum sw_step follow(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step follow(struct sw_operation *op, const struct sw_http_reply *reply,
                            struct sw_error *err)
 {
     sw_autofree char *location = sw_http_header(reply, "location");
@@ -110,14 +110,14 @@ static int64_t whole_size(const struct sw_http_reply *reply)
 }
 
 /* A signed URL is often good for GET alone: then the first byte is asked for instead. */
-static bool probe_instead(struct sw_op *op, const struct sw_http_reply *reply)
+static bool probe_instead(struct sw_operation *op, const struct sw_http_reply *reply)
 {
     bool refused = reply->status == 403 || reply->status == 405 || reply->status == 501;
 
     return op->kind == SW_OP_STAT && !op->turns && refused && ++op->turns;
 }
 
-static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
+static void read_object(struct sw_operation *op, const struct sw_http_reply *reply)
 {
     sw_autofree char *modified = sw_http_header(reply, "last-modified");
     int64_t at_ms = modified ? sw_http_date(modified) : 0;
@@ -131,7 +131,7 @@ static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
     op->object.location = op->note ? sw_strdup(op->note) : NULL;
 }
 
-static enum sw_step http_next(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step http_next(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                               struct sw_http_request *request, struct sw_error *err)
 {
     sw_autofree char *name = NULL;
@@ -141,9 +141,9 @@ static enum sw_step http_next(struct sw_op *op, const struct sw_http_reply *repl
         step = follow(op, reply, err);
     else if (reply && !probe_instead(op, reply)) {
         name = sw_format("%s/%s", ((const struct http_root *)op->root)->head.uri, op->key);
-        step = sw_op_judge(reply, name, now_ms, op, err);
+        step = sw_operation_judge(reply, name, now_ms, op, err);
         if (step == SW_STEP_FAILED && op->turns && reply->failure == SW_E_REFUSED)
-            step = SW_STEP_DONE;         /* it sent everything: it is there, its size is told later */
+            step = SW_STEP_DONE;         /* it sent everything: it is there, its size comes later */
         if (op->kind == SW_OP_DELETE && reply->status == 404)
             return SW_STEP_DONE;
         if (step == SW_STEP_DONE)

@@ -92,7 +92,7 @@ void hub_request(struct sw_http_request *request, const char *method, char *url)
     sw_http_request_header(request, "Accept-Encoding", "identity");
 }
 
-void hub_add_range(struct sw_http_request *request, const struct sw_op *op)
+void hub_add_range(struct sw_http_request *request, const struct sw_operation *op)
 {
     char range[64];
 
@@ -171,7 +171,7 @@ void hub_set_digest(struct sw_object *object, const char *hex)
 static void link_clear(struct hub_link *link)
 {
     free(link->key);
-    hub_wipe(link->url);          /* whoever has it may read the file */
+    hub_wipe(link->url);          /* the URL alone gives access to the file */
     free(link->etag);
     *link = (struct hub_link){ .size = -1 };
 }

@@ -33,7 +33,7 @@ bool hub_hex(const char *text, size_t length);      /* exactly so many lower-cas
 
 /* GET (or POST) of an address, taken over; the reply is bounded and never compressed. */
 void hub_request(struct sw_http_request *request, const char *method, char *url);
-void hub_add_range(struct sw_http_request *request, const struct sw_op *op);
+void hub_add_range(struct sw_http_request *request, const struct sw_operation *op);
 void hub_add_bearer(struct sw_http_request *request, const char *token, const char *endpoint);
 /* The answer as JSON; NULL: SW_E_REFUSED "`what`: ... is no JSON". */
 json_t *hub_json(const struct sw_http_reply *reply, const char *what, struct sw_error *err);

@@ -3,15 +3,15 @@
  * ngc.c - ngc://org[/team]/name:version: models and resources of NVIDIA's catalogue, read only.
  *
  * The URI says neither whether it names a model or a resource, nor whether it is public. So there
- * are four doors (ours or guest, model or resource), tried in this order when the first question
+ * are four endpoints (ours or guest, model or resource), tried in this order when the first question
  * is refused; the one that opens is kept. Each operation asks what is still unknown, one question
  * after the other (go()), and what it learns stays beside the open version: key exchanged for a
- * token, latest version, door, links. A version, once complete, never changes.
+ * token, latest version, endpoint, links. A version, once complete, never changes.
  *
  * Files come from signed links on another host, which must see neither key nor token. A link that
  * is refused has expired, and is asked for again.
  *
- * Pure steps, no I/O; run by whoever runs operations (storage.h).
+ * Pure steps, no I/O; sw_operation_run() and the transfer engine run them (storage.h).
  */
 #include "storage/ngc.h"
 
@@ -26,16 +26,16 @@ enum { NGC_TOKEN = 1, NGC_LATEST, NGC_VERSION, NGC_LINK, NGC_FILE, PAGE_STEP = 1
 #define NGC_CAN (SW_CAN(SW_OP_STAT) | SW_CAN(SW_OP_LIST) | SW_CAN(SW_OP_GET))
 #define REFRESH_EARLY_MS (300 * 1000)
 
-const struct ngc_door ngc_doors[NGC_DOORS] = {
+const struct ngc_endpoint ngc_endpoints[NGC_ENDPOINTS] = {
     { false, "models",    "model",  "modelVersion",  "modelFiles" },
     { false, "resources", "recipe", "recipeVersion", "recipeFiles" },
     { true,  "models",    "model",  "modelVersion",  "modelFiles" },
     { true,  "resources", "recipe", "recipeVersion", "recipeFiles" },
 };
 
-static const struct ngc_door *door_of(const struct ngc_root *root)
+static const struct ngc_endpoint *endpoint_of(const struct ngc_root *root)
 {
-    return &ngc_doors[root->door < NGC_DOORS ? root->door : NGC_DOORS - 1];
+    return &ngc_endpoints[root->endpoint < NGC_ENDPOINTS ? root->endpoint : NGC_ENDPOINTS - 1];
 }
 
 /* ---- addresses --------------------------------------------------------------------------------- */
@@ -51,15 +51,15 @@ static void add_part(struct sw_buf *url, const char *before, const char *part)
 /* "/v2/org/O/team/T/models/NAME"; as a guest "/v2/models/O/T/NAME". */
 static void add_artifact(struct sw_buf *url, const struct ngc_root *root)
 {
-    const struct ngc_door *door = door_of(root);
+    const struct ngc_endpoint *endpoint = endpoint_of(root);
 
     sw_buf_add(url, root->api);
-    if (door->guest)
-        add_part(url, "/v2/", door->route);
-    add_part(url, door->guest ? "/" : "/v2/org/", root->org);
-    add_part(url, door->guest ? "/" : "/team/", root->team);
-    if (!door->guest)
-        add_part(url, "/", door->route);
+    if (endpoint->guest)
+        add_part(url, "/v2/", endpoint->route);
+    add_part(url, endpoint->guest ? "/" : "/v2/org/", root->org);
+    add_part(url, endpoint->guest ? "/" : "/team/", root->team);
+    if (!endpoint->guest)
+        add_part(url, "/", endpoint->route);
     add_part(url, "/", root->name);
 }
 
@@ -90,16 +90,16 @@ static char *page_url(const struct ngc_root *root, int page)
 /* Links have a spelling of their own: no "versions", and guests name org and team in full. */
 static char *link_url(const struct ngc_root *root, const char *key)
 {
-    const struct ngc_door *door = door_of(root);
+    const struct ngc_endpoint *endpoint = endpoint_of(root);
     struct sw_buf url = SW_BUF_INIT;
 
     sw_buf_addf(&url, "%s/v2", root->api);
-    if (door->guest)
-        add_part(&url, "/", door->route);
+    if (endpoint->guest)
+        add_part(&url, "/", endpoint->route);
     add_part(&url, "/org/", root->org);
     add_part(&url, "/team/", root->team);
-    if (!door->guest)
-        add_part(&url, "/", door->route);
+    if (!endpoint->guest)
+        add_part(&url, "/", endpoint->route);
     add_part(&url, "/", root->name);
     add_part(&url, "/", root->version);
     add_part(&url, "/files?path=", key);
@@ -119,7 +119,7 @@ static char *token_url(const struct ngc_root *root)
 /* ---- questions --------------------------------------------------------------------------------- */
 
 /* A question to NGC itself: the only requests that carry key, token or guest id. Takes the URL. */
-static enum sw_step ask_ngc(struct sw_op *op, int step, char *url,
+static enum sw_step ask_ngc(struct sw_operation *op, int step, char *url,
                             struct sw_http_request *request)
 {
     const struct ngc_root *root = (const struct ngc_root *)op->root;
@@ -128,7 +128,7 @@ static enum sw_step ask_ngc(struct sw_op *op, int step, char *url,
     op->asking = true;
     hub_request(request, "GET", url);
     sw_http_request_header(request, "Accept", "application/json");
-    if (door_of(root)->guest)
+    if (endpoint_of(root)->guest)
         sw_http_request_header(request, "X-NGC-Guest-Token", root->guest_id);
     else
         hub_add_bearer(request, root->key_kind == NGC_KEY_LEGACY ? root->token : root->key,
@@ -136,7 +136,7 @@ static enum sw_step ask_ngc(struct sw_op *op, int step, char *url,
     return SW_STEP_SEND;
 }
 
-static enum sw_step ask_token(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_token(struct sw_operation *op, struct sw_http_request *request)
 {
     const struct ngc_root *root = (const struct ngc_root *)op->root;
     char *pair = sw_format("$oauthtoken:%s", root->key);
@@ -156,7 +156,7 @@ static enum sw_step ask_token(struct sw_op *op, struct sw_http_request *request)
 }
 
 /* The host of a signed link sees the link and the range, nothing else. */
-static enum sw_step ask_file_host(struct sw_op *op, const char *url,
+static enum sw_step ask_file_host(struct sw_operation *op, const char *url,
                                   struct sw_http_request *request)
 {
     free(op->note);
@@ -169,7 +169,7 @@ static enum sw_step ask_file_host(struct sw_op *op, const char *url,
     return SW_STEP_SEND;
 }
 
-static enum sw_step ask_file(struct sw_op *op, struct sw_http_request *request)
+static enum sw_step ask_file(struct sw_operation *op, struct sw_http_request *request)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
     const struct hub_link *link = hub_link_find(&root->links, op->key);
@@ -181,7 +181,7 @@ static enum sw_step ask_file(struct sw_op *op, struct sw_http_request *request)
 
 /* A listing keeps in op->note its page and the folders told so far ("2\nweights/\n"), so that one
  * that was interrupted goes on where it was. */
-static enum sw_step ask_page(struct sw_op *op, int page, struct sw_http_request *request)
+static enum sw_step ask_page(struct sw_operation *op, int page, struct sw_http_request *request)
 {
     const struct ngc_root *root = (const struct ngc_root *)op->root;
     const char *told = op->note ? strchr(op->note, '\n') : NULL;
@@ -193,7 +193,7 @@ static enum sw_step ask_page(struct sw_op *op, int page, struct sw_http_request 
 }
 
 /* Ask what is still unknown; when nothing is, ask what the operation wants. */
-static enum sw_step go(struct sw_op *op, int64_t now_ms, struct sw_http_request *request,
+static enum sw_step go(struct sw_operation *op, int64_t now_ms, struct sw_http_request *request,
                        struct sw_error *err)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
@@ -204,8 +204,8 @@ static enum sw_step go(struct sw_op *op, int64_t now_ms, struct sw_http_request 
         return SW_STEP_FAILED;
     }
     if (!root->ready)
-        op->turns = root->door;                 /* whose answer the next one will be */
-    if (!door_of(root)->guest && root->key_kind == NGC_KEY_LEGACY &&
+        op->turns = root->endpoint;                 /* whose answer the next one will be */
+    if (!endpoint_of(root)->guest && root->key_kind == NGC_KEY_LEGACY &&
         (!root->token || root->token_until_ms - REFRESH_EARLY_MS < now_ms))
         return ask_token(op, request);
     if (!root->version)
@@ -223,7 +223,7 @@ static enum sw_step go(struct sw_op *op, int64_t now_ms, struct sw_http_request 
 
 /* ---- answers ----------------------------------------------------------------------------------- */
 
-static char *name_of(const struct sw_op *op)
+static char *name_of(const struct sw_operation *op)
 {
     const struct ngc_root *root = (const struct ngc_root *)op->root;
 
@@ -250,8 +250,8 @@ static enum sw_step say_closed(const struct ngc_root *root, const struct sw_http
     return SW_STEP_FAILED;
 }
 
-/* This door stays closed: on to the next, unless another operation went there already. */
-static enum sw_step try_next_door(struct sw_op *op, const struct sw_http_reply *reply,
+/* This endpoint stays closed: on to the next, unless another operation went there already. */
+static enum sw_step try_next_door(struct sw_operation *op, const struct sw_http_reply *reply,
                                   int64_t now_ms, struct sw_http_request *request,
                                   struct sw_error *err)
 {
@@ -260,9 +260,9 @@ static enum sw_step try_next_door(struct sw_op *op, const struct sw_http_reply *
 
     if (denied && op->turns < NGC_FIRST_GUEST && !root->denied)
         root->denied = ngc_read_reason(reply);
-    if (op->turns == root->door)
-        root->door = denied && root->door < NGC_FIRST_GUEST ? NGC_FIRST_GUEST : root->door + 1;
-    if (root->door >= NGC_DOORS)
+    if (op->turns == root->endpoint)
+        root->endpoint = denied && root->endpoint < NGC_FIRST_GUEST ? NGC_FIRST_GUEST : root->endpoint + 1;
+    if (root->endpoint >= NGC_ENDPOINTS)
         return say_closed(root, reply, err);
     return go(op, now_ms, request, err);
 }
@@ -272,7 +272,7 @@ static bool is_refusal(int status)
     return status == 400 || status == 401 || status == 403 || status == 404;
 }
 
-static enum sw_step learn(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step learn(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                           struct sw_http_request *request, struct sw_error *err)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
@@ -291,16 +291,16 @@ static enum sw_step learn(struct sw_op *op, const struct sw_http_reply *reply, i
                                              ? lasts_ms : lasts_ms / 2 + REFRESH_EARLY_MS);
         break;
     case NGC_LATEST:
-        version = ngc_read_latest(reply, &ngc_doors[op->turns], root->head.uri, err);
+        version = ngc_read_latest(reply, &ngc_endpoints[op->turns], root->head.uri, err);
         if (!version)
             return SW_STEP_FAILED;
         if (!root->version)
             root->version = sw_take(version);
         break;
     default:
-        if (ngc_read_version(reply, &ngc_doors[op->turns], root->head.uri, err) < 0)
+        if (ngc_read_version(reply, &ngc_endpoints[op->turns], root->head.uri, err) < 0)
             return SW_STEP_FAILED;
-        root->door = op->turns;
+        root->endpoint = op->turns;
         root->ready = true;
         op->turns = 0;
         break;
@@ -308,7 +308,7 @@ static enum sw_step learn(struct sw_op *op, const struct sw_http_reply *reply, i
     return go(op, now_ms, request, err);
 }
 
-static enum sw_step linked(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step linked(struct sw_operation *op, const struct sw_http_reply *reply,
                            struct sw_http_request *request, struct sw_error *err)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
@@ -326,14 +326,14 @@ static enum sw_step linked(struct sw_op *op, const struct sw_http_reply *reply,
     return step;
 }
 
-static enum sw_step paged(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step paged(struct sw_operation *op, const struct sw_http_reply *reply,
                           struct sw_http_request *request, struct sw_error *err)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
     sw_autofree char *what = name_of(op);
     int page = op->step - PAGE_STEP;
     bool more = false;
-    int enough = ngc_read_files(reply, door_of(root), what, op, page, &op->note, &more, err);
+    int enough = ngc_read_files(reply, endpoint_of(root), what, op, page, &op->note, &more, err);
 
     if (enough < 0)
         return SW_STEP_FAILED;
@@ -342,7 +342,7 @@ static enum sw_step paged(struct sw_op *op, const struct sw_http_reply *reply,
         return SW_STEP_FAILED;
     }
     if (!enough && more)
-        return sw_op_turn_page(op, sw_buf_text(&reply->body), what, err) < 0
+        return sw_operation_turn_page(op, sw_buf_text(&reply->body), what, err) < 0
                    ? SW_STEP_FAILED
                    : ask_page(op, page + 1, request);
     if (op->kind == SW_OP_LIST || enough)
@@ -360,7 +360,7 @@ static enum sw_step say_terms(const struct ngc_root *root, const char *reason,
 
     add_part(&page, "catalog.ngc.nvidia.com/orgs/", root->org);
     add_part(&page, "/teams/", root->team);
-    add_part(&page, "/", door_of(root)->route);
+    add_part(&page, "/", endpoint_of(root)->route);
     add_part(&page, "/", root->name);
     add_part(&page, "?version=", root->version);
     address = sw_buf_steal(&page);
@@ -370,8 +370,8 @@ static enum sw_step say_terms(const struct ngc_root *root, const char *reason,
 }
 
 /* The version was open to us a moment ago: a token that ran out, one file that is not there, or terms
- * nobody accepted. */
-static enum sw_step refused(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+ * no endpoint accepted. */
+static enum sw_step refused(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                             struct sw_http_request *request, struct sw_error *err)
 {
     struct ngc_root *root = (struct ngc_root *)op->root;
@@ -385,7 +385,7 @@ static enum sw_step refused(struct sw_op *op, const struct sw_http_reply *reply,
     }
     if (reply->status == 412)
         return say_terms(root, reason, err);
-    step = sw_op_judge(reply, what, now_ms, op, err);
+    step = sw_operation_judge(reply, what, now_ms, op, err);
     if (step == SW_STEP_FAILED && err && *reason) {
         sw_autofree char *said = sw_strdup(err->message);
 
@@ -394,7 +394,7 @@ static enum sw_step refused(struct sw_op *op, const struct sw_http_reply *reply,
     return step;
 }
 
-static enum sw_step answered(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step answered(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                              struct sw_http_request *request, struct sw_error *err)
 {
     bool good = reply->status >= 200 && reply->status < 300;
@@ -409,7 +409,7 @@ static enum sw_step answered(struct sw_op *op, const struct sw_http_reply *reply
     return op->step == NGC_LINK ? linked(op, reply, request, err) : paged(op, reply, request, err);
 }
 
-static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step file_host_answered(struct sw_operation *op, const struct sw_http_reply *reply,
                                        int64_t now_ms, struct sw_http_request *request,
                                        struct sw_error *err)
 {
@@ -421,7 +421,7 @@ static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_re
         op->object.kind = SW_OBJECT_FILE;
         if (!op->object.etag)                  /* a version never changes: it is what was wanted */
             op->object.etag = sw_strdup(op->if_match);
-        return sw_op_judge(reply, what, now_ms, op, err);
+        return sw_operation_judge(reply, what, now_ms, op, err);
     }
     if (++op->turns > HUB_TURNS) {
         sw_fail(err, SW_E_REFUSED, "%s: the file host refuses every link NGC gives (status %d)",
@@ -437,7 +437,7 @@ static enum sw_step file_host_answered(struct sw_op *op, const struct sw_http_re
     return ask_file(op, request);
 }
 
-static enum sw_step ngc_next(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step ngc_next(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                              struct sw_http_request *request, struct sw_error *err)
 {
     if (!reply || op->step == 0) {

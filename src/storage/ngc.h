@@ -15,16 +15,16 @@
 #define NGC_VERSION_MAX 255
 
 /* A name in the URI does not say what kind it is of, nor whether the key opens it or it is public:
- * the doors are tried in this order, until one opens. */
-struct ngc_door {
+ * the endpoints are tried in this order, until one opens. */
+struct ngc_endpoint {
     bool guest;                 /* no key: public content, other routes */
     const char *route;          /* "models" */
     const char *artifact;       /* key of the thing in an answer about it ... */
     const char *version;        /* ... of its version ... */
     const char *files;          /* ... and of its files */
 };
-extern const struct ngc_door ngc_doors[];
-#define NGC_DOORS       4
+extern const struct ngc_endpoint ngc_endpoints[];
+#define NGC_ENDPOINTS       4
 #define NGC_FIRST_GUEST 2
 
 enum ngc_key_kind {
@@ -38,7 +38,7 @@ struct ngc_root {
     char *api, *auth;
     char *org, *team, *name;    /* team NULL: none */
     char *version;              /* NULL: the latest, not asked yet */
-    int door;                   /* which one we stand at; NGC_DOORS: all are closed */
+    int endpoint;                   /* which one we stand at; NGC_ENDPOINTS: all are closed */
     bool ready;                 /* the version is there and complete */
     char *denied;               /* what was said when the key was refused; NULL: it was not */
     enum ngc_key_kind key_kind;
@@ -68,18 +68,18 @@ char *ngc_key(const struct sw_storage_options *options, char **from, struct sw_e
 /* A token and how long it lasts from now on; owned. */
 char *ngc_read_token(const struct sw_http_reply *reply, const char *what, int64_t *lasts_ms,
                      struct sw_error *err);
-char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_door *door,
+char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
                       const char *what, struct sw_error *err);
 /* 0: the version is complete. */
-int ngc_read_version(const struct sw_http_reply *reply, const struct ngc_door *door,
+int ngc_read_version(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
                      const char *what, struct sw_error *err);
 /* The signed link in an answer about one file; owned. */
 char *ngc_read_link(const struct sw_http_reply *reply, const char *key, const char *what,
                     struct sw_error *err);
 /* One page of files: tell op->found (LIST) or fill op->object (STAT). 1: enough, 0: *more tells
  * whether there is another page. Folders told so far are kept in *told (owned, one per line). */
-int ngc_read_files(const struct sw_http_reply *reply, const struct ngc_door *door,
-                   const char *what, struct sw_op *op, int page, char **told, bool *more,
+int ngc_read_files(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
+                   const char *what, struct sw_operation *op, int page, char **told, bool *more,
                    struct sw_error *err);
 /* "... (NGC says: no such version)": what the answer explains, owned, "" if nothing. */
 char *ngc_read_reason(const struct sw_http_reply *reply);

@@ -147,7 +147,7 @@ static int find_key(struct ngc_root *root, const struct sw_storage_options *opti
     if (root->key)
         root->key_kind = ngc_key_kind(root->key);
     else
-        root->door = NGC_FIRST_GUEST;
+        root->endpoint = NGC_FIRST_GUEST;
     return root->key_from && !root->key ? -1 : 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * ngc_reply.c - what NGC answers: tokens, versions, files, signed links, reasons.
  *
- * Models and resources have the same answers under other keys (struct ngc_door). NGC lists files
+ * Models and resources have the same answers under other keys (struct ngc_endpoint). NGC lists files
  * flat and in no order we could rely on, so folders of one level are told when first met, and the
  * ones told are remembered from page to page. Pure: texts in, values out.
  */
@@ -46,11 +46,11 @@ char *ngc_read_token(const struct sw_http_reply *reply, const char *what, int64_
     return hub_secret(token, "NGC's answer", err);
 }
 
-char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_door *door,
+char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
                       const char *what, struct sw_error *err)
 {
     sw_auto(json) json_t *answer = read_object(reply, what, err);
-    const char *version = sw_json_str(json_object_get(answer, door->artifact),
+    const char *version = sw_json_str(json_object_get(answer, endpoint->artifact),
                                       "latestVersionIdStr");
 
     if (!answer)
@@ -62,11 +62,11 @@ char *ngc_read_latest(const struct sw_http_reply *reply, const struct ngc_door *
     return sw_strdup(version);
 }
 
-int ngc_read_version(const struct sw_http_reply *reply, const struct ngc_door *door,
+int ngc_read_version(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
                      const char *what, struct sw_error *err)
 {
     sw_auto(json) json_t *answer = read_object(reply, what, err);
-    const char *status = sw_json_str(json_object_get(answer, door->version), "status");
+    const char *status = sw_json_str(json_object_get(answer, endpoint->version), "status");
 
     if (!answer)
         return -1;
@@ -173,7 +173,7 @@ static bool is_new(const char *folder, char **told)
     return true;
 }
 
-static int list_one(struct sw_op *op, const json_t *file, const char *path, char **told)
+static int list_one(struct sw_operation *op, const json_t *file, const char *path, char **told)
 {
     const char *below = path + strlen(op->key);
     const char *slash = op->recursive ? NULL : strchr(below, '/');
@@ -191,7 +191,7 @@ static int list_one(struct sw_op *op, const json_t *file, const char *path, char
 }
 
 /* Is this file the one asked for, or below it? */
-static int match_one(struct sw_op *op, const json_t *file, const char *path)
+static int match_one(struct sw_operation *op, const json_t *file, const char *path)
 {
     size_t length = strlen(op->key);
 
@@ -208,12 +208,12 @@ static int match_one(struct sw_op *op, const json_t *file, const char *path)
     return 1;
 }
 
-int ngc_read_files(const struct sw_http_reply *reply, const struct ngc_door *door,
-                   const char *what, struct sw_op *op, int page, char **told, bool *more,
+int ngc_read_files(const struct sw_http_reply *reply, const struct ngc_endpoint *endpoint,
+                   const char *what, struct sw_operation *op, int page, char **told, bool *more,
                    struct sw_error *err)
 {
     sw_auto(json) json_t *answer = read_object(reply, what, err);
-    const json_t *files = json_object_get(answer, door->files);
+    const json_t *files = json_object_get(answer, endpoint->files);
     int64_t pages = sw_json_int(json_object_get(answer, "paginationInfo"), "totalPages", 0);
     size_t index = 0;
     json_t *file = NULL;

@@ -222,7 +222,7 @@ static void set_mtime(int fd, int64_t mtime_ms)
     };
 
     if (mtime_ms > 0)
-        (void)!futimens(fd, times);       /* wished for, not promised: FAT, some network mounts */
+        (void)!futimens(fd, times);       /* best effort: FAT, some network mounts */
 }
 
 int partial_land(struct partial *partial, int64_t mtime_ms, bool flush, struct sw_error *err)

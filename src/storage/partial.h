@@ -14,7 +14,7 @@
 
 struct partial {
     char *path;              /* the final one */
-    char *part, *state;      /* the hidden ones; state NULL: one unit, or nobody can go
+    char *part, *state;      /* the hidden ones; state NULL: one unit, or it cannot go
                                 on from it */
     int fd;                  /* -1: not open */
     bool empty;              /* as opened: nothing of an earlier copy is in it */

@@ -6,7 +6,7 @@
  * A light job on a local disk is over before another thread would have been woken. With two processors
  * or fewer, where that thread would only take the place of the server or of the loop, it is done at
  * once; two in a row that took long (a network file system, a full queue of the disk) send the next
- * few hundred to threads. One alone may just have lost its processor to somebody else. Elsewhere a thread
+ * few hundred to threads. One alone may just have lost its processor to another program. Elsewhere a thread
  * is woken only when those awake fall behind.
  */
 #include "storage/pool.h"

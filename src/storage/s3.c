@@ -51,7 +51,7 @@ static struct sw_root *s3_open(const struct sw_uri *uri, const struct sw_storage
     return (struct sw_root *)root;
 }
 
-static enum sw_step s3_next(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+static enum sw_step s3_next(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                             struct sw_http_request *request, struct sw_error *err)
 {
     if (reply) {

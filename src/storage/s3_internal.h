@@ -31,8 +31,8 @@ static inline struct s3_root *s3_root_of(struct sw_root *root)
 void s3_address(const struct s3_root *root, struct sw_buf *origin, struct sw_buf *path);
 bool s3_is_https(const struct s3_root *root);
 
-void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *request);
-enum sw_step s3_judge(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+void s3_request(struct sw_operation *op, int64_t now_ms, struct sw_http_request *request);
+enum sw_step s3_judge(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                       struct sw_error *err);
 
 #endif

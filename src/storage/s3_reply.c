@@ -71,7 +71,7 @@ static const struct {
     { "QuotaExceeded",        SW_STEP_FAILED,  SW_E_REFUSED },
 };
 
-static char *name_of(const struct sw_op *op)
+static char *name_of(const struct sw_operation *op)
 {
     const struct s3_root *root = s3_root_of(op->root);
 
@@ -88,14 +88,14 @@ static void hint_about_keys(const struct s3_root *root, struct sw_error *err)
                      "profile $AWS_PROFILE; and whether they may do this");
 }
 
-static enum sw_step refuse(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step refuse(struct sw_operation *op, const struct sw_http_reply *reply,
                            const struct s3_error *error, int64_t now_ms, struct sw_error *err)
 {
     const struct s3_root *root = s3_root_of(op->root);
     sw_autofree char *name = name_of(op);
     enum sw_step step;
 
-    step = sw_op_judge(reply, name, now_ms, op, err);
+    step = sw_operation_judge(reply, name, now_ms, op, err);
     if (step == SW_STEP_DONE)                /* 200 with an <Error> inside */
         step = SW_STEP_LATER;
     for (size_t i = 0; error->code && i < SW_COUNT(words); i++)
@@ -142,7 +142,7 @@ static bool learn_clock(struct s3_root *root, const struct sw_http_reply *reply,
 }
 
 /* Some stores refuse what they do not know: it is left out from then on. */
-static bool learn_checksums(struct s3_root *root, const struct sw_op *op,
+static bool learn_checksums(struct s3_root *root, const struct sw_operation *op,
                             const struct sw_http_reply *reply, const struct s3_error *error)
 {
     bool asked = (op->kind == SW_OP_BEGIN && op->check_parts) ||
@@ -221,7 +221,7 @@ static bool read_crc(const struct sw_http_reply *reply, char hex[SW_CRC_HEX])
     return true;
 }
 
-static void read_object(struct sw_op *op, const struct sw_http_reply *reply)
+static void read_object(struct sw_operation *op, const struct sw_http_reply *reply)
 {
     sw_object_done(&op->object);
     op->object.kind = SW_OBJECT_FILE;
@@ -259,7 +259,7 @@ static bool has_header(const struct sw_http_reply *reply, const char *name)
     return value != NULL;
 }
 
-static enum sw_step next_page(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step next_page(struct sw_operation *op, const struct sw_http_reply *reply,
                               struct sw_error *err)
 {
     char *token = NULL;
@@ -272,10 +272,10 @@ static enum sw_step next_page(struct sw_op *op, const struct sw_http_reply *repl
     if (result < 0)
         return SW_STEP_FAILED;
     what = token ? name_of(op) : NULL;
-    return token ? sw_op_turn_page(op, token, what, err) : SW_STEP_DONE;
+    return token ? sw_operation_turn_page(op, token, what, err) : SW_STEP_DONE;
 }
 
-static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,
+static enum sw_step accept(struct sw_operation *op, const struct sw_http_reply *reply,
                            struct sw_error *err)
 {
     switch (op->kind) {
@@ -304,7 +304,7 @@ static enum sw_step accept(struct sw_op *op, const struct sw_http_reply *reply,
     return SW_STEP_DONE;
 }
 
-enum sw_step s3_judge(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+enum sw_step s3_judge(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                       struct sw_error *err)
 {
     struct s3_root *root = s3_root_of(op->root);

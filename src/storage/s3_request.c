@@ -4,7 +4,7 @@
  *
  * The payload is signed with its sha256 whenever the caller computed one; it does so over plain
  * http to another machine, where nothing else protects it. Over https and loopback the body is
- * UNSIGNED-PAYLOAD and its crc32c stands in a signed header: the server says whether it arrived.
+ * UNSIGNED-PAYLOAD and its crc32c is in a signed header: the server says whether it arrived.
  */
 #include "storage/s3_internal.h"
 
@@ -51,7 +51,7 @@ void s3_address(const struct s3_root *root, struct sw_buf *origin, struct sw_buf
     }
 }
 
-/* What each operation asks: method, and whether the key stands in the path. */
+/* What each operation asks: method, and whether the key is in the path. */
 static const struct { const char *method; bool key; } shapes[] = {
     [SW_OP_STAT] = { "HEAD", true },       [SW_OP_LIST] = { "GET", false },
     [SW_OP_GET] = { "GET", true },         [SW_OP_PUT] = { "PUT", true },
@@ -61,7 +61,7 @@ static const struct { const char *method; bool key; } shapes[] = {
     [SW_OP_ABORT] = { "DELETE", true },    [SW_OP_PARTS] = { "GET", true },
 };
 
-static void add_query(const struct sw_op *op, struct s3_pairs *query)
+static void add_query(const struct sw_operation *op, struct s3_pairs *query)
 {
     char number[16];
 
@@ -98,7 +98,7 @@ static void add_query(const struct sw_op *op, struct s3_pairs *query)
     }
 }
 
-static void add_range(const struct sw_op *op, const char *name, struct s3_pairs *headers)
+static void add_range(const struct sw_operation *op, const char *name, struct s3_pairs *headers)
 {
     char range[64];
 
@@ -112,7 +112,7 @@ static void add_range(const struct sw_op *op, const char *name, struct s3_pairs 
     s3_pairs_add(headers, name, range);
 }
 
-static void add_copy_source(const struct sw_op *op, struct s3_pairs *headers)
+static void add_copy_source(const struct sw_operation *op, struct s3_pairs *headers)
 {
     const struct s3_root *from = s3_root_of(op->from_root);
     sw_auto(sw_buf) struct sw_buf source = SW_BUF_INIT;
@@ -160,7 +160,7 @@ static void add_digest(const char *name, const char *hex, struct s3_pairs *heade
         s3_pairs_add(headers, name, text);
 }
 
-static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
+static void add_checks(const struct sw_operation *op, struct s3_pairs *headers)
 {
     const struct s3_root *root = s3_root_of(op->root);
 
@@ -175,7 +175,7 @@ static void add_checks(const struct sw_op *op, struct s3_pairs *headers)
         add_digest("x-amz-checksum-crc32c", op->body_crc32c, headers);
 }
 
-static void add_headers(const struct sw_op *op, struct s3_pairs *headers)
+static void add_headers(const struct sw_operation *op, struct s3_pairs *headers)
 {
     char mtime[40];
 
@@ -199,7 +199,7 @@ static void add_headers(const struct sw_op *op, struct s3_pairs *headers)
     add_checks(op, headers);
 }
 
-static char *complete_body(const struct sw_op *op)
+static char *complete_body(const struct sw_operation *op)
 {
     sw_auto(sw_buf) struct sw_buf body = SW_BUF_INIT;
 
@@ -217,8 +217,8 @@ static char *complete_body(const struct sw_op *op)
     return sw_buf_steal(&body);
 }
 
-/* The hash that stands for the body. */
-static const char *payload_of(const struct sw_op *op, const struct sw_http_request *request,
+/* The hash of the body, or the word in its place. */
+static const char *payload_of(const struct sw_operation *op, const struct sw_http_request *request,
                               char hash[SW_DIGEST_HEX])
 {
     if (request->body_owned) {
@@ -248,7 +248,7 @@ static void sign(const struct s3_root *root, struct s3_signing *signing)
     explicit_bzero(authorization, strlen(authorization));
 }
 
-void s3_request(struct sw_op *op, int64_t now_ms, struct sw_http_request *request)
+void s3_request(struct sw_operation *op, int64_t now_ms, struct sw_http_request *request)
 {
     struct s3_root *root = s3_root_of(op->root);
     sw_auto(sw_buf) struct sw_buf origin = SW_BUF_INIT;

@@ -227,7 +227,7 @@ char *s3_xml_find(const char *bytes, size_t length, const char *name)
 }
 
 /* A page while it is read: the object so far, and the text of the element now open. */
-struct page {
+struct s3_page {
     sw_found_fn *found;
     void *context;
     bool encoded;                /* names are percent-encoded, with '+' for a blank */
@@ -237,7 +237,7 @@ struct page {
     int stopped;
 };
 
-static char *page_name(const struct page *page)
+static char *page_name(const struct s3_page *page)
 {
     if (!page->encoded)
         return sw_strdup(page->text);
@@ -255,7 +255,7 @@ static char *unquoted(const char *text)
                : sw_strdup(text);
 }
 
-static void object_field(struct page *page, const struct s3_xml *xml)
+static void object_field(struct s3_page *page, const struct s3_xml *xml)
 {
     struct sw_object *object = &page->object;
 
@@ -274,7 +274,7 @@ static void object_field(struct page *page, const struct s3_xml *xml)
     }
 }
 
-static void hand_over(struct page *page, enum sw_object_kind kind)
+static void hand_over(struct s3_page *page, enum sw_object_kind kind)
 {
     page->object.kind = kind;
     if (!sw_text_empty(page->object.name))
@@ -284,7 +284,7 @@ static void hand_over(struct page *page, enum sw_object_kind kind)
     page->in_object = page->in_folder = false;
 }
 
-static void page_open(struct page *page, const struct s3_xml *xml)
+static void page_open(struct s3_page *page, const struct s3_xml *xml)
 {
     free(sw_take(page->text));
     if (s3_xml_is(xml, "Contents") || s3_xml_is(xml, "Part"))
@@ -293,7 +293,7 @@ static void page_open(struct page *page, const struct s3_xml *xml)
         page->in_folder = true;
 }
 
-static void page_close(struct page *page, const struct s3_xml *xml)
+static void page_close(struct s3_page *page, const struct s3_xml *xml)
 {
     if (page->in_object && (s3_xml_is(xml, "Contents") || s3_xml_is(xml, "Part")))
         hand_over(page, SW_OBJECT_FILE);
@@ -319,7 +319,7 @@ int s3_xml_list(const char *bytes, size_t length, sw_found_fn *found, void *cont
                 struct sw_error *err)
 {
     static const char mark[] = "<EncodingType>url</EncodingType>";
-    struct page page = { .found = found, .context = context, .object = { .size = -1 } };
+    struct s3_page page = { .found = found, .context = context, .object = { .size = -1 } };
     enum s3_xml_event event;
     struct s3_xml xml;
 

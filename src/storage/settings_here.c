@@ -13,7 +13,7 @@
 #include "storage/hf.h"
 #include "storage/ngc.h"
 
-/* What is told, and to whom. */
+/* The settings, and the function that takes them. */
 struct here {
     const struct sw_storage_options *options;
     sw_setting_fn *tell;
@@ -91,7 +91,7 @@ static int tell_secret(const struct here *here, enum sw_setting which, char *val
     return result;
 }
 
-/* An address is told as the storage reads it, with its scheme. */
+/* An address is written as the storage reads it, with its scheme. */
 static int tell_endpoint(const struct here *here, enum sw_setting which)
 {
     const char *name = sw_setting_rows[which].names[0];

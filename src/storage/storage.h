@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * storage.h - a place where data is kept, as questions and answers that nobody waits for.
+ * storage.h - a place where data is kept, as questions and answers without waiting.
  *
- * A storage never touches the network. It is handed an operation (struct sw_op) and, again and
+ * A storage never touches the network. It is handed an operation (struct sw_operation) and, again and
  * again, the reply to its last request; each time it prepares the next request or says how the
- * operation ended. Whoever runs operations (transfer.h: thousands at once; sw_op_run(): one, waited
- * for) owns connections, concurrency and pauses. So a storage is a set of pure functions, tested
+ * operation ended. The caller that runs operations (transfer.h: thousands at once; sw_operation_run(): one,
+ * waited for) owns connections, concurrency and pauses. So a storage is a set of pure functions, tested
  * with texts, and every storage gets parallelism, retry and cancel for nothing.
  *
  * To add a storage: copy http_store.c, fill in a struct sw_storage, add one line to registry.c.
@@ -47,7 +47,7 @@ static inline void sw_object_auto(struct sw_object *object) { sw_object_done(obj
 
 /* ---- an operation ---------------------------------------------------------------------------- */
 
-enum sw_op_kind {
+enum sw_operation_kind {
     SW_OP_STAT,          /* key -> object */
     SW_OP_LIST,          /* key = prefix (ends in '/' or is empty) -> found() for each */
     SW_OP_GET,           /* key, offset, length, if_match -> sink */
@@ -70,9 +70,9 @@ struct sw_root;          /* an open storage: a bucket, a repository; each scheme
 /* Non-zero stops the listing. `object` lives until it returns; take texts out with sw_take. */
 typedef int sw_found_fn(void *context, struct sw_object *object);
 
-struct sw_op {
+struct sw_operation {
     /* Asked by the caller; texts are borrowed until the operation is over. */
-    enum sw_op_kind kind;
+    enum sw_operation_kind kind;
     struct sw_root *root;
     const char *key;
     bool recursive;                /* LIST: all below; else one level, folders as "name/" */
@@ -102,7 +102,7 @@ struct sw_op {
     bool asking;                   /* GET, with SW_STEP_SEND: the request is a question of the
                                       storage's own (a signed URL, a token): attach no sink, its
                                       body is for next() */
-    int64_t retry_after_ms;        /* with SW_STEP_LATER: the server's wish; -1: none */
+    int64_t retry_after_ms;        /* with SW_STEP_LATER: what the server asks for; -1: nothing */
 
     /* The storage's own notes between two steps. */
     int step;
@@ -113,8 +113,8 @@ struct sw_op {
 };
 #define SW_OP_INIT(k) { .kind = (k), .length = -1, .retry_after_ms = -1, .object = { .size = -1 } }
 
-void sw_op_done(struct sw_op *op);
-static inline void sw_op_auto(struct sw_op *op) { sw_op_done(op); }
+void sw_operation_done(struct sw_operation *op);
+static inline void sw_operation_auto(struct sw_operation *op) { sw_operation_done(op); }
 
 enum sw_step {
     SW_STEP_FAILED = -1,     /* err says why; trying again makes no sense */
@@ -152,8 +152,8 @@ struct sw_storage {
     /* One step: `reply` is NULL at the beginning (and when an operation starts again after
      * SW_STEP_LATER; op->step is 0 then, answers are empty). With SW_STEP_SEND *request is filled
      * in; body and sink are added by the caller, who knows where bytes come from and go to. A reply
-     * with status 0 is judged here too (usually by sw_op_judge). `now_ms` is the wall clock. */
-    enum sw_step (*next)(struct sw_op *op, const struct sw_http_reply *reply, int64_t now_ms,
+     * with status 0 is judged here too (usually by sw_operation_judge). `now_ms` is the wall clock. */
+    enum sw_step (*next)(struct sw_operation *op, const struct sw_http_reply *reply, int64_t now_ms,
                          struct sw_http_request *request, struct sw_error *err);
 
     /* For local storages: the path a URI means, owned. */
@@ -190,18 +190,18 @@ void sw_storage_close(struct sw_root *root);
 /* What a reply means when the storage has nothing better to say: 2xx is DONE, 404 NOT_FOUND,
  * 401/403 CREDENTIAL, 412 CHANGED, 429 and 503 SLOWER, other 5xx and cut connections LATER. `what` names
  * the thing in the message. */
-enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
-                         struct sw_op *op, struct sw_error *err);
+enum sw_step sw_operation_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
+                                struct sw_operation *op, struct sw_error *err);
 
-/* Another page of a listing is told by `token` (or is its whole text): SEND, or FAILED when the server
+/* `token` names another page of a listing (or is its whole text): SEND, or FAILED when the server
  * leads us in a circle or never comes to an end. */
-enum sw_step sw_op_turn_page(struct sw_op *op, const char *token, const char *what,
-                             struct sw_error *err);
+enum sw_step sw_operation_turn_page(struct sw_operation *op, const char *token, const char *what,
+                                    struct sw_error *err);
 
 /* Run one operation to its end, pauses and retries included. CHANGED is SW_E_CONFLICT. `sink`
  * and `body` as in http.h, may be NULL. */
-int sw_op_run(struct sw_http *http, struct sw_op *op, sw_http_sink *sink, void *sink_context,
-              const void *body, struct sw_error *err);
+int sw_operation_run(struct sw_http *http, struct sw_operation *op, sw_http_sink *sink, void *sink_context,
+                     const void *body, struct sw_error *err);
 
 extern const struct sw_storage sw_storage_s3, sw_storage_http, sw_storage_https, sw_storage_file,
     sw_storage_lustre, sw_storage_slurm, sw_storage_hf_model, sw_storage_hf_dataset,

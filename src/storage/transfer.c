@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer.c - one copy: the loop that keeps the window full until everything is over.
+ * transfer.c - one copy: the loop that keeps as many requests under way as may be until everything is over.
  *
  * Memory is bounded by counts, not by sizes: so many requests at once, so many names listed ahead,
  * so many large pieces with a buffer. A file that fails is remembered and the others go on.
  */
 #include "storage/transfer_internal.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -44,25 +45,22 @@ void item_drop_etags(struct item *item)
     free(sw_take(item->crcs));
 }
 
-void item_lend_buffer(struct item *item)
+void item_take_buffer(struct item *item)
 {
-    item->buffer = spares_take(&item->copy->buffers);
-    item->lent = true;
+    assert(!item->buffer);
+    item->buffer = sw_realloc_array(NULL, SMALL_MAX, 1);      /* not zeroed */
 }
 
 void item_drop_buffer(struct item *item)
 {
-    if (item->lent)
-        spares_give(&item->copy->buffers, sw_take(item->buffer));
-    item->lent = false;
     free(sw_take(item->buffer));
 }
 
 /* Too large to have one for every name in the queue. */
-void item_lend_error(struct item *item)
+void item_take_error(struct item *item)
 {
-    item->err = spares_take(&item->copy->errors);
-    *item->err = (struct sw_error){ .code = SW_OK };
+    assert(!item->err);
+    item->err = sw_new(struct sw_error);
 }
 
 void item_free(struct item *item)
@@ -84,7 +82,7 @@ void item_free(struct item *item)
     free(item->from_key);
     free(item->key);
     free(item->name);
-    spares_give(&item->copy->errors, item->err);
+    free(item->err);
     sw_object_done(&item->object);
     free(item);
 }
@@ -111,7 +109,7 @@ void item_job(struct item *item, int weight, void (*work)(struct pool_job *),
     item->job.work = work;
     item->job.done = job_done;
     item->job_done = done;
-    pool_run(item->copy->mover->pool, &item->job);
+    pool_run(item->copy->client->pool, &item->job);
 }
 
 /* Sizes are a server's word: a sum of absurd ones stays at the largest number there is. */
@@ -268,14 +266,14 @@ static void begin_item(struct copy *copy, struct item *item)
         item_fail(item, item->err);
         return;
     }
-    item_lend_error(item);
+    item_take_error(item);
     copy->begin(item);
 }
 
-/* Keep the window full: units of files already open come first. */
+/* As many as may be at once: units of files already open come first. */
 static void pump(struct copy *copy)
 {
-    while (!copy->stop && copy->load < copy->window.size) {
+    while (!copy->stop && copy->load < copy->concurrency.size) {
         if (hand_out_unit(copy))
             continue;
         if (!copy->queue || is_crowded(copy))
@@ -322,13 +320,13 @@ static void check_deadline(struct copy *copy, int64_t now_ms)
 
 static int wait_some(struct copy *copy, int64_t now_ms, struct sw_error *err)
 {
-    int64_t wait = TELL_MS, due = errand_next_ms(copy);
+    int64_t wait = TELL_MS, due = request_next_ms(copy);
 
     if (due >= 0 && due - now_ms < wait)
         wait = due > now_ms ? due - now_ms : 0;
-    if (copy->mover->http)
-        return sw_http_work(copy->mover->http, wait, err);
-    pool_wait(copy->mover->pool, wait);
+    if (copy->client->http)
+        return sw_http_work(copy->client->http, wait, err);
+    pool_wait(copy->client->pool, wait);
     return 0;
 }
 
@@ -338,18 +336,18 @@ static bool is_over(const struct copy *copy)
 }
 
 /* Stopped: nothing new is begun; requests under way are dropped, jobs are waited for. */
-static void drop_errands(struct copy *copy)
+static void drop_requests(struct copy *copy)
 {
-    for (struct errand *errand = copy->errands, *next; errand; errand = next) {
-        next = errand->after;
-        if (errand->in_job)
+    for (struct transfer_request *request = copy->requests, *next; request; request = next) {
+        next = request->after;
+        if (request->in_job)
             continue;
-        sw_http_drop(copy->mover->http, errand);
+        sw_http_drop(copy->client->http, request);
         copy->load--;
-        copy->large_load -= errand->large;
-        if (errand->item && errand->unit_of_item)
-            errand->item->flying--;
-        errand_free(errand);
+        copy->large_load -= request->large;
+        if (request->item && request->unit_of_item)
+            request->item->flying--;
+        request_free(request);
     }
     copy->waiting = copy->held_list = copy->list = NULL;
     copy->listing = false;
@@ -361,17 +359,17 @@ int copy_loop(struct copy *copy, struct sw_error *err)
         int64_t now_ms = sw_monotonic_ms();
 
         list_pump(copy);
-        errand_wake(copy, now_ms);
+        request_wake(copy, now_ms);
         pump(copy);
-        pool_collect(copy->mover->pool);
-        window_look(&copy->window, now_ms);
+        pool_collect(copy->client->pool);
+        concurrency_adjust(&copy->concurrency, now_ms);
         check_deadline(copy, now_ms);
         tell_progress(copy, now_ms, false);
         if (copy->stop)
-            drop_errands(copy);
+            drop_requests(copy);
         if (!is_over(copy) && wait_some(copy, now_ms, err) < 0)
             return -1;
-        pool_collect(copy->mover->pool);
+        pool_collect(copy->client->pool);
     }
     return 0;
 }
@@ -471,14 +469,14 @@ static int choose(struct copy *copy, struct sw_error *err)
 static void abort_uploads(struct copy *copy)
 {
     for (struct item *item = copy->all; item; item = item->after) {
-        sw_auto(sw_op) struct sw_op op = SW_OP_INIT(SW_OP_ABORT);
+        sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(SW_OP_ABORT);
 
         if (!item->upload)
             continue;
         op.root = copy->to.root;
         op.key = item->key;
         op.upload = item->upload;
-        if (sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, NULL) == 0)
+        if (sw_operation_run(copy->client->http, &op, NULL, NULL, NULL, NULL) == 0)
             upload_record_drop(&item->record);
     }
 }
@@ -493,9 +491,6 @@ static void copy_done(struct copy *copy)
         item_free(copy->all);
     if (copy->spool)
         sw_remove_tree(copy->spool, NULL);
-    spares_done(&copy->buffers);
-    spares_done(&copy->errors);
-    spares_done(&copy->errand_room);
     free(copy->spool);
     free(copy->name);
     free(copy->there);
@@ -521,22 +516,21 @@ static int copy_run(struct copy *copy, struct sw_error *err)
     return -1;
 }
 
-int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
-                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
-                  struct sw_error *err)
+int sw_transfer_copy(struct sw_transfer_client *client, const char *from, const char *to,
+                     const struct sw_copy_rules *rules, struct sw_copy_report *report,
+                     struct sw_error *err)
 {
     static const struct sw_copy_rules none;
     struct copy copy = {
-        .mover = mover, .rules = rules ? rules : &none, .from_fd = -1, .buffers.size = SMALL_MAX,
-        .errors.size = sizeof(struct sw_error), .errand_room.size = sizeof(struct errand),
+        .client = client, .rules = rules ? rules : &none, .from_fd = -1,
     };
-    int jobs = mover->options.jobs > 0 ? mover->options.jobs : JOBS_USUAL;
+    int jobs = client->options.jobs > 0 ? client->options.jobs : JOBS_USUAL;
     int result = -1;
 
     copy.queue_end = &copy.queue;
     copy.begun_ms = copy.told_ms = sw_monotonic_ms();
-    window_init(&copy.window, jobs < JOBS_MOST ? jobs : JOBS_MOST, copy.begun_ms);
-    if (mover_side(mover, from, &copy.from, err) == 0 && mover_side(mover, to, &copy.to, err) == 0)
+    concurrency_init(&copy.concurrency, jobs < JOBS_MOST ? jobs : JOBS_MOST, copy.begun_ms);
+    if (transfer_side(client, from, &copy.from, err) == 0 && transfer_side(client, to, &copy.to, err) == 0)
         result = copy_run(&copy, err);
     copy.report.elapsed_ms = sw_monotonic_ms() - copy.begun_ms;
     copy_done(&copy);

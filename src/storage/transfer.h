@@ -3,10 +3,10 @@
  * transfer.h - copy objects and trees between any two storages, as fast as they go, in bounded
  * memory, and never leave a half or mixed file under its final name.
  *
- *     sw_auto(sw_mover) struct sw_mover *mover = sw_mover_open(NULL, err);
- *     sw_mover_copy(mover, "s3://bucket/coco/", "/data/coco", NULL, &report, err);
+ *     sw_auto(sw_transfer_client) struct sw_transfer_client *client = sw_transfer_open(NULL, err);
+ *     sw_transfer_copy(client, "s3://bucket/coco/", "/data/coco", NULL, &report, err);
  *
- * A mover keeps connections, credentials and what it learnt about servers between copies. It belongs
+ * A client keeps connections, credentials and what it learnt about servers between copies. It belongs
  * to one thread at a time. Environment: AWS_..., ACCESS_KEY, ... see docs/use/storage.md.
  * docs/internals/transfer-engine.md tells how it works.
  */
@@ -15,17 +15,17 @@
 
 #include "storage/storage.h"
 
-struct sw_mover_options {
+struct sw_transfer_options {
     struct sw_http_options http;
     struct sw_storage_options storage;
     int jobs;                    /* requests at once at most; 0: found by measuring, up to 64 */
     const char *state_dir;       /* where uploads in parts are remembered, borrowed; NULL: nowhere */
 };
 
-struct sw_mover;
-struct sw_mover *sw_mover_open(const struct sw_mover_options *options, struct sw_error *err);
-void sw_mover_close(struct sw_mover *mover);
-SW_DEFINE_AUTO(sw_mover, struct sw_mover *, sw_mover_close)
+struct sw_transfer_client;
+struct sw_transfer_client *sw_transfer_open(const struct sw_transfer_options *options, struct sw_error *err);
+void sw_transfer_close(struct sw_transfer_client *client);
+SW_DEFINE_AUTO(sw_transfer_client, struct sw_transfer_client *, sw_transfer_close)
 
 /* One file that arrived, was found identical, was removed, failed or was left out. Non-zero stops the
  * copy. */
@@ -72,27 +72,28 @@ struct sw_copy_report {
  * Goes on after a file that fails; the first failure is in *err at the end and the result is -1.
  * Cancelled by progress(): SW_E_INTERRUPTED, uploads begun are aborted, partial files stay for the
  * next time. `rules` and `report` may be NULL. */
-int sw_mover_copy(struct sw_mover *mover, const char *from, const char *to,
-                  const struct sw_copy_rules *rules, struct sw_copy_report *report,
-                  struct sw_error *err);
+int sw_transfer_copy(struct sw_transfer_client *client, const char *from, const char *to,
+                     const struct sw_copy_rules *rules, struct sw_copy_report *report,
+                     struct sw_error *err);
 
 /* What is there? kind NONE when nothing is (that is success). A prefix with content is a FOLDER.
  * `out` is the caller's to release with sw_object_done(). */
-int sw_mover_stat(struct sw_mover *mover, const char *uri, struct sw_object *out,
-                  struct sw_error *err);
+int sw_transfer_stat(struct sw_transfer_client *client, const char *uri, struct sw_object *out,
+                     struct sw_error *err);
 /* Names are relative to `uri`. */
-int sw_mover_list(struct sw_mover *mover, const char *uri, bool recursive, sw_found_fn *found,
-                  void *context, struct sw_error *err);
-int sw_mover_delete(struct sw_mover *mover, const char *uri, struct sw_error *err);   /* one file */
+int sw_transfer_list(struct sw_transfer_client *client, const char *uri, bool recursive, sw_found_fn *found,
+                     void *context, struct sw_error *err);
+/* One file. */
+int sw_transfer_delete(struct sw_transfer_client *client, const char *uri, struct sw_error *err);
 
 /* May it be written? An upload in parts is begun and given up, where the storage has such: that needs the
  * right to write and no other, and nothing appears. */
-int sw_mover_probe(struct sw_mover *mover, const char *uri, struct sw_error *err);
+int sw_transfer_probe(struct sw_transfer_client *client, const char *uri, struct sw_error *err);
 
 /* Small things, through memory. */
-int sw_mover_put_bytes(struct sw_mover *mover, const char *uri, const void *bytes, size_t length,
-                       struct sw_error *err);
-char *sw_mover_get_bytes(struct sw_mover *mover, const char *uri, size_t limit, size_t *length,
-                         struct sw_error *err);
+int sw_transfer_put_bytes(struct sw_transfer_client *client, const char *uri, const void *bytes,
+                          size_t length, struct sw_error *err);
+char *sw_transfer_get_bytes(struct sw_transfer_client *client, const char *uri, size_t limit, size_t *length,
+                            struct sw_error *err);
 
 #endif

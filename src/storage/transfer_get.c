@@ -131,7 +131,7 @@ static void landed(struct pool_job *job)
 /* ---- fetching ---------------------------------------------------------------------------------- */
 
 /* What the reply's headers say is truer than a listing of a while ago. */
-static void take_facts(struct item *item, struct sw_op *op)
+static void take_facts(struct item *item, struct sw_operation *op)
 {
     if (op->object.mtime_ms)
         item->object.mtime_ms = op->object.mtime_ms;
@@ -143,14 +143,14 @@ static void take_facts(struct item *item, struct sw_op *op)
         item->object.etag = sw_take(op->object.etag);
 }
 
-static int refuse_bytes(struct errand *errand, enum sw_code code, const char *why)
+static int refuse_bytes(struct transfer_request *request, enum sw_code code, const char *why)
 {
-    sw_fail(&errand->refusal, code, "%s: %s", errand->item->name, why);
+    sw_fail(&request->refusal, code, "%s: %s", request->item->name, why);
     return -1;
 }
 
 /* A 206 is believed when it says that it is the range we asked for. */
-static bool is_range(const struct sw_op *op, const struct sw_http_reply *reply)
+static bool is_range(const struct sw_operation *op, const struct sw_http_reply *reply)
 {
     sw_autofree char *said = sw_http_header(reply, "content-range");
     int64_t first, last, whole;
@@ -160,43 +160,43 @@ static bool is_range(const struct sw_op *op, const struct sw_http_reply *reply)
 }
 
 /* Is this the piece we asked for? */
-static int check_piece(struct errand *errand, const struct sw_http_reply *reply)
+static int check_piece(struct transfer_request *request, const struct sw_http_reply *reply)
 {
-    bool ranged = errand->op.offset > 0 || errand->op.length >= 0;
+    bool ranged = request->op.offset > 0 || request->op.length >= 0;
 
-    if (reply->status == 206 && !(ranged && is_range(&errand->op, reply)))
-        return refuse_bytes(errand, SW_E_UNREACHABLE, "the server sends another range than asked");
+    if (reply->status == 206 && !(ranged && is_range(&request->op, reply)))
+        return refuse_bytes(request, SW_E_UNREACHABLE, "the server sends another range than asked");
     if (ranged && reply->status != 206 &&
-        !(reply->status == 200 && errand->op.offset == 0 && reply->length == errand->op.length)) {
-        errand->no_ranges = true;
-        return refuse_bytes(errand, SW_E_UNSUPPORTED, "the server does not send ranges");
+        !(reply->status == 200 && request->op.offset == 0 && reply->length == request->op.length)) {
+        request->no_ranges = true;
+        return refuse_bytes(request, SW_E_UNSUPPORTED, "the server does not send ranges");
     }
-    if (ranged && reply->length >= 0 && errand->op.length >= 0 &&
-        reply->length != errand->op.length)
-        return refuse_bytes(errand, SW_E_UNREACHABLE, "the server sends another range than asked");
+    if (ranged && reply->length >= 0 && request->op.length >= 0 &&
+        reply->length != request->op.length)
+        return refuse_bytes(request, SW_E_UNREACHABLE, "the server sends another range than asked");
     return 0;
 }
 
 static void count_bytes(struct item *item, size_t length)
 {
     item_count(item, (int64_t)length);
-    window_did(&item->copy->window, 0, (int64_t)length);
+    concurrency_count(&item->copy->concurrency, 0, (int64_t)length);
 }
 
 static int sink_small(void *context, const struct sw_http_reply *reply, const char *bytes,
                       size_t length)
 {
-    struct errand *errand = context;
-    struct item *item = errand->item;
+    struct transfer_request *request = context;
+    struct item *item = request->item;
 
-    if (errand->got == 0 && check_piece(errand, reply) < 0)
+    if (request->got == 0 && check_piece(request, reply) < 0)
         return -1;
-    if (errand->got + (int64_t)length > item->object.size) {
+    if (request->got + (int64_t)length > item->object.size) {
         item->asked = false;
-        return refuse_bytes(errand, SW_E_CONFLICT, "it is larger than announced");
+        return refuse_bytes(request, SW_E_CONFLICT, "it is larger than announced");
     }
-    memcpy(item->buffer + errand->got, bytes, length);
-    errand->got += (int64_t)length;
+    memcpy(item->buffer + request->got, bytes, length);
+    request->got += (int64_t)length;
     count_bytes(item, length);
     return 0;
 }
@@ -204,65 +204,65 @@ static int sink_small(void *context, const struct sw_http_reply *reply, const ch
 static int sink_large(void *context, const struct sw_http_reply *reply, const char *bytes,
                       size_t length)
 {
-    struct errand *errand = context;
-    struct item *item = errand->item;
-    int64_t at = (int64_t)errand->unit * item->unit + errand->got;
+    struct transfer_request *request = context;
+    struct item *item = request->item;
+    int64_t at = (int64_t)request->unit * item->unit + request->got;
     int64_t end = item->object.size < 0 ? INT64_MAX : item->object.size;
 
-    if (reply->received == (int64_t)length && check_piece(errand, reply) < 0)
+    if (reply->received == (int64_t)length && check_piece(request, reply) < 0)
         return -1;
-    if (item->unit_count > 1 && (int64_t)(errand->unit + 1) * item->unit < end)
-        end = (int64_t)(errand->unit + 1) * item->unit;
+    if (item->unit_count > 1 && (int64_t)(request->unit + 1) * item->unit < end)
+        end = (int64_t)(request->unit + 1) * item->unit;
     if (at + (int64_t)length > end)
-        return refuse_bytes(errand, SW_E_CONFLICT, "it is larger than announced");
+        return refuse_bytes(request, SW_E_CONFLICT, "it is larger than announced");
     for (size_t done = 0; done < length;) {
         ssize_t wrote = pwrite(item->partial.fd, bytes + done, length - done, at + (int64_t)done);
 
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
-            sw_fail_errno(&errand->refusal, SW_E_IO, "cannot write '%s'", item->path);
+            sw_fail_errno(&request->refusal, SW_E_IO, "cannot write '%s'", item->path);
             return -1;
         }
         done += (size_t)wrote;
     }
-    errand->got += (int64_t)length;
+    request->got += (int64_t)length;
     count_bytes(item, length);
     return 0;
 }
 
 /* The bytes of a try that failed do not count; what is on disk is kept. */
-static void small_again(struct errand *errand)
+static void small_again(struct transfer_request *request)
 {
-    item_count(errand->item, -errand->got);
-    errand->got = 0;
+    item_count(request->item, -request->got);
+    request->got = 0;
 }
 
-static void large_again(struct errand *errand)
+static void large_again(struct transfer_request *request)
 {
-    struct item *item = errand->item;
-    int64_t begin = (int64_t)errand->unit * item->unit;
+    struct item *item = request->item;
+    int64_t begin = (int64_t)request->unit * item->unit;
     int64_t end = begin + item->unit < item->object.size ? begin + item->unit : item->object.size;
 
     if (item->object.size < 0 || sw_text_empty(item->object.etag)) {
-        small_again(errand);             /* no way to be sure that it is still the same */
+        small_again(request);             /* no way to be sure that it is still the same */
         return;
     }
-    errand->op.offset = begin + errand->got;
-    errand->op.length = end - errand->op.offset;
+    request->op.offset = begin + request->got;
+    request->op.length = end - request->op.offset;
 }
 
-static void get_small_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void get_small_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     item->flying--;
     if (step == SW_STEP_DONE)
-        take_facts(item, &errand->op);
-    if (step == SW_STEP_DONE && errand->got == item->object.size) {
+        take_facts(item, &request->op);
+    if (step == SW_STEP_DONE && request->got == item->object.size) {
         item_job(item, item->copy->rules->flush ? POOL_USUAL : POOL_LIGHT, land_small, landed);
     } else if (step == SW_STEP_CHANGED || step == SW_STEP_DONE ||
-               errand->refusal.code == SW_E_CONFLICT) {
+               request->refusal.code == SW_E_CONFLICT) {
         struct sw_error why = { 0 };
 
         sw_fail(&why, SW_E_CONFLICT, "'%s' keeps changing while it is read", item->name);
@@ -270,23 +270,23 @@ static void get_small_over(struct errand *errand, enum sw_step step, const struc
     } else {
         item_fail(item, err);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 static void get_small(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_GET, copy->from.root, item->from_key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_GET, copy->from.root, item->from_key, item);
 
-    item_lend_buffer(item);
-    errand->op.if_match = item->object.etag;
-    errand->op.location = item->object.location;
-    errand->sink = sink_small;
-    errand->again = small_again;
-    errand->over = get_small_over;
-    errand->unit_of_item = true;
+    item_take_buffer(item);
+    request->op.if_match = item->object.etag;
+    request->op.location = item->object.location;
+    request->sink = sink_small;
+    request->again = small_again;
+    request->over = get_small_over;
+    request->unit_of_item = true;
     item->flying++;
-    errand_start(errand);
+    request_start(request);
 }
 
 /* ---- units ------------------------------------------------------------------------------------- */
@@ -310,46 +310,46 @@ static void units_settled(struct item *item)
     }
 }
 
-static void unit_failed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void unit_failed(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (item->failed)
         return;
     item->failed = true;
     item->found = FOUND_FAILED;
     *item->err = *err;
-    if (step == SW_STEP_CHANGED || errand->refusal.code == SW_E_CONFLICT || errand->no_ranges) {
+    if (step == SW_STEP_CHANGED || request->refusal.code == SW_E_CONFLICT || request->no_ranges) {
         item->found = FOUND_UNSURE;
-        item->unit = errand->no_ranges ? WHOLE : item->unit;
-        if (!errand->no_ranges)
+        item->unit = request->no_ranges ? WHOLE : item->unit;
+        if (!request->no_ranges)
             sw_fail(item->err, SW_E_CONFLICT, "'%s' keeps changing while it is read", item->name);
     }
 }
 
-static void get_unit_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void get_unit_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
-    int64_t begin = (int64_t)errand->unit * item->unit;
+    struct item *item = request->item;
+    int64_t begin = (int64_t)request->unit * item->unit;
     int64_t wanted = item->object.size - begin;
 
     item->flying--;
     wanted = item->unit_count > 1 && wanted > item->unit ? item->unit : wanted;
     if (step == SW_STEP_DONE && item->object.size < 0)
-        item->object.size = wanted = errand->got;
-    if (step == SW_STEP_DONE && errand->got == wanted) {
-        take_facts(item, &errand->op);
-        partial_got(&item->partial, errand->unit, item->object.etag);
+        item->object.size = wanted = request->got;
+    if (step == SW_STEP_DONE && request->got == wanted) {
+        take_facts(item, &request->op);
+        partial_got(&item->partial, request->unit, item->object.etag);
         item->units_over++;
     } else if (step == SW_STEP_DONE) {
         struct sw_error why = { 0 };
 
         sw_fail(&why, SW_E_UNREACHABLE, "'%s' is shorter than announced", item->name);
-        unit_failed(errand, SW_STEP_CHANGED, &why);
+        unit_failed(request, SW_STEP_CHANGED, &why);
     } else {
-        unit_failed(errand, step, err);
+        unit_failed(request, step, err);
     }
-    errand_free(errand);
+    request_free(request);
     units_settled(item);
 }
 
@@ -357,24 +357,24 @@ void get_unit(struct item *item)
 {
     struct copy *copy = item->copy;
     size_t unit = item->unit_next++;
-    struct errand *errand = errand_new(copy, SW_OP_GET, copy->from.root, item->from_key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_GET, copy->from.root, item->from_key, item);
 
-    errand->unit = unit;
-    errand->op.if_match = item->object.etag;
-    errand->op.location = item->object.location;
+    request->unit = unit;
+    request->op.if_match = item->object.etag;
+    request->op.location = item->object.location;
     if (item->unit_count > 1) {
-        errand->op.offset = (int64_t)unit * item->unit;
-        errand->op.length = item->object.size - errand->op.offset;
-        if (errand->op.length > item->unit)
-            errand->op.length = item->unit;
+        request->op.offset = (int64_t)unit * item->unit;
+        request->op.length = item->object.size - request->op.offset;
+        if (request->op.length > item->unit)
+            request->op.length = item->unit;
     }
-    errand->large = true;
-    errand->sink = sink_large;
-    errand->again = large_again;
-    errand->over = get_unit_over;
-    errand->unit_of_item = true;
+    request->large = true;
+    request->sink = sink_large;
+    request->again = large_again;
+    request->over = get_unit_over;
+    request->unit_of_item = true;
     item->flying++;
-    errand_start(errand);
+    request_start(request);
 }
 
 /* ---- beginning --------------------------------------------------------------------------------- */
@@ -411,7 +411,7 @@ static void opened(struct pool_job *job)
     units_settled(item);
 }
 
-/* Ranges only of what has a version: without one nobody could tell that it changed meanwhile. */
+/* Ranges only of what has a version: without one a change in between would not be seen. */
 static void get_start(struct item *item)
 {
     if (item->object.size >= 0 && item->object.size <= SMALL_MAX) {
@@ -424,24 +424,24 @@ static void get_start(struct item *item)
     item_job(item, POOL_USUAL, open_work, opened);
 }
 
-static void asked(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void asked(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step != SW_STEP_DONE) {
         item_fail(item, err);
-    } else if (errand->op.object.kind == SW_OBJECT_FOLDER) {
+    } else if (request->op.object.kind == SW_OBJECT_FOLDER) {
         struct sw_error why = { 0 };
 
         sw_fail(&why, SW_E_USAGE, "'%s' is a folder", item->name);
         sw_hint(&why, "copy all below it with -r");
         item_fail(item, &why);
     } else {
-        struct sw_object found = errand->op.object;
+        struct sw_object found = request->op.object;
         struct stat info;
         bool unsure = item->found == FOUND_UNSURE && item->restarts == 0;
 
-        errand->op.object = (struct sw_object){ .size = -1 };
+        request->op.object = (struct sw_object){ .size = -1 };
         item_resize(item, found.size);
         sw_object_done(&item->object);
         item->object = found;
@@ -453,17 +453,17 @@ static void asked(struct errand *errand, enum sw_step step, const struct sw_erro
         else
             get_start(item);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 static void get_ask(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_STAT, copy->from.root, item->from_key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_STAT, copy->from.root, item->from_key, item);
 
     item->asked = true;
-    errand->over = asked;
-    errand_start(errand);
+    request->over = asked;
+    request_start(request);
 }
 
 static void look_work(struct pool_job *job)

@@ -2,9 +2,9 @@
 /*
  * transfer_internal.h - what the files of the transfer engine share.
  *
- *     mover.c           what lives between copies: connections, roots, threads; single questions
- *     errand.c          one operation on its way: sent, retried after a pause, over
- *     transfer.c        one copy: the loop that keeps the window full until everything is over
+ *     transfer_client.c   what lives between copies: connections, roots, threads; single questions
+ *     transfer_request.c  one operation on its way: sent, retried after a pause, over
+ *     transfer.c        one copy: the loop that keeps requests under way until everything is over
  *     transfer_list.c   where items come from, and what lies at the destination already
  *     transfer_get.c    an item comes here
  *     transfer_put.c    an item goes there
@@ -22,14 +22,13 @@
 #include <sys/stat.h>
 
 #include "base/digest.h"
-#include "storage/op_internal.h"
+#include "storage/operation_internal.h"
 #include "storage/partial.h"
 #include "storage/pool.h"
-#include "storage/spares.h"
 #include "storage/transfer.h"
 #include "storage/upload_record.h"
 #include "storage/walker.h"
-#include "storage/window.h"
+#include "storage/concurrency.h"
 
 #define SMALL_MAX   (64 * 1024)              /* through memory, one write */
 #define GET_UNIT    (32LL * 1024 * 1024)     /* a larger object comes in ranges of this */
@@ -48,8 +47,8 @@
 struct copy;
 struct item;
 
-struct sw_mover {
-    struct sw_mover_options options;
+struct sw_transfer_client {
+    struct sw_transfer_options options;
     struct sw_http *http;                    /* NULL until something remote is asked for */
     struct pool *pool;
     struct sw_root **roots;
@@ -63,11 +62,11 @@ struct side {
     char *base;                              /* key prefix or path; a tree's ends in '/' (or is "") */
 };
 
-int mover_http(struct sw_mover *mover, struct sw_error *err);
-int mover_side(struct sw_mover *mover, const char *uri, struct side *out, struct sw_error *err);
+int client_http(struct sw_transfer_client *client, struct sw_error *err);
+int transfer_side(struct sw_transfer_client *client, const char *uri, struct side *out, struct sw_error *err);
 void side_done(struct side *side);
 
-/* ---- errands --------------------------------------------------------------------------------- */
+/* ---- requests --------------------------------------------------------------------------------- */
 
 /* What the storage wants to know of a body. */
 struct proof {
@@ -75,38 +74,38 @@ struct proof {
     char hex[SW_DIGEST_HEX];
 };
 
-struct errand {
-    struct sw_op op;
+struct transfer_request {
+    struct sw_operation op;
     struct copy *copy;
-    struct errand *next;                     /* waiting for due_ms */
-    struct errand *after, **link;            /* in copy->errands */
+    struct transfer_request *next;                     /* waiting for due_ms */
+    struct transfer_request *after, **link;            /* in copy->requests */
     int tried;
     int64_t due_ms;
     bool large, in_job, unit_of_item;
-    sw_http_sink *sink;                      /* its context is the errand */
+    sw_http_sink *sink;                      /* its context is the request */
     const void *body;
     int body_fd;                             /* -1: `body`, or none */
     int64_t body_offset;
     /* Before each try but the first: move the range past what already came; a refusal ends it. */
-    void (*again)(struct errand *errand);
-    /* It is over. With FAILED, `err` tells why. The callee owns the errand again. */
-    void (*over)(struct errand *errand, enum sw_step step, const struct sw_error *err);
+    void (*again)(struct transfer_request *request);
+    /* It is over. With FAILED, `err` tells why. The callee owns the request again. */
+    void (*over)(struct transfer_request *request, enum sw_step step, const struct sw_error *err);
     struct item *item;
     size_t unit;
     int64_t got;                             /* bytes of the unit that the sink took */
     bool no_ranges;                          /* the server sent something else than asked for */
     struct sw_error refusal;                 /* why the sink said no, again(), or the job (by the job);
-                                                code 0: nobody did */
+                                                code 0: none did */
     struct pool_job job;                     /* for hashing a part */
     struct proof proof;                      /* of the body; by the job */
 };
 
-struct errand *errand_new(struct copy *copy, enum sw_op_kind kind, struct sw_root *root,
-                          const char *key, struct item *item);
-void errand_free(struct errand *errand);
-void errand_start(struct errand *errand);
-void errand_wake(struct copy *copy, int64_t now_ms);         /* those whose pause is over */
-int64_t errand_next_ms(const struct copy *copy);             /* when the next pause ends; -1: none */
+struct transfer_request *request_new(struct copy *copy, enum sw_operation_kind kind, struct sw_root *root,
+                                     const char *key, struct item *item);
+void request_free(struct transfer_request *request);
+void request_start(struct transfer_request *request);
+void request_wake(struct copy *copy, int64_t now_ms);         /* those whose pause is over */
+int64_t request_next_ms(const struct copy *copy);             /* when the next pause ends; -1: none */
 
 /* ---- items ------------------------------------------------------------------------------------- */
 
@@ -131,7 +130,6 @@ struct item {
     int64_t counted, announced;              /* bytes reported as moved, and as to be moved */
 
     char *buffer;                            /* small: its content; by the job when read */
-    bool lent;                               /* it is one of the copy's */
     struct partial partial;                  /* get: where it arrives; by the job when opened */
     int fd;                                  /* put: what is sent; by the job when opened */
     int64_t put_mtime_ns;                    /* put: as opened, to notice a change */
@@ -139,7 +137,7 @@ struct item {
 
     int64_t unit;
     size_t unit_count, unit_next, units_over;
-    int flying;                              /* errands and jobs of its units under way */
+    int flying;                              /* requests and jobs of its units under way */
     char *upload;
     struct upload_record record;             /* put in parts: what is remembered of it */
     char identity[128];                      /* put in parts: which file it was; by the job */
@@ -147,8 +145,8 @@ struct item {
     char (*crcs)[SW_CRC_HEX];                /* put: of the parts; NULL: the server does not check */
 };
 
-void item_lend_buffer(struct item *item);    /* room for a small object that arrives */
-void item_lend_error(struct item *item);
+void item_take_buffer(struct item *item);    /* room for a small object that arrives */
+void item_take_error(struct item *item);
 
 struct item *item_new(struct copy *copy, const char *name);
 void item_free(struct item *item);
@@ -176,23 +174,22 @@ struct there {
 };
 
 struct copy {
-    struct sw_mover *mover;
+    struct sw_transfer_client *client;
     const struct sw_copy_rules *rules;
     struct side from, to;
     struct sw_copy_report report;
     struct sw_copy_progress progress;
-    struct window window;
+    struct concurrency concurrency;
     struct rate rate;
-    int load, large_load;                    /* errands and jobs under way */
-    struct errand *waiting;                  /* by due_ms */
+    int load, large_load;                    /* requests and jobs under way */
+    struct transfer_request *waiting;                  /* by due_ms */
     struct item *queue, **queue_end;
     size_t queued;
     struct item *open[OPEN_MOST + JOBS_MOST];    /* ... and those that were being opened then */
     size_t open_count;
     struct item *all;                        /* every item there is */
     size_t items;                            /* not over yet */
-    struct errand *errands;                  /* every errand there is */
-    struct spares buffers, errors, errand_room;      /* for small objects; for items; for errands */
+    struct transfer_request *requests;                  /* every request there is */
     void (*begin)(struct item *item);        /* what is done to each item */
     void (*unit)(struct item *item);         /* hand out its next unit */
     bool single;                             /* one file; the bases are its names */
@@ -201,7 +198,7 @@ struct copy {
     struct walker *walker;
     enum walker_links links;
     int from_fd;                             /* the folder of a local source; -1: none */
-    struct errand *list, *held_list;         /* the listing; held while the queue is full */
+    struct transfer_request *list, *held_list;         /* the listing; held while the queue is full */
     bool any_listed;
     bool listing, fresh;                     /* fresh: nothing can be at the destination yet */
     struct there *there;
@@ -214,7 +211,7 @@ struct copy {
     char *spool;                             /* folder for what passes through; NULL: none yet */
 };
 
-static inline struct item *item_of(struct errand *errand) { return errand->item; }
+static inline struct item *item_of(struct transfer_request *request) { return request->item; }
 
 uint64_t name_hash(const char *name);
 void copy_add(struct copy *copy, struct item *item);        /* takes it; filters were applied */
@@ -243,9 +240,9 @@ void put_parts(struct item *item);
 bool put_changed(const struct item *item, int fd);           /* the file is not what it was */
 void put_restart(struct item *item);
 void put_end(struct item *item);
-void put_again(struct errand *errand);
+void put_again(struct transfer_request *request);
 int prove_file(struct proof *proof, int fd, int64_t offset, int64_t length, struct sw_error *err);
-void proof_attach(struct sw_op *op, const struct proof *proof);
+void proof_attach(struct sw_operation *op, const struct proof *proof);
 void move_remote(struct item *item);         /* the server copies */
 void move_remote_unit(struct item *item);
 void move_local(struct item *item);

@@ -91,7 +91,7 @@ static void offer(struct copy *copy, const char *name, struct sw_object *object,
     remember_name(copy, name);
     copy_add(copy, item);
     if (copy->to.storage->local && sw_name_check(name, &err) < 0) {
-        item_lend_error(item);                 /* reported when its turn comes */
+        item_take_error(item);                 /* reported when its turn comes */
         *item->err = err;
     }
 }
@@ -127,13 +127,13 @@ static void nothing_listed(struct copy *copy)
     copy_fail(copy, &none);
 }
 
-static void listed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void listed(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct copy *copy = errand->copy;
+    struct copy *copy = request->copy;
 
     copy->listing = false;
     copy->list = NULL;
-    errand_free(errand);
+    request_free(request);
     if (step != SW_STEP_DONE)
         copy_fail(copy, err);
     else if (!copy->any_listed && *copy->from.base)
@@ -182,7 +182,7 @@ static int begin_local(struct copy *copy, struct sw_error *err)
     if (copy->from_fd < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot read '%s'", copy->from.base);
     copy->walker = walker_start(copy->from_fd, copy->from.base, copy->links, poke,
-                                copy->mover->pool);
+                                copy->client->pool);
     if (!copy->walker)
         return sw_fail(err, SW_E_INTERNAL, "no thread could be started");
     copy->listing = true;
@@ -200,13 +200,13 @@ static int begin_remote(struct copy *copy, struct sw_error *err)
     if (!(copy->from.storage->can & SW_CAN(SW_OP_LIST)))
         return sw_fail(err, SW_E_UNSUPPORTED, "%s:// cannot be listed, so no tree can be copied",
                        copy->from.storage->scheme);
-    copy->list = errand_new(copy, SW_OP_LIST, copy->from.root, copy->from.base, NULL);
+    copy->list = request_new(copy, SW_OP_LIST, copy->from.root, copy->from.base, NULL);
     copy->list->op.recursive = true;
     copy->list->op.found = list_found;
     copy->list->op.found_context = copy;
     copy->list->over = listed;
     copy->listing = true;
-    errand_start(copy->list);
+    request_start(copy->list);
     return 0;
 }
 
@@ -305,7 +305,7 @@ const struct there *copy_there(const struct copy *copy, const char *name)
 /* Not being allowed to look is no reason not to write: everything counts as new then. */
 static int look_there(struct copy *copy, struct sw_error *err)
 {
-    sw_auto(sw_op) struct sw_op op = SW_OP_INIT(copy->single ? SW_OP_STAT : SW_OP_LIST);
+    sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(copy->single ? SW_OP_STAT : SW_OP_LIST);
     struct sw_error why = { 0 };
     int result;
 
@@ -314,16 +314,14 @@ static int look_there(struct copy *copy, struct sw_error *err)
     op.recursive = true;
     op.found = there_found;
     op.found_context = copy;
-    result = sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, &why);
+    result = sw_operation_run(copy->client->http, &op, NULL, NULL, NULL, &why);
     if (result == 0 && copy->single)
         add_there(copy, copy->name, &op.object);
     if (copy->there_count)
         qsort(copy->there, copy->there_count, sizeof *copy->there, by_hash);
     if (result == 0 || why.code == SW_E_CREDENTIAL || (copy->single && why.code == SW_E_NOT_FOUND))
         return 0;
-    if (err)
-        *err = why;
-    return -1;
+    return sw_pass(err, &why);
 }
 
 /* Not there, or a folder with nothing in it: no file of it has to be looked for. */
@@ -342,7 +340,7 @@ static bool is_bare(const char *path)
 
 int list_there(struct copy *copy, struct sw_error *err)
 {
-    enum sw_op_kind needed = copy->single ? SW_OP_STAT : SW_OP_LIST;
+    enum sw_operation_kind needed = copy->single ? SW_OP_STAT : SW_OP_LIST;
 
     if (copy->to.storage->local) {
         copy->fresh = is_bare(copy->to.base);
@@ -398,7 +396,7 @@ static int extra_walked(void *context, const char *relative, const struct stat *
 
 int list_extra(struct copy *copy, struct sw_error *err)
 {
-    sw_auto(sw_op) struct sw_op op = SW_OP_INIT(SW_OP_LIST);
+    sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(SW_OP_LIST);
     int result;
 
     if (copy->single || copy->rules->only_count)
@@ -413,7 +411,7 @@ int list_extra(struct copy *copy, struct sw_error *err)
         op.recursive = true;
         op.found = extra_found;
         op.found_context = copy;
-        result = sw_op_run(copy->mover->http, &op, NULL, NULL, NULL, err);
+        result = sw_operation_run(copy->client->http, &op, NULL, NULL, NULL, err);
     }
     if (result < 0)
         return -1;

@@ -16,9 +16,9 @@
 
 /* ---- inside a server ------------------------------------------------------------------------------ */
 
-static void copied(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void copied(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE) {
         item_count(item, item->object.size);
@@ -30,15 +30,15 @@ static void copied(struct errand *errand, enum sw_step step, const struct sw_err
             sw_fail(&why, SW_E_CONFLICT, "'%s' was changed while it was copied", item->name);
         item_fail(item, &why);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
-static void move_over(struct errand *errand, enum sw_step step, const struct sw_error *err);
+static void move_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err);
 
 static void end_parts(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand;
+    struct transfer_request *request;
 
     if (item->flying || (!item->failed && item->units_over < item->unit_count))
         return;
@@ -48,19 +48,19 @@ static void end_parts(struct item *item)
         put_abort(item);
         return;
     }
-    errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
-    errand->op.upload = item->upload;
-    errand->op.part_etags = item->etags;
-    errand->op.part_count = (int)item->unit_count;
-    errand->over = move_over;
-    errand_start(errand);
+    request = request_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
+    request->op.upload = item->upload;
+    request->op.part_etags = item->etags;
+    request->op.part_count = (int)item->unit_count;
+    request->over = move_over;
+    request_start(request);
 }
 
 /* The three kinds of operation that make up a copy in parts. */
-static void move_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void move_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
-    enum sw_op_kind kind = errand->op.kind;
+    struct item *item = request->item;
+    enum sw_operation_kind kind = request->op.kind;
 
     item->flying -= kind == SW_OP_PART_COPY;
     if (step != SW_STEP_DONE) {
@@ -69,13 +69,13 @@ static void move_over(struct errand *errand, enum sw_step step, const struct sw_
         item->failed = true;
         item->found = FOUND_FAILED;
     } else if (kind == SW_OP_BEGIN) {
-        item->upload = sw_take(errand->op.upload_made);
+        item->upload = sw_take(request->op.upload_made);
     } else if (kind == SW_OP_PART_COPY) {
-        item->etags[errand->unit] = sw_take(errand->op.object.etag);
+        item->etags[request->unit] = sw_take(request->op.object.etag);
         item->units_over++;
-        item_count(item, errand->op.length);
+        item_count(item, request->op.length);
     }
-    errand_free(errand);
+    request_free(request);
     if (kind == SW_OP_PART_COPY)
         end_parts(item);
     else if (kind == SW_OP_BEGIN && !item->failed)
@@ -93,21 +93,21 @@ static void move_over(struct errand *errand, enum sw_step step, const struct sw_
 void move_remote_unit(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_PART_COPY, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_PART_COPY, copy->to.root, item->key, item);
 
-    errand->unit = item->unit_next++;
-    errand->op.from_root = copy->from.root;
-    errand->op.from_key = item->from_key;
-    errand->op.if_match = item->object.etag;
-    errand->op.upload = item->upload;
-    errand->op.part = (int)errand->unit + 1;
-    errand->op.offset = (int64_t)errand->unit * item->unit;
-    errand->op.length = item->object.size - errand->op.offset;
-    errand->op.length = errand->op.length < item->unit ? errand->op.length : item->unit;
-    errand->over = move_over;
-    errand->unit_of_item = true;
+    request->unit = item->unit_next++;
+    request->op.from_root = copy->from.root;
+    request->op.from_key = item->from_key;
+    request->op.if_match = item->object.etag;
+    request->op.upload = item->upload;
+    request->op.part = (int)request->unit + 1;
+    request->op.offset = (int64_t)request->unit * item->unit;
+    request->op.length = item->object.size - request->op.offset;
+    request->op.length = request->op.length < item->unit ? request->op.length : item->unit;
+    request->over = move_over;
+    request->unit_of_item = true;
     item->flying++;
-    errand_start(errand);
+    request_start(request);
 }
 
 /* A copy of an object that was uploaded in parts has another ETag, but is younger. */
@@ -128,38 +128,38 @@ static void move_start(struct item *item)
     struct copy *copy = item->copy;
     bool parts = item->object.size > COPY_UNIT;
     bool folder = sw_text_ends(item->key, "/");      /* made anew: not every server copies those */
-    enum sw_op_kind kind = parts ? SW_OP_BEGIN : folder ? SW_OP_PUT : SW_OP_COPY;
-    struct errand *errand = errand_new(copy, kind, copy->to.root, item->key, item);
+    enum sw_operation_kind kind = parts ? SW_OP_BEGIN : folder ? SW_OP_PUT : SW_OP_COPY;
+    struct transfer_request *request = request_new(copy, kind, copy->to.root, item->key, item);
 
     if (folder) {
-        errand->op.mtime_ms = item->object.mtime_ms;
+        request->op.mtime_ms = item->object.mtime_ms;
     } else if (parts) {
         item->unit = COPY_UNIT;
         while (item->object.size / item->unit >= copy->to.storage->part_most)
             item->unit *= 2;
         item->unit_count = (size_t)((item->object.size - 1) / item->unit + 1);
         item->etags = sw_alloc(item->unit_count * sizeof *item->etags);
-        errand->op.mtime_ms = item->object.mtime_ms;
+        request->op.mtime_ms = item->object.mtime_ms;
     } else {
-        errand->op.from_root = copy->from.root;
-        errand->op.from_key = item->from_key;
-        errand->op.if_match = item->object.etag;
+        request->op.from_root = copy->from.root;
+        request->op.from_key = item->from_key;
+        request->op.if_match = item->object.etag;
     }
-    errand->over = parts ? move_over : copied;
-    errand_start(errand);
+    request->over = parts ? move_over : copied;
+    request_start(request);
 }
 
-static void move_asked(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void move_asked(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE) {
         char *name = sw_take(item->object.name);
 
-        item_resize(item, errand->op.object.size);
+        item_resize(item, request->op.object.size);
         sw_object_done(&item->object);
-        item->object = errand->op.object;
-        errand->op.object = (struct sw_object){ .size = -1 };
+        item->object = request->op.object;
+        request->op.object = (struct sw_object){ .size = -1 };
         free(item->object.name);
         item->object.name = name;
         item->asked = true;
@@ -167,17 +167,17 @@ static void move_asked(struct errand *errand, enum sw_step step, const struct sw
     } else {
         item_fail(item, err);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 void move_remote(struct item *item)
 {
     if (item->object.size < 0 && !item->asked) {
-        struct errand *errand = errand_new(item->copy, SW_OP_STAT, item->copy->from.root,
-                                           item->from_key, item);
+        struct transfer_request *request = request_new(item->copy, SW_OP_STAT, item->copy->from.root,
+                                                       item->from_key, item);
 
-        errand->over = move_asked;
-        errand_start(errand);
+        request->over = move_asked;
+        request_start(request);
     } else if (same_remote(item)) {
         item_over(item, SW_MOVED_SAME);
     } else if (item->copy->rules->dry_run) {
@@ -321,20 +321,20 @@ void move_relay_unit(struct item *item)
 
 /* ---- removals ---------------------------------------------------------------------------------------- */
 
-static void removed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void removed(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE)
         item_over(item, SW_MOVED_REMOVED);
     else
         item_fail(item, err);
-    errand_free(errand);
+    request_free(request);
 }
 
 void move_remove(struct item *item)
 {
-    struct errand *errand;
+    struct transfer_request *request;
 
     if (item->copy->rules->dry_run) {
         item_over(item, SW_MOVED_REMOVED);
@@ -349,7 +349,7 @@ void move_remove(struct item *item)
         item_fail(item, item->err);
         return;
     }
-    errand = errand_new(item->copy, SW_OP_DELETE, item->copy->to.root, item->key, item);
-    errand->over = removed;
-    errand_start(errand);
+    request = request_new(item->copy, SW_OP_DELETE, item->copy->to.root, item->key, item);
+    request->over = removed;
+    request_start(request);
 }

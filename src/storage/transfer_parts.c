@@ -2,8 +2,8 @@
 /*
  * transfer_parts.c - a large file goes in parts: begun, or gone on with where a killed copy stopped.
  *
- * An upload that does not end well is aborted, so that nobody pays for halves. Two endings leave it
- * for the next copy, which finds it by its record: a kill, and a server out of reach, to which an abort
+ * An upload that does not end well is aborted, so that no halves are stored and paid for. Two endings leave
+ * it for the next copy, which finds it by its record: a kill, and a server out of reach, to which an abort
  * would not get through either.
  */
 #include "storage/transfer_internal.h"
@@ -18,13 +18,13 @@
 
 /* ---- in parts -------------------------------------------------------------------------------------- */
 
-static void aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void aborted(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     (void)err;
     free(sw_take(item->upload));
-    errand_free(errand);
+    request_free(request);
     if (step == SW_STEP_DONE)
         upload_record_drop(&item->record);
     else
@@ -37,11 +37,12 @@ static void aborted(struct errand *errand, enum sw_step step, const struct sw_er
 
 void put_abort(struct item *item)
 {
-    struct errand *errand = errand_new(item->copy, SW_OP_ABORT, item->copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(item->copy, SW_OP_ABORT, item->copy->to.root,
+                                                   item->key, item);
 
-    errand->op.upload = item->upload;
-    errand->over = aborted;
-    errand_start(errand);
+    request->op.upload = item->upload;
+    request->over = aborted;
+    request_start(request);
 }
 
 /* It failed. Where the server is only out of reach, the next copy goes on. */
@@ -59,34 +60,34 @@ static void give_up(struct item *item)
     item_fail(item, item->err);
 }
 
-static void completed(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void completed(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE) {
         free(sw_take(item->upload));
         free(item->object.etag);
-        item->object.etag = sw_take(errand->op.object.etag);
+        item->object.etag = sw_take(request->op.object.etag);
         upload_record_drop(&item->record);
         put_end(item);
     } else {
         *item->err = *err;
         give_up(item);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 static void complete(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_COMPLETE, copy->to.root, item->key, item);
 
-    errand->op.upload = item->upload;
-    errand->op.part_etags = item->etags;
-    errand->op.part_count = (int)item->unit_count;
-    errand->op.part_crcs = (const char(*)[SW_CRC_HEX])item->crcs;
-    errand->over = completed;
-    errand_start(errand);
+    request->op.upload = item->upload;
+    request->op.part_etags = item->etags;
+    request->op.part_count = (int)item->unit_count;
+    request->op.part_crcs = (const char(*)[SW_CRC_HEX])item->crcs;
+    request->over = completed;
+    request_start(request);
 }
 
 static void parts_settled(struct item *item)
@@ -104,17 +105,17 @@ static void parts_settled(struct item *item)
     }
 }
 
-static void part_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void part_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     item->flying--;
-    if (step == SW_STEP_DONE && errand->op.object.etag) {
-        item->etags[errand->unit] = sw_take(errand->op.object.etag);
-        upload_record_part(&item->record, errand->unit, item->etags[errand->unit],
-                           item->crcs ? item->crcs[errand->unit] : NULL);
+    if (step == SW_STEP_DONE && request->op.object.etag) {
+        item->etags[request->unit] = sw_take(request->op.object.etag);
+        upload_record_part(&item->record, request->unit, item->etags[request->unit],
+                           item->crcs ? item->crcs[request->unit] : NULL);
         item->units_over++;
-        item_count(item, errand->op.size > 0 ? errand->op.size : errand->op.length);
+        item_count(item, request->op.size > 0 ? request->op.size : request->op.length);
     } else if (!item->failed) {
         item->failed = true;
         if (step == SW_STEP_DONE)
@@ -122,87 +123,92 @@ static void part_over(struct errand *errand, enum sw_step step, const struct sw_
         else
             *item->err = *err;
     }
-    errand_free(errand);
+    request_free(request);
     parts_settled(item);
+}
+
+static struct transfer_request *request_of_job(struct pool_job *job)
+{
+    return (struct transfer_request *)((char *)job - offsetof(struct transfer_request, job));
 }
 
 static void hash_part(struct pool_job *job)
 {
-    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+    struct transfer_request *request = request_of_job(job);
 
-    prove_file(&errand->proof, errand->item->fd, errand->body_offset, errand->op.size,
-               &errand->refusal);
+    prove_file(&request->proof, request->item->fd, request->body_offset, request->op.size,
+               &request->refusal);
 }
 
 static void hashed_part(struct pool_job *job)
 {
-    struct errand *errand = (struct errand *)((char *)job - offsetof(struct errand, job));
+    struct transfer_request *request = request_of_job(job);
 
-    errand->copy->load--;
-    errand->copy->large_load--;
-    errand->in_job = false;
-    if (errand->copy->stop) {
-        errand->item->flying--;
-        errand_free(errand);
+    request->copy->load--;
+    request->copy->large_load--;
+    request->in_job = false;
+    if (request->copy->stop) {
+        request->item->flying--;
+        request_free(request);
         return;
     }
-    if (errand->refusal.code) {
-        part_over(errand, SW_STEP_FAILED, &errand->refusal);
+    if (request->refusal.code) {
+        part_over(request, SW_STEP_FAILED, &request->refusal);
         return;
     }
-    if (errand->item->crcs)
-        memcpy(errand->item->crcs[errand->unit], errand->proof.hex, SW_CRC_HEX);
-    proof_attach(&errand->op, &errand->proof);
-    errand_start(errand);
+    if (request->item->crcs)
+        memcpy(request->item->crcs[request->unit], request->proof.hex, SW_CRC_HEX);
+    proof_attach(&request->op, &request->proof);
+    request_start(request);
 }
 
 void put_unit(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_PART, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_PART, copy->to.root, item->key, item);
     int64_t begin = (int64_t)item->unit_next * item->unit;
 
-    errand->unit = item->unit_next++;
-    errand->op.upload = item->upload;
-    errand->op.part = (int)errand->unit + 1;
-    errand->op.size = item->object.size - begin < item->unit ? item->object.size - begin : item->unit;
-    errand->body_fd = item->fd;
-    errand->body_offset = begin;
-    errand->large = true;
-    errand->again = put_again;
-    errand->over = part_over;
-    errand->unit_of_item = true;
+    request->unit = item->unit_next++;
+    request->op.upload = item->upload;
+    request->op.part = (int)request->unit + 1;
+    request->op.size = item->object.size - begin < item->unit ? item->object.size - begin : item->unit;
+    request->body_fd = item->fd;
+    request->body_offset = begin;
+    request->large = true;
+    request->again = put_again;
+    request->over = part_over;
+    request->unit_of_item = true;
     item->flying++;
-    errand->proof.kind = item->proof.kind;
+    request->proof.kind = item->proof.kind;
     if (item->proof.kind == SW_DIGEST_NONE || (item->proof.kind == SW_DIGEST_CRC32C && !item->crcs)) {
-        posix_fadvise(item->fd, begin, errand->op.size, POSIX_FADV_WILLNEED);
-        errand_start(errand);
+        posix_fadvise(item->fd, begin, request->op.size, POSIX_FADV_WILLNEED);
+        request_start(request);
         return;
     }
     copy->load++;
     copy->large_load++;
-    errand->in_job = true;
-    errand->job.weight = POOL_HEAVY;
-    errand->job.work = hash_part;
-    errand->job.done = hashed_part;
-    pool_run(copy->mover->pool, &errand->job);
+    request->in_job = true;
+    request->job.weight = POOL_HEAVY;
+    request->job.work = hash_part;
+    request->job.done = hashed_part;
+    pool_run(copy->client->pool, &request->job);
 }
 
-static void begun(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void begun(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE) {
-        item->upload = sw_take(errand->op.upload_made);
-        if (errand->op.parts_checked)
+        item->upload = sw_take(request->op.upload_made);
+        if (request->op.parts_checked)
             item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
         upload_record_begin(&item->record, item->upload, item->identity, item->unit,
-                            errand->op.parts_checked);
+                            request->op.parts_checked);
         item_open(item);
     } else {
         item_fail(item, err);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 /* Every part costs the server a file and its flush, so few are better than many; but enough of them
@@ -220,12 +226,12 @@ static int64_t part_size(int64_t size, int most)
 static void begin_upload(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_BEGIN, copy->to.root, item->key, item);
 
-    errand->op.mtime_ms = item->object.mtime_ms;
-    errand->op.check_parts = item->proof.kind == SW_DIGEST_CRC32C;
-    errand->over = begun;
-    errand_start(errand);
+    request->op.mtime_ms = item->object.mtime_ms;
+    request->op.check_parts = item->proof.kind == SW_DIGEST_CRC32C;
+    request->over = begun;
+    request_start(request);
 }
 
 /* ---- going on ---------------------------------------------------------------------------------------- */
@@ -250,64 +256,64 @@ static int found_part(void *context, struct sw_object *object)
     return 0;
 }
 
-static void parts_told(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void parts_told(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (step == SW_STEP_DONE) {
         item_open(item);
         parts_settled(item);
     } else if (err->code == SW_E_NOT_FOUND) {
-        free(sw_take(item->upload));         /* somebody gave it up meanwhile */
+        free(sw_take(item->upload));         /* another client gave it up meanwhile */
         free(sw_take(item->crcs));
         begin_upload(item);
     } else {
         free(sw_take(item->upload));
         item_fail(item, err);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 static void go_on(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_PARTS, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_PARTS, copy->to.root, item->key, item);
 
     item->upload = sw_take(item->record.upload);
     if (item->record.checked)
         item->crcs = sw_alloc(item->unit_count * sizeof *item->crcs);
-    errand->op.upload = item->upload;
-    errand->op.found = found_part;
-    errand->op.found_context = item;
-    errand->over = parts_told;
-    errand_start(errand);
+    request->op.upload = item->upload;
+    request->op.found = found_part;
+    request->op.found_context = item;
+    request->over = parts_told;
+    request_start(request);
 }
 
 /* What was begun with an earlier state of the file is of no use to anybody. */
-static void stale_aborted(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void stale_aborted(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     (void)step;
     (void)err;
-    errand_free(errand);
+    request_free(request);
     begin_upload(item);
 }
 
 static void abort_stale(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_ABORT, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_ABORT, copy->to.root, item->key, item);
 
-    errand->op.upload = item->record.stale;
-    errand->over = stale_aborted;
-    errand_start(errand);
+    request->op.upload = item->record.stale;
+    request->over = stale_aborted;
+    request_start(request);
 }
 
 static void record_work(struct pool_job *job)
 {
     struct item *item = item_of_job(job);
-    const char *state = item->copy->mover->options.state_dir;
+    const char *state = item->copy->client->options.state_dir;
     sw_autofree char *folder = state && !item->relayed ? sw_path_join(state, "uploads") : NULL;
     sw_autofree char *from = sw_path_absolute(item->path, NULL);
     sw_autofree char *to = sw_format("%s/%s", ((struct sw_root_head *)item->copy->to.root)->uri,

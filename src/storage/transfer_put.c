@@ -74,7 +74,7 @@ static void prove_bytes(struct proof *proof, const void *bytes, size_t length)
     sw_digest_end_hex(&digest, proof->hex);
 }
 
-void proof_attach(struct sw_op *op, const struct proof *proof)
+void proof_attach(struct sw_operation *op, const struct proof *proof)
 {
     if (proof->hex[0] && proof->kind == SW_DIGEST_SHA256)
         op->body_sha256 = proof->hex;
@@ -188,19 +188,19 @@ void put_end(struct item *item)
     item_over(item, SW_MOVED_COPIED);
 }
 
-/* A digest that the server does not find is ours to explain: trying again helps nobody. */
-void put_again(struct errand *errand)
+/* A digest that the server does not find is ours to explain: another try would end the same. */
+void put_again(struct transfer_request *request)
 {
-    if (errand->body_fd >= 0 && put_changed(errand->item, errand->body_fd))
-        sw_fail(&errand->refusal, SW_E_CONFLICT, "'%s' was changed while it was sent",
-                errand->item->path);
+    if (request->body_fd >= 0 && put_changed(request->item, request->body_fd))
+        sw_fail(&request->refusal, SW_E_CONFLICT, "'%s' was changed while it was sent",
+                request->item->path);
 }
 
-/* ---- one request ----------------------------------------------------------------------------------- */
+/* ---- one request -------------------------------------------------------------------------------- */
 
-static void put_single_over(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void put_single_over(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
+    struct item *item = request->item;
 
     if (changed_meanwhile(item)) {
         put_restart(item);
@@ -208,27 +208,27 @@ static void put_single_over(struct errand *errand, enum sw_step step, const stru
         item_fail(item, err);
     } else {
         free(item->object.etag);
-        item->object.etag = sw_take(errand->op.object.etag);
+        item->object.etag = sw_take(request->op.object.etag);
         item_count(item, item->object.size);
         put_end(item);
     }
-    errand_free(errand);
+    request_free(request);
 }
 
 static void put_single(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_PUT, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_PUT, copy->to.root, item->key, item);
 
-    errand->op.size = item->object.size;
-    errand->op.mtime_ms = item->object.mtime_ms;
-    proof_attach(&errand->op, &item->proof);
-    errand->body = item->buffer;
-    errand->body_fd = item->fd;
-    errand->large = item->object.size > 1024 * 1024;
-    errand->again = put_again;
-    errand->over = put_single_over;
-    errand_start(errand);
+    request->op.size = item->object.size;
+    request->op.mtime_ms = item->object.mtime_ms;
+    proof_attach(&request->op, &item->proof);
+    request->body = item->buffer;
+    request->body_fd = item->fd;
+    request->large = item->object.size > 1024 * 1024;
+    request->again = put_again;
+    request->over = put_single_over;
+    request_start(request);
 }
 
 /* ---- beginning ------------------------------------------------------------------------------------- */
@@ -244,13 +244,13 @@ static void put_start(struct item *item)
 }
 
 /* The destination keeps the time it was sent with: equal times and sizes are the same file. */
-static void told(struct errand *errand, enum sw_step step, const struct sw_error *err)
+static void told(struct transfer_request *request, enum sw_step step, const struct sw_error *err)
 {
-    struct item *item = errand->item;
-    int64_t kept = errand->op.object.mtime_ms;
+    struct item *item = request->item;
+    int64_t kept = request->op.object.mtime_ms;
 
     (void)err;
-    errand_free(errand);
+    request_free(request);
     item->asked = true;
     if (step == SW_STEP_DONE && kept == item->object.mtime_ms) {
         put_release(item);
@@ -266,10 +266,10 @@ static void told(struct errand *errand, enum sw_step step, const struct sw_error
 static void put_ask(struct item *item)
 {
     struct copy *copy = item->copy;
-    struct errand *errand = errand_new(copy, SW_OP_STAT, copy->to.root, item->key, item);
+    struct transfer_request *request = request_new(copy, SW_OP_STAT, copy->to.root, item->key, item);
 
-    errand->over = told;
-    errand_start(errand);
+    request->over = told;
+    request_start(request);
 }
 
 static void put_ready(struct pool_job *job)
@@ -298,6 +298,6 @@ void put_begin(struct item *item)
     item->err->code = SW_OK;
     item->proof = (struct proof){ .kind = proof_wanted(item->copy) };
     if (item->object.size <= SMALL_MAX && !item->buffer)     /* what came to be sent on has one */
-        item_lend_buffer(item);
+        item_take_buffer(item);
     item_job(item, item->object.size <= SMALL_MAX ? POOL_LIGHT : POOL_USUAL, put_work, put_ready);
 }

@@ -80,7 +80,7 @@ static void fuzz_check_request(const struct fuzz_hub *hub, const struct sw_http_
     }
 }
 
-static void fuzz_talk(const struct fuzz_hub *hub, struct sw_op *op, char *rest)
+static void fuzz_talk(const struct fuzz_hub *hub, struct sw_operation *op, char *rest)
 {
     const struct sw_storage *storage = sw_root_storage(op->root);
     sw_auto(sw_http_reply) struct sw_http_reply reply = { 0 };
@@ -116,8 +116,8 @@ static int fuzz_hub_one(const struct fuzz_hub *hub, const uint8_t *data, size_t 
         return 0;
     *line_end = '\0';
     {
-        sw_auto(sw_op) struct sw_op op = SW_OP_INIT(*text == 's'   ? SW_OP_STAT
-                                                    : *text == 'g' ? SW_OP_GET
+        sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(*text == 's'   ? SW_OP_STAT
+                                                                  : *text == 'g' ? SW_OP_GET
                                                                    : SW_OP_LIST);
         op.root = root;
         op.key = *text ? text + 1 : "";

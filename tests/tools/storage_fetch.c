@@ -74,7 +74,7 @@ static int get(struct fetch *fetch, const struct sw_object *file, int64_t range,
                struct sw_buf *content, struct sw_error *err)
 {
     do {
-        sw_auto(sw_op) struct sw_op op = SW_OP_INIT(SW_OP_GET);
+        sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(SW_OP_GET);
         struct range piece = { content, content->length };
 
         op.root = fetch->root;
@@ -84,7 +84,7 @@ static int get(struct fetch *fetch, const struct sw_object *file, int64_t range,
         op.length = range > 0 && file->size > range ? range : -1;
         if (op.length > file->size - op.offset)
             op.length = file->size - op.offset;
-        if (sw_op_run(fetch->http, &op, append, &piece, NULL, err) < 0)
+        if (sw_operation_run(fetch->http, &op, append, &piece, NULL, err) < 0)
             return -1;
     } while ((int64_t)content->length < file->size);
     return check(file, content, err);
@@ -93,11 +93,11 @@ static int get(struct fetch *fetch, const struct sw_object *file, int64_t range,
 /* Asked for alone, a file is what the listing said it is. */
 static int look(struct fetch *fetch, const struct sw_object *file, struct sw_error *err)
 {
-    sw_auto(sw_op) struct sw_op op = SW_OP_INIT(SW_OP_STAT);
+    sw_auto(sw_operation) struct sw_operation op = SW_OP_INIT(SW_OP_STAT);
 
     op.root = fetch->root;
     op.key = file->name;
-    if (sw_op_run(fetch->http, &op, NULL, NULL, NULL, err) < 0)
+    if (sw_operation_run(fetch->http, &op, NULL, NULL, NULL, err) < 0)
         return -1;
     return op.object.size == file->size && strcmp(op.object.digest, file->digest) == 0
                ? 0 : sw_fail(err, SW_E_CONFLICT, "%s is not what the listing says", file->name);
@@ -121,14 +121,14 @@ static int save(struct fetch *fetch, const struct sw_object *file, const char *p
 static int fetch_all(struct fetch *fetch, const char *key, char **argv, int argc,
                      struct sw_error *err)
 {
-    sw_auto(sw_op) struct sw_op list = SW_OP_INIT(SW_OP_LIST);
+    sw_auto(sw_operation) struct sw_operation list = SW_OP_INIT(SW_OP_LIST);
 
     list.root = fetch->root;
     list.key = key;
     list.recursive = true;
     list.found = remember;
     list.found_context = fetch;
-    if (sw_op_run(fetch->http, &list, NULL, NULL, NULL, err) < 0)
+    if (sw_operation_run(fetch->http, &list, NULL, NULL, NULL, err) < 0)
         return -1;
     if (argc > 4 && system(argv[4]) != 0)
         return sw_fail(err, SW_E_USAGE, "'%s' failed", argv[4]);

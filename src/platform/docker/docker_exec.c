@@ -96,11 +96,11 @@ static void exec_close(struct sw_stream *stream)
     free(exec);
 }
 
-static json_t *command_words(const char *job, char *const argv[])
+static json_t *command_words(const char *runner, const char *job, char *const argv[])
 {
     json_t *words = json_array();
 
-    json_array_append_new(words, json_string(DOCKER_RUNNER));     /* the command sees what the job sees */
+    json_array_append_new(words, json_string(runner));           /* the command sees what the job sees */
     json_array_append_new(words, json_string("beside"));
     json_array_append_new(words, json_sprintf("SLIPWAY_JOB_ID=%s", job));
     for (; *argv; argv++)
@@ -113,12 +113,17 @@ static int create(struct docker_exec *exec, const char *container, const char *j
 {
     sw_autofree char *path = docker_path("/containers/", container, "/exec");
     sw_autofree char *term = sw_format("TERM=%s", sw_text_empty(what->term) ? "dumb" : what->term);
-    sw_auto(json) json_t *reply = NULL, *body = sw_json_object(
+    sw_auto(json) json_t *inspected = docker_inspect(exec->lent.api, container, err);
+    sw_auto(json) json_t *reply = NULL, *body = NULL;
+    sw_autofree char *runner = inspected ? docker_runner_path(inspected) : NULL;
+
+    if (!runner)
+        return -1;
+    body = sw_json_object(
         SW_BOOL("AttachStdout", true), SW_BOOL("AttachStderr", true),
         SW_BOOL("AttachStdin", exec->stream.takes_input), SW_BOOL("Tty", what->terminal),
         SW_SUB("Env", what->terminal ? json_pack("[o]", sw_json_text(term)) : NULL),
-        SW_SUB("Cmd", command_words(job, what->argv)));
-
+        SW_SUB("Cmd", command_words(runner, job, what->argv)));
     if (docker_ask(exec->lent.api, &(struct docker_call){ .method = "POST", .path = path, .json = body },
                    &reply, err) < 0)
         return -1;

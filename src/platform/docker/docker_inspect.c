@@ -270,8 +270,11 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     inspected = docker_inspect(lent.api, container, err);
     if (!inspected)
         return -1;
-    text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
-    *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
+    *plan = docker_plan_in_variable(inspected);
+    if (!*plan) {
+        text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
+        *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
+    }
     results = docker_bound_results(conn, inspected, id);
     docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);

@@ -20,6 +20,7 @@
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
 #define DOCKER_RESULTS   SW_RESULTS                /* what the job leaves */
 #define DOCKER_RUNNER    DOCKER_HOME "/slipway-runner"
+#define DOCKER_BIN       DOCKER_HOME "/bin"        /* where the volume with the runner is mounted */
 #define DOCKER_SECRETS   DOCKER_HOME "/secrets"
 #define DOCKER_ENDS      DOCKER_HOME "/end"        /* the runner's last report, outside the container */
 #define DOCKER_CANCELED  DOCKER_HOME "/canceled"   /* a mark: it was canceled and had to be killed */
@@ -212,6 +213,11 @@ struct docker_owner {
 bool docker_user_numbers(const char *user, struct docker_owner *owner);
 /* The same for a name, by the image's /etc/passwd; false: not in there. */
 bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
+
+/* docker_runner.c: of a container as inspect describes it: the path of its runner, owned; the plan in its
+ * environment, owned, NULL: it is not there. */
+char *docker_runner_path(const json_t *inspected);
+json_t *docker_plan_in_variable(const json_t *inspected);
 
 /* docker_upload.c: append a file of that user to an archive, or with bytes NULL a folder. */
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,

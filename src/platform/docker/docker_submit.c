@@ -310,6 +310,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
         if (!body)
             return -1;
         json_object_set_new(body, "Image", sw_json_text(s->image));
+        docker_runner_render(s, body);
         docker_name(name, s->plan->job_id, s->site.attempt, s->plan->nodes, rank);
         if (s->waits)
             strcat(name, DOCKER_WAIT);
@@ -361,14 +362,14 @@ static bool can_do_with_plain_limits(struct docker_sending *s)
     return true;
 }
 
-int docker_fill_and_start(struct docker_sending *s, struct sw_error *err)
+static int fill_and_start(struct docker_sending *s, struct sw_error *err)
 {
     const char *folder = docker_archive_folder(s);
     const char *network = s->options.network;
 
-    if (docker_pack(s, err) < 0)
+    if (docker_runner_ensure(s, err) < 0 || docker_pack(s, err) < 0)
         return -1;
-    for (int rank = 0; rank < s->plan->nodes; rank++)
+    for (int rank = 0; rank < s->plan->nodes && s->tar.length; rank++)
         if (!s->begun[rank] && docker_put(s->api, s->ids[rank], folder, s->tar.data, s->tar.length,
                                           err) < 0)
             return sw_wrap(err, "cannot put the job's files into its container");
@@ -383,18 +384,23 @@ static int make_checked(struct docker_sending *s, struct sw_error *err)
 {
     if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
         return -1;
-    return docker_fill_and_start(s, err);
+    return fill_and_start(s, err);
 }
 
 int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (make_checked(s, &why) == 0)
-        return 0;
-    if (can_do_with_plain_limits(s))
-        return make_checked(s, err);
-    return sw_pass(err, &why);
+    if (docker_pack_begin(s, err) < 0)
+        return -1;
+    docker_runner_choose(s);
+    while (make_checked(s, &why) < 0) {
+        if (why.code == SW_E_UNREACHABLE ||
+            (!can_do_with_plain_limits(s) && !docker_runner_do_without(s)))
+            return sw_pass(err, &why);
+        why = (struct sw_error){ 0 };
+    }
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -436,6 +442,11 @@ void docker_sending_done(struct docker_sending *s)
     for (int i = 0; i < DOCKER_NODES_MAX; i++)
         free(s->ids[i]);
     free(s->image);
+    free(s->payload);
+    free(s->plan_text);
+    free(s->ca_name);
+    sw_buf_done(&s->ca);
+    free(s->runner_volume);
     free(s->results);
     free(s->ends);
     free(s->user);

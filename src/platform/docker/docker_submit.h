@@ -23,6 +23,11 @@ struct docker_sending {
     char *ends;                      /* likewise, for last reports */
     char *user;                      /* to run as; NULL: the image's */
     json_t *clones;                  /* of the repositories among its mounts */
+    char *payload, *plan_text;       /* as JSON */
+    char *ca_name;                   /* file with the certificates in `ca`; NULL: none */
+    struct sw_buf ca;
+    char *runner_volume;             /* that holds the runner; NULL: the archive does */
+    bool by_variable;                /* payload and plan are in variables: no archive is needed */
     struct sw_buf tar;               /* what goes in; holds secrets, wiped */
     json_t *devices;                 /* array of ids per rank; NULL: none */
     bool waits;                      /* it is made, and started by the queue */
@@ -42,10 +47,21 @@ int docker_create(struct docker_sending *sending, const char *name, const json_t
                   char **id, bool *begun, struct sw_error *err);
 /* docker_git_mounts.c: the repositories among its mounts, where the containers will find them. */
 int docker_clone_repositories(struct docker_sending *sending, struct sw_error *err);
-/* docker_upload.c: fill `tar`, for the folder of the container that takes it. */
+/* docker_runner.c: decide whether the engine keeps the runner in a volume, and whether variables are enough
+ * for the rest; put that into a body of a create call; see that the volume of the container that was made
+ * is filled. */
+void docker_runner_choose(struct docker_sending *sending);
+void docker_runner_render(const struct docker_sending *sending, json_t *body);
+int docker_runner_ensure(struct docker_sending *sending, struct sw_error *err);
+/* The engine refused: what was made is removed, and the next try sends all by archive. False: that was the
+ * way already, or something may be left. */
+bool docker_runner_do_without(struct docker_sending *sending);
+
+/* docker_upload.c: payload, plan and certificates, made before any container is. */
+int docker_pack_begin(struct docker_sending *sending, struct sw_error *err);
+/* Fill `tar`, for the folder of the container that takes it; it stays empty where none is needed. */
 int docker_pack(struct docker_sending *sending, struct sw_error *err);
 const char *docker_archive_folder(const struct docker_sending *sending);
-int docker_fill_and_start(struct docker_sending *sending, struct sw_error *err);
 int docker_make_and_start(struct docker_sending *sending, struct sw_error *err);
 /* -1: something may be left, or was begun by an earlier submit. */
 int docker_forget_made(struct docker_sending *sending);

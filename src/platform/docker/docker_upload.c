@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * docker_upload.c - what goes into a container before it starts: runner, payload, plan, certificates,
- * code, secrets; and whom it belongs to there.
+ * code, secrets; and the user who owns them there.
  */
 #include "platform/docker/docker_submit.h"
 
@@ -88,14 +88,6 @@ static int add_secrets(struct docker_sending *s, struct docker_owner owner, stru
     return 0;
 }
 
-static void add_json(struct docker_sending *s, const char *name, struct docker_owner owner,
-                     const json_t *document)
-{
-    sw_autofree char *text = sw_json_dump(document);
-
-    add_file(s, name, 0644, owner, text, strlen(text));
-}
-
 static bool has_results_volume(const struct docker_sending *s)
 {
     return !s->site.results && !docker_has_own_results(s->plan);
@@ -113,24 +105,19 @@ static void add_volumes(struct docker_sending *s, struct docker_owner owner)
 
 static int pack(struct docker_sending *s, struct docker_owner owner, struct sw_error *err)
 {
-    sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
-    sw_auto(sw_buf) struct sw_buf ca = SW_BUF_INIT;
-    sw_auto(json) json_t *document =
-        payload && sw_payload_take_ca(payload, sw_plan_ca(s->plan), &ca, err) == 0
-            ? sw_payload_to_json(payload) : NULL;
-    sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
     size_t size = 0;
-    const void *runner = document ? sw_embedded_runner(s->base.arch, &size, err) : NULL;
+    const void *runner = s->runner_volume ? NULL : sw_embedded_runner(s->base.arch, &size, err);
 
-    if (!runner)
+    if (!runner && !s->runner_volume)
         return -1;
     sw_buf_reserve_wiping(&s->tar, size + 65536);
     add_file(s, "", 0755, owner, NULL, 0);
-    add_file(s, "slipway-runner", 0755, owner, runner, size);
-    add_json(s, "payload.json", owner, document);
-    add_json(s, "plan.json", owner, plan);
-    if (payload->ca)
-        add_file(s, payload->ca, 0644, owner, ca.data, ca.length);
+    if (runner)
+        add_file(s, "slipway-runner", 0755, owner, runner, size);
+    add_file(s, "payload.json", 0644, owner, s->payload, strlen(s->payload));
+    add_file(s, "plan.json", 0644, owner, s->plan_text, strlen(s->plan_text));
+    if (s->ca.length)
+        add_file(s, s->ca_name, 0644, owner, s->ca.data, s->ca.length);
     if (owner.uid != 0)
         add_volumes(s, owner);
     if (add_code(s, owner, err) < 0 || add_secrets(s, owner, err) < 0)
@@ -179,11 +166,39 @@ static int find_owner(struct docker_sending *s, const char *container, struct do
     return sw_fail(err, SW_E_SPEC, "the image has no user '%s'", user);
 }
 
+static char *json_of(const struct sw_payload *payload)
+{
+    sw_auto(json) json_t *document = sw_payload_to_json(payload);
+
+    return sw_json_dump(document);
+}
+
+int docker_pack_begin(struct docker_sending *s, struct sw_error *err)
+{
+    sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
+    sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
+
+    if (!payload)
+        return -1;
+    s->payload = json_of(payload);
+    s->plan_text = sw_json_dump(plan);
+    if (!strstr(s->payload, "://"))
+        return 0;            /* no URI: the runner transfers nothing and needs no certificates */
+    if (sw_payload_take_ca(payload, sw_plan_ca(s->plan), &s->ca, err) < 0)
+        return -1;
+    free(s->payload);
+    s->payload = json_of(payload);
+    s->ca_name = sw_take(payload->ca);
+    return 0;
+}
+
 int docker_pack(struct docker_sending *s, struct sw_error *err)
 {
     struct docker_owner owner;
 
     sw_buf_wipe(&s->tar);
+    if (s->by_variable)
+        return 0;
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
         return -1;
     for (int rank = 0; owner.uid != 0 && is_read_only(s) && rank < s->plan->nodes; rank++)

@@ -52,7 +52,7 @@ static void what_would_be_guesswork_is_refused_with_its_place(void **state)
         { "a: *b", "test:1:4: no finished value" },
         { "a: &a [*a]", "test:1:8: no finished value" },
         { "<<: 1", "test:1:1: << takes a mapping" },
-        { "a:\n\tb: 1", "test:2:1: a tab stands here" },
+        { "a:\n\tb: 1", "test:2:1: there is a tab here" },
         { "\xc3\xa9\xc3\xa9: [\t1\n\t- \t", "test:2:" },
         { "a: [1, 2", "test:2:1: did not find expected ',' or ']'" },
         { "a: b: c", "test:1:5:" },

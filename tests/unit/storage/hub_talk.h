@@ -20,7 +20,7 @@ struct talk {
     const struct sw_storage *storage;
     struct sw_root *root;
     char *key;
-    struct sw_op op;
+    struct sw_operation op;
     struct sw_http_request request;
     struct sw_error err;
     struct sw_buf found;         /* names told, one per line, with size and digest */
@@ -73,10 +73,10 @@ static enum sw_step talk_next(struct talk *talk, const struct sw_http_reply *rep
 }
 
 /* Begin an operation on the root that is open. */
-static enum sw_step talk_ask(struct talk *talk, enum sw_op_kind kind, const char *key)
+static enum sw_step talk_ask(struct talk *talk, enum sw_operation_kind kind, const char *key)
 {
-    sw_op_done(&talk->op);
-    talk->op = (struct sw_op)SW_OP_INIT(kind);
+    sw_operation_done(&talk->op);
+    talk->op = (struct sw_operation)SW_OP_INIT(kind);
     talk->op.root = talk->root;
     talk->op.key = key;
     talk->op.recursive = true;
@@ -99,7 +99,7 @@ static bool talk_open(struct talk *talk, const char *uri)
 static void talk_close(struct talk *talk)
 {
     talk_forget_request(talk);
-    sw_op_done(&talk->op);
+    sw_operation_done(&talk->op);
     sw_storage_close(talk->root);
     free(talk->key);
     sw_buf_done(&talk->found);

@@ -34,13 +34,13 @@ static const char *const without_keys[] = { "HOME", "/nonexistent", NULL };
 struct talk {
     struct sw_root *root;
     char *key;
-    struct sw_op op;
+    struct sw_operation op;
     struct sw_http_request request;
     struct sw_error err;
 };
 
 static void begin(struct talk *talk, const char *const *environment, const char *uri,
-                  enum sw_op_kind kind)
+                  enum sw_operation_kind kind)
 {
     struct sw_storage_options options = { lookup, (void *)environment };
 
@@ -68,7 +68,7 @@ static enum sw_step answer(struct talk *talk, int status, const char *headers, c
 static void end(struct talk *talk)
 {
     sw_http_request_done(&talk->request);
-    sw_op_done(&talk->op);
+    sw_operation_done(&talk->op);
     sw_storage_close(talk->root);
     free(talk->key);
 }
@@ -272,7 +272,7 @@ static void the_clock_is_learnt_from_the_server(void **state)
 static void replies_mean_what_servers_mean(void **state)
 {
     static const struct {
-        enum sw_op_kind kind;
+        enum sw_operation_kind kind;
         int status;
         const char *body;
         enum sw_step step;

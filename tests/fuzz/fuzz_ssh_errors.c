@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_ssh_words.c - anything that ssh may say: always a code, a host and no control characters.
+ * fuzz_ssh_errors.c - anything that ssh may say: always a code, a host and no control characters.
  */
 #include <string.h>
 

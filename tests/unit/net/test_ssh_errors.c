@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ssh_words.c - what ssh says, and what we make of it.
+ * test_ssh_errors.c - how the messages of ssh are read.
  */
 #include <stdarg.h>
 #include <stddef.h>

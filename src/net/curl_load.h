@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * curl_door.h - libcurl as a table of functions, loaded when the first request is made.
+ * curl_load.h - libcurl as a table of functions, loaded when the first request is made.
  *
  * Debian's shared libcurl brings 30 libraries and 9 ms of dynamic linking. A verb that needs no
  * network must not pay for that, so the dynamic build opens it on first use; the static build
  * (-Dcurl=link) fills the same table with the linked functions.
  */
-#ifndef SW_NET_CURL_DOOR_H
-#define SW_NET_CURL_DOOR_H
+#ifndef SW_NET_CURL_LOAD_H
+#define SW_NET_CURL_LOAD_H
 
 #include <curl/curl.h>
 
@@ -41,13 +41,13 @@
 #undef curl_easy_getinfo
 #undef curl_multi_setopt
 
-struct curl_door {
+struct curl_functions {
 #define X(name, symbol) __typeof__(symbol) *name;
     SW_CURL_FUNCTIONS(X)
 #undef X
 };
 
 /* The table, loaded and initialised; NULL: SW_E_UNSUPPORTED, libcurl is not installed. */
-const struct curl_door *curl_door(struct sw_error *err);
+const struct curl_functions *curl_load(struct sw_error *err);
 
 #endif

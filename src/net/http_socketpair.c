@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_serve.c - HTTP over streams that are not sockets of a network: libcurl connects to us, and
- * we hand the other end to somebody who knows the way (an ssh with a remote command).
+ * http_socketpair.c - HTTP over streams that are not sockets of a network: libcurl connects to us, and
+ * we hand the other end to a function that connects it (an ssh with a remote command).
  *
  * libcurl could be given a connected socket (CURL_SOCKOPT_ALREADY_CONNECTED), but 7.88, which is
  * Debian 12's, connects it again and fails; to a socket with an abstract name it makes a new
@@ -38,7 +38,7 @@ static int bind_hidden(struct sw_http *http)
     return bound && http->listener_file >= 0 ? 0 : -1;
 }
 
-int http_serve_open(struct sw_http *http, struct sw_error *err)
+int http_socketpair_open(struct sw_http *http, struct sw_error *err)
 {
     http->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (http->listener < 0 || bind_hidden(http) < 0 || listen(http->listener, WAITING) < 0)
@@ -56,7 +56,7 @@ static bool is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid == getpid();
 }
 
-void http_serve_new(struct sw_http *http)
+void http_socketpair_new(struct sw_http *http)
 {
     int fd;
 

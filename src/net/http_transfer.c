@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_flight.c - one request on its way: our request to libcurl's options, its end to our reply.
+ * http_transfer.c - one request on its way: our request to libcurl's options, its end to our reply.
  *
  * Everything a server sends is bounded here: header bytes, and body bytes unless a sink takes them.
  * `Expect: 100-continue` is switched off: it costs a round trip per upload, and servers that want
@@ -34,22 +34,22 @@ static void begin_reply(struct sw_http_reply *reply, const char *line, size_t le
 
 static size_t take_header(char *line, size_t one, size_t length, void *context)
 {
-    struct flight *flight = context;
-    struct sw_http_reply *reply = &flight->reply;
+    struct http_transfer *transfer = context;
+    struct sw_http_reply *reply = &transfer->reply;
     size_t text = length * one;
 
     if (text >= 5 && strncasecmp(line, "HTTP/", 5) == 0) {
         begin_reply(reply, line, text);
-        flight->headers_ended = false;
+        transfer->headers_ended = false;
         return text;
     }
     while (text && (line[text - 1] == '\n' || line[text - 1] == '\r'))
         text--;
-    flight->headers_ended |= text == 0;
+    transfer->headers_ended |= text == 0;
     if (!text || memchr(line, '\0', text))
         return length;
     if (reply->headers.length + text > HTTP_HEADERS_MAX) {
-        flight->too_large = true;
+        transfer->too_large = true;
         return 0;
     }
     sw_buf_add_bytes(&reply->headers, line, text);
@@ -67,20 +67,20 @@ static size_t take_header(char *line, size_t one, size_t length, void *context)
 
 static size_t take_body(char *bytes, size_t one, size_t length, void *context)
 {
-    struct flight *flight = context;
-    struct sw_http_reply *reply = &flight->reply;
-    size_t limit = flight->request.reply_limit ? flight->request.reply_limit : HTTP_REPLY_MAX;
+    struct http_transfer *transfer = context;
+    struct sw_http_reply *reply = &transfer->reply;
+    size_t limit = transfer->request.reply_limit ? transfer->request.reply_limit : HTTP_REPLY_MAX;
 
     (void)one;
     reply->received += (int64_t)length;
-    if (flight->request.sink && reply->status >= 200 && reply->status < 300) {
-        if (flight->request.sink(flight->request.sink_context, reply, bytes, length) == 0)
+    if (transfer->request.sink && reply->status >= 200 && reply->status < 300) {
+        if (transfer->request.sink(transfer->request.sink_context, reply, bytes, length) == 0)
             return length;
-        flight->refused_by_sink = true;
+        transfer->refused_by_sink = true;
         return 0;
     }
     if (reply->body.length + length > limit) {
-        flight->too_large = true;
+        transfer->too_large = true;
         return 0;
     }
     sw_buf_add_bytes(&reply->body, bytes, length);
@@ -91,66 +91,66 @@ static size_t take_body(char *bytes, size_t one, size_t length, void *context)
 
 static size_t give_body(char *out, size_t one, size_t room, void *context)
 {
-    struct flight *flight = context;
-    const struct sw_http_request *request = &flight->request;
-    int64_t left = request->body_length - flight->sent;
+    struct http_transfer *transfer = context;
+    const struct sw_http_request *request = &transfer->request;
+    int64_t left = request->body_length - transfer->sent;
     size_t part = (int64_t)(room * one) < left ? room * one : (size_t)left;
     ssize_t got;
 
     if (!part)
         return 0;
-    while ((got = pread(request->body_fd, out, part, request->body_offset + flight->sent)) < 0 &&
+    while ((got = pread(request->body_fd, out, part, request->body_offset + transfer->sent)) < 0 &&
            errno == EINTR) {
     }
     if (got <= 0) {
-        flight->read_failed = true;
+        transfer->read_failed = true;
         return CURL_READFUNC_ABORT;
     }
-    flight->sent += got;
+    transfer->sent += got;
     return (size_t)got;
 }
 
 /* libcurl begins a body again when a kept connection turns out to be dead. */
 static int rewind_body(void *context, curl_off_t offset, int origin)
 {
-    struct flight *flight = context;
+    struct http_transfer *transfer = context;
 
     if (origin != SEEK_SET)
         return CURL_SEEKFUNC_CANTSEEK;
-    flight->sent = offset;
+    transfer->sent = offset;
     return CURL_SEEKFUNC_OK;
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static void set_method(struct flight *flight)
+static void set_method(struct http_transfer *transfer)
 {
-    const struct curl_door *curl = flight->http->curl;
-    const struct sw_http_request *request = &flight->request;
+    const struct curl_functions *curl = transfer->http->curl;
+    const struct sw_http_request *request = &transfer->request;
     bool upload = request->body_length > 0 || strcmp(request->method, "PUT") == 0 ||
                   strcmp(request->method, "POST") == 0;
 
     if (strcmp(request->method, "HEAD") == 0)
-        curl->easy_setopt(flight->easy, CURLOPT_NOBODY, 1L);
+        curl->easy_setopt(transfer->easy, CURLOPT_NOBODY, 1L);
     else if (strcmp(request->method, "GET") != 0)
-        curl->easy_setopt(flight->easy, CURLOPT_CUSTOMREQUEST, request->method);
+        curl->easy_setopt(transfer->easy, CURLOPT_CUSTOMREQUEST, request->method);
     if (!upload)
         return;
     if (request->body_fd < 0 && request->body_length > 0) {
         /* As a form, a small body leaves in one piece with its headers: one packet, one read. */
-        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+        curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE,
                           (curl_off_t)request->body_length);
-        curl->easy_setopt(flight->easy, CURLOPT_POSTFIELDS, request->body);
+        curl->easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, request->body);
         return;
     }
-    curl->easy_setopt(flight->easy, CURLOPT_UPLOAD, 1L);
-    curl->easy_setopt(flight->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_length);
-    curl->easy_setopt(flight->easy, CURLOPT_READFUNCTION, give_body);
-    curl->easy_setopt(flight->easy, CURLOPT_READDATA, flight);
-    curl->easy_setopt(flight->easy, CURLOPT_SEEKFUNCTION, rewind_body);
-    curl->easy_setopt(flight->easy, CURLOPT_SEEKDATA, flight);
+    curl->easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
+    curl->easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->body_length);
+    curl->easy_setopt(transfer->easy, CURLOPT_READFUNCTION, give_body);
+    curl->easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
+    curl->easy_setopt(transfer->easy, CURLOPT_SEEKFUNCTION, rewind_body);
+    curl->easy_setopt(transfer->easy, CURLOPT_SEEKDATA, transfer);
     if (request->large)
-        curl->easy_setopt(flight->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
+        curl->easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, LARGE_BUFFER);
 }
 
 /* What libcurl would add by itself; an empty one takes it away. */
@@ -166,17 +166,17 @@ static bool is_given(const struct sw_http_request *request, const char *name)
 
 /* ---- servers that are not just a host and a port ------------------------------------------------ */
 
-static void set_way(struct flight *flight)
+static void set_way(struct http_transfer *transfer)
 {
-    const struct curl_door *curl = flight->http->curl;
-    const struct sw_http_options *options = &flight->http->options;
-    CURL *easy = flight->easy;
+    const struct curl_functions *curl = transfer->http->curl;
+    const struct sw_http_options *options = &transfer->http->options;
+    CURL *easy = transfer->easy;
 
     if (options->unix_socket)
         curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, options->unix_socket);
     if (options->serve)
-        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, flight->http->listener_name);
-    if (flight->http->direct)
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, transfer->http->listener_name);
+    if (transfer->http->direct)
         curl->easy_setopt(easy, CURLOPT_NOPROXY, "*");
     if (options->client_cert)
         curl->easy_setopt(easy, CURLOPT_SSLCERT, options->client_cert);
@@ -188,29 +188,29 @@ static void set_way(struct flight *flight)
     }
 }
 
-static void set_headers(struct flight *flight)
+static void set_headers(struct http_transfer *transfer)
 {
-    const struct curl_door *curl = flight->http->curl;
+    const struct curl_functions *curl = transfer->http->curl;
 
-    for (size_t i = 0; i < flight->request.header_count; i++)
-        flight->headers = curl->slist_append(flight->headers, flight->request.headers[i]);
+    for (size_t i = 0; i < transfer->request.header_count; i++)
+        transfer->headers = curl->slist_append(transfer->headers, transfer->request.headers[i]);
     for (size_t i = 0; i < SW_COUNT(unwanted); i++)
-        if (!is_given(&flight->request, unwanted[i]))
-            flight->headers = curl->slist_append(flight->headers, unwanted[i]);
-    curl->easy_setopt(flight->easy, CURLOPT_HTTPHEADER, flight->headers);
+        if (!is_given(&transfer->request, unwanted[i]))
+            transfer->headers = curl->slist_append(transfer->headers, unwanted[i]);
+    curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
 }
 
-void flight_prepare(struct flight *flight)
+void transfer_prepare(struct http_transfer *transfer)
 {
-    const struct curl_door *curl = flight->http->curl;
-    const struct sw_http_options *options = &flight->http->options;
-    int64_t stall_ms = flight->request.stall_ms ? flight->request.stall_ms : options->stall_ms;
-    CURL *easy = flight->easy;
+    const struct curl_functions *curl = transfer->http->curl;
+    const struct sw_http_options *options = &transfer->http->options;
+    int64_t stall_ms = transfer->request.stall_ms ? transfer->request.stall_ms : options->stall_ms;
+    CURL *easy = transfer->easy;
 
-    curl->easy_setopt(easy, CURLOPT_URL, flight->request.url);
+    curl->easy_setopt(easy, CURLOPT_URL, transfer->request.url);
     curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR,
-                      http_tls_required(&flight->request) ? "https" : "http,https");
+                      http_tls_required(&transfer->request) ? "https" : "http,https");
     curl->easy_setopt(easy, CURLOPT_HTTP_VERSION,
                       (long)(options->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     curl->easy_setopt(easy, CURLOPT_PIPEWAIT, (long)options->http2);
@@ -222,17 +222,17 @@ void flight_prepare(struct flight *flight)
         curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)((stall_ms + 999) / 1000));
     }
-    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, flight->error);
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-    curl->easy_setopt(easy, CURLOPT_HEADERDATA, flight);
+    curl->easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
     curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
-    curl->easy_setopt(easy, CURLOPT_WRITEDATA, flight);
-    curl->easy_setopt(easy, CURLOPT_PRIVATE, flight);
-    curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, flight->request.large ? LARGE_BUFFER : USUAL_BUFFER);
-    set_method(flight);
-    trust_apply(flight);
-    set_way(flight);
-    set_headers(flight);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    curl->easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    curl->easy_setopt(easy, CURLOPT_BUFFERSIZE, transfer->request.large ? LARGE_BUFFER : USUAL_BUFFER);
+    set_method(transfer);
+    trust_apply(transfer);
+    set_way(transfer);
+    set_headers(transfer);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -275,44 +275,44 @@ static void host_of(const char *url, char *out, size_t room)
 }
 
 /* Our own words where we have better ones than libcurl; NULL: its words will do. */
-static const char *own_words(const struct flight *flight, CURLcode result, const char **hint)
+static const char *own_words(const struct http_transfer *transfer, CURLcode result, const char **hint)
 {
-    if (flight->too_large)
+    if (transfer->too_large)
         return "the reply is larger than any honest one";
-    if (flight->read_failed)
+    if (transfer->read_failed)
         return "the file to send became shorter";
     if (result == CURLE_PEER_FAILED_VERIFICATION)
-        return http_tls_refusal(flight->error, hint);
+        return http_tls_refusal(transfer->error, hint);
     if (result == CURLE_SSL_CACERT_BADFILE) {
         *hint = http_tls_no_bundle_hint();
-        return flight->http->ca_file ? "the certificates to believe cannot be read"
+        return transfer->http->ca_file ? "the certificates to believe cannot be read"
                                      : "there are no certificates here to judge its own by";
     }
-    if (result == CURLE_PARTIAL_FILE && !flight->error[0])
+    if (result == CURLE_PARTIAL_FILE && !transfer->error[0])
         return "the answer was cut off";
-    if (result == CURLE_GOT_NOTHING && !sw_text_starts(flight->request.url, "https:"))
+    if (result == CURLE_GOT_NOTHING && !sw_text_starts(transfer->request.url, "https:"))
         *hint = "a server that hangs up at once may want https:// in its address";
     if (result == CURLE_SSL_CONNECT_ERROR)
         *hint = "the server may speak no TLS at all (then its address begins with http://), or only "
                 "versions that this program does not";
-    if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&flight->request)) {
+    if (result == CURLE_UNSUPPORTED_PROTOCOL && http_tls_required(&transfer->request)) {
         *hint = "give the endpoint with https://, or say http:// in it yourself";
         return "a credential is not sent there without TLS";
     }
     return NULL;
 }
 
-static void say_why(struct flight *flight, CURLcode result)
+static void say_why(struct http_transfer *transfer, CURLcode result)
 {
-    struct sw_http_reply *reply = &flight->reply;
-    const char *own = own_words(flight, result, &reply->hint);
-    const char *said = flight->error[0] ? flight->error : flight->http->curl->easy_strerror(result);
-    const char *trusted = flight->http->ca_file ? flight->http->ca_file : "the bundle inside";
+    struct sw_http_reply *reply = &transfer->reply;
+    const char *own = own_words(transfer, result, &reply->hint);
+    const char *said = transfer->error[0] ? transfer->error : transfer->http->curl->easy_strerror(result);
+    const char *trusted = transfer->http->ca_file ? transfer->http->ca_file : "the bundle inside";
     bool about_trust = result == CURLE_PEER_FAILED_VERIFICATION ||
                        result == CURLE_SSL_CACERT_BADFILE;
     char host[128];
 
-    host_of(flight->request.url, host, sizeof host);
+    host_of(transfer->request.url, host, sizeof host);
     if (own && about_trust)
         snprintf(reply->why, sizeof reply->why, "%s: %s (%s; trusted: %s)", host, own, said, trusted);
     else
@@ -321,21 +321,21 @@ static void say_why(struct flight *flight, CURLcode result)
 
 /* libcurl takes a connection that ends inside the headers for a whole answer without a body, and does
  * not count where the server announced a length and it was not asked to. */
-static bool is_cut(const struct flight *flight)
+static bool is_cut(const struct http_transfer *transfer)
 {
-    const struct sw_http_reply *reply = &flight->reply;
-    bool has_body = strcmp(flight->request.method, "HEAD") != 0 && reply->status != 204 &&
+    const struct sw_http_reply *reply = &transfer->reply;
+    bool has_body = strcmp(transfer->request.method, "HEAD") != 0 && reply->status != 204 &&
                     reply->status != 304;
 
     return reply->status != 0 &&
-           (!flight->headers_ended || (has_body && reply->received < reply->length));
+           (!transfer->headers_ended || (has_body && reply->received < reply->length));
 }
 
-void flight_judge(struct flight *flight, CURLcode result)
+void transfer_judge(struct http_transfer *transfer, CURLcode result)
 {
-    struct sw_http_reply *reply = &flight->reply;
+    struct sw_http_reply *reply = &transfer->reply;
 
-    if (result == CURLE_OK && is_cut(flight))
+    if (result == CURLE_OK && is_cut(transfer))
         result = CURLE_PARTIAL_FILE;
     if (result == CURLE_OK)
         return;
@@ -345,14 +345,14 @@ void flight_judge(struct flight *flight, CURLcode result)
             reply->failure = ends[i].code;
             reply->retriable = ends[i].retriable;
         }
-    if (flight->refused_by_sink)
+    if (transfer->refused_by_sink)
         reply->failure = SW_E_INTERRUPTED;
-    else if (flight->too_large)
+    else if (transfer->too_large)
         reply->failure = SW_E_REFUSED;
-    else if (flight->read_failed)
+    else if (transfer->read_failed)
         reply->failure = SW_E_IO;
-    reply->retriable = reply->retriable && !flight->refused_by_sink && !flight->read_failed;
-    say_why(flight, result);
-    if (!flight->refused_by_sink)
+    reply->retriable = reply->retriable && !transfer->refused_by_sink && !transfer->read_failed;
+    say_why(transfer, result);
+    if (!transfer->refused_by_sink)
         reply->status = 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window.h - how many requests at once, and how fast things go: measured, not configured. Pure.
+ * concurrency.h - how many requests at once, and how fast things go: measured, not configured. Pure.
  */
-#ifndef SW_STORAGE_WINDOW_H
-#define SW_STORAGE_WINDOW_H
+#ifndef SW_STORAGE_CONCURRENCY_H
+#define SW_STORAGE_CONCURRENCY_H
 
 #include <stdint.h>
 
-struct window {
+struct concurrency {
     int size, most;
     int64_t looked_ms;             /* when the rate was last measured */
     int64_t calm_until_ms;         /* after a complaint nothing grows for a while */
@@ -15,11 +15,13 @@ struct window {
     int64_t units;                 /* since looked_ms */
 };
 
-void window_init(struct window *window, int most, int64_t now_ms);
+void concurrency_init(struct concurrency *concurrency, int most, int64_t now_ms);
 /* Work that was done: every request counts like 64 KiB, since small ones are all overhead. */
-void window_did(struct window *window, int64_t requests, int64_t bytes);
-void window_look(struct window *window, int64_t now_ms);           /* grow while that helps */
-void window_slow_down(struct window *window, int64_t now_ms);      /* a server complained: halve */
+void concurrency_count(struct concurrency *concurrency, int64_t requests, int64_t bytes);
+/* Grow while that helps. */
+void concurrency_adjust(struct concurrency *concurrency, int64_t now_ms);
+/* A server complained: halve. */
+void concurrency_slow_down(struct concurrency *concurrency, int64_t now_ms);
 
 #define RATE_SAMPLES 16
 struct rate {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * curl_door.c - opens libcurl once per process (see curl_door.h for why it is not just linked).
+ * curl_load.c - opens libcurl once per process (see curl_load.h for why it is not just linked).
  */
-#include "net/curl_door.h"
+#include "net/curl_load.h"
 
 #include <pthread.h>
 
@@ -12,14 +12,14 @@
 #include <dlfcn.h>
 #endif
 
-static struct curl_door door;
+static struct curl_functions functions;
 static const char *missing;        /* what could not be found; NULL: all is well */
 
 #ifdef SW_CURL_LINKED
 
 static void load(void)
 {
-#define X(name, symbol) door.name = symbol;
+#define X(name, symbol) functions.name = symbol;
     SW_CURL_FUNCTIONS(X)
 #undef X
 }
@@ -46,16 +46,16 @@ static void load(void)
         return;
     }
 #define X(name, symbol)                                                  \
-    if (!(*(void **)&door.name = dlsym(library, #symbol)))               \
+    if (!(*(void **)&functions.name = dlsym(library, #symbol)))               \
         missing = #symbol;
     SW_CURL_FUNCTIONS(X)
 #undef X
 }
 
-/* Somebody else in this process may use the same libcurl: its memory is not ours to decide about. */
+/* Other code in this process may use the same libcurl: its allocator stays as it is. */
 static CURLcode begin(void)
 {
-    return door.global_init(CURL_GLOBAL_DEFAULT);
+    return functions.global_init(CURL_GLOBAL_DEFAULT);
 }
 
 #endif
@@ -67,13 +67,13 @@ static void open_once(void)
         missing = "curl_global_init";
 }
 
-const struct curl_door *curl_door(struct sw_error *err)
+const struct curl_functions *curl_load(struct sw_error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, open_once);
     if (!missing)
-        return &door;
+        return &functions;
     sw_fail(err, SW_E_UNSUPPORTED, "there is no usable libcurl here (%s is missing)", missing);
     sw_hint(err, "install it (Debian: libcurl4), or use the static slipway");
     return NULL;

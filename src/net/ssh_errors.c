@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ssh_words.c - what ssh says when it fails, in our words.
+ * ssh_errors.c - what ssh says when it fails, in our words.
  *
  * ssh has one exit code (255) for everything from a wrong name to a stolen host key, so its
- * words are all there is. They decide whether we try the next host (nobody answered) or stop
- * (somebody answered and wants something we do not have). One row per kind, most telling first:
+ * words are all there is. They decide whether we try the next host (no answer) or stop (the
+ * host answered and wants something we do not have). One row per kind, most telling first:
  * a protected key that ssh may not read ends in "Permission denied", too.
  *
- * Pure. Rows that nobody knows are SW_E_UNREACHABLE with ssh's own last line.
+ * Pure. Messages without a row are SW_E_UNREACHABLE with ssh's own last line.
  */
 #include "net/ssh.h"
 
@@ -28,11 +28,11 @@ struct words {
 };
 
 #define NEEDS_A_PERSON \
-    "takes none of our keys; it would take a password or a second factor, which nobody can type here"
+    "takes none of our keys; it would take a password or a second factor, which cannot be typed here"
 
 static const struct words table[] = {
     { "REMOTE HOST IDENTIFICATION HAS CHANGED", SW_E_REFUSED,
-      "shows another host key than the one we know: somebody may be listening in between",
+      "shows another host key than the one we know: the connection may be intercepted",
       REMOVE_OLD_KEY },
     { "host key has changed", SW_E_REFUSED, "shows another host key than the one we know",
       REMOVE_OLD_KEY },
@@ -60,9 +60,9 @@ static const struct words table[] = {
     { "account is currently not available", SW_E_CREDENTIAL, "does not allow this account to log in",
       NO_WAY },
     { "Unable to negotiate", SW_E_REFUSED, "and this ssh have no common method", MEND_CONFIG },
-    { "Could not resolve hostname", SW_E_UNREACHABLE, "is a name that nobody can resolve",
+    { "Could not resolve hostname", SW_E_UNREACHABLE, "is a name that cannot be resolved",
       CHECK_NAME },
-    { "Name or service not known", SW_E_UNREACHABLE, "is a name that nobody can resolve",
+    { "Name or service not known", SW_E_UNREACHABLE, "is a name that cannot be resolved",
       CHECK_NAME },
     { "Connection refused", SW_E_UNREACHABLE, "refused the connection: no ssh server on that port",
       CHECK_PORT },

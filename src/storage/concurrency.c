@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window.c - grow by a quarter while the rate grows with it, halve when a server asks for it.
+ * concurrency.c - grow by a quarter while the rate grows with it, halve when a server asks for it.
  */
-#include "storage/window.h"
+#include "storage/concurrency.h"
 
 #define START      32
 #define LOOK_MS    250
@@ -11,45 +11,45 @@
 #define BETTER     1.05
 #define FORGET     0.995           /* the best rate fades: networks change */
 
-void window_init(struct window *window, int most, int64_t now_ms)
+void concurrency_init(struct concurrency *concurrency, int most, int64_t now_ms)
 {
-    *window = (struct window){
+    *concurrency = (struct concurrency){
         .most = most, .size = most < START ? most : START, .looked_ms = now_ms,
     };
 }
 
-void window_did(struct window *window, int64_t requests, int64_t bytes)
+void concurrency_count(struct concurrency *concurrency, int64_t requests, int64_t bytes)
 {
-    window->units += requests * REQUEST + bytes;
+    concurrency->units += requests * REQUEST + bytes;
 }
 
-void window_look(struct window *window, int64_t now_ms)
+void concurrency_adjust(struct concurrency *concurrency, int64_t now_ms)
 {
-    int64_t passed = now_ms - window->looked_ms;
+    int64_t passed = now_ms - concurrency->looked_ms;
 
     if (passed < LOOK_MS)
         return;
-    window->score = (double)window->units * 1000 / (double)passed;
-    window->units = 0;
-    window->looked_ms = now_ms;
-    if (now_ms < window->calm_until_ms)
+    concurrency->score = (double)concurrency->units * 1000 / (double)passed;
+    concurrency->units = 0;
+    concurrency->looked_ms = now_ms;
+    if (now_ms < concurrency->calm_until_ms)
         return;
-    if (window->score > window->best * BETTER) {
-        window->best = window->score;
-        window->size += window->size / 4 + 1;
-        window->size = window->size < window->most ? window->size : window->most;
+    if (concurrency->score > concurrency->best * BETTER) {
+        concurrency->best = concurrency->score;
+        concurrency->size += concurrency->size / 4 + 1;
+        concurrency->size = concurrency->size < concurrency->most ? concurrency->size : concurrency->most;
     } else {
-        window->best *= FORGET;
+        concurrency->best *= FORGET;
     }
 }
 
-void window_slow_down(struct window *window, int64_t now_ms)
+void concurrency_slow_down(struct concurrency *concurrency, int64_t now_ms)
 {
-    if (now_ms < window->calm_until_ms - CALM_MS + LOOK_MS)
+    if (now_ms < concurrency->calm_until_ms - CALM_MS + LOOK_MS)
         return;                              /* one complaint of a volley is enough */
-    window->size = window->size > 1 ? window->size / 2 : 1;
-    window->best = 0;
-    window->calm_until_ms = now_ms + CALM_MS;
+    concurrency->size = concurrency->size > 1 ? concurrency->size / 2 : 1;
+    concurrency->best = 0;
+    concurrency->calm_until_ms = now_ms + CALM_MS;
 }
 
 void rate_add(struct rate *rate, int64_t now_ms, int64_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_window.c - how many requests at once, on a clock of the test's own.
+ * test_concurrency.c - how many requests at once, on a clock of the test's own.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,53 +9,53 @@
 
 #include <cmocka.h>
 
-#include "storage/window.h"
+#include "storage/concurrency.h"
 
 static void it_grows_while_the_rate_grows(void **state)
 {
-    struct window window;
+    struct concurrency concurrency;
     int64_t now = 1000;
 
     (void)state;
-    window_init(&window, 64, now);
+    concurrency_init(&concurrency, 64, now);
     for (int i = 1; i <= 40; i++) {
         now += 250;
-        window_did(&window, 0, (int64_t)window.size * 1000000);
-        window_look(&window, now);
+        concurrency_count(&concurrency, 0, (int64_t)concurrency.size * 1000000);
+        concurrency_adjust(&concurrency, now);
     }
-    assert_int_equal(window.size, 64);
+    assert_int_equal(concurrency.size, 64);
 }
 
 static void it_stays_when_more_does_not_help(void **state)
 {
-    struct window window;
+    struct concurrency concurrency;
     int64_t now = 1000;
 
     (void)state;
-    window_init(&window, 64, now);
+    concurrency_init(&concurrency, 64, now);
     for (int i = 1; i <= 8; i++) {
         now += 250;
-        window_did(&window, 0, 50000000);
-        window_look(&window, now);
+        concurrency_count(&concurrency, 0, 50000000);
+        concurrency_adjust(&concurrency, now);
     }
-    assert_in_range(window.size, 32, 48);
+    assert_in_range(concurrency.size, 32, 48);
 }
 
 static void a_complaint_halves_it_once_and_calms_it(void **state)
 {
-    struct window window;
+    struct concurrency concurrency;
 
     (void)state;
-    window_init(&window, 64, 0);
-    window_slow_down(&window, 10000);
-    window_slow_down(&window, 10001);
-    assert_int_equal(window.size, 16);
-    window_did(&window, 1000, 0);
-    window_look(&window, 10500);
-    assert_int_equal(window.size, 16);
+    concurrency_init(&concurrency, 64, 0);
+    concurrency_slow_down(&concurrency, 10000);
+    concurrency_slow_down(&concurrency, 10001);
+    assert_int_equal(concurrency.size, 16);
+    concurrency_count(&concurrency, 1000, 0);
+    concurrency_adjust(&concurrency, 10500);
+    assert_int_equal(concurrency.size, 16);
     for (int i = 0; i < 20; i++)
-        window_slow_down(&window, 20000 + i * 5000);
-    assert_int_equal(window.size, 1);
+        concurrency_slow_down(&concurrency, 20000 + i * 5000);
+    assert_int_equal(concurrency.size, 1);
 }
 
 static void the_rate_is_that_of_the_last_seconds(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op.c - operations: their releases, what an ordinary reply means, and running one of them.
+ * operation.c - operations: their releases, what an ordinary reply means, and running one of them.
  */
 #include "storage/storage.h"
 
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "net/retry.h"
-#include "storage/op_internal.h"
+#include "storage/operation_internal.h"
 
 void sw_object_done(struct sw_object *object)
 {
@@ -19,19 +19,19 @@ void sw_object_done(struct sw_object *object)
     *object = (struct sw_object){ .size = -1 };
 }
 
-void sw_op_done(struct sw_op *op)
+void sw_operation_done(struct sw_operation *op)
 {
     sw_object_done(&op->object);
     free(sw_take(op->upload_made));
     free(sw_take(op->note));
 }
 
-void sw_op_restart(struct sw_op *op)
+void sw_operation_restart(struct sw_operation *op)
 {
     /* A listing goes on with the page it was at: what was found is not told again. */
     char *page = op->kind == SW_OP_LIST || op->kind == SW_OP_PARTS ? sw_take(op->note) : NULL;
 
-    sw_op_done(op);
+    sw_operation_done(op);
     op->note = page;
     op->asking = false;
     op->step = 0;
@@ -53,8 +53,8 @@ static const struct {
     { 503, SW_STEP_SLOWER,  SW_E_UNREACHABLE, "the server asks us to slow down" },
 };
 
-enum sw_step sw_op_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
-                         struct sw_op *op, struct sw_error *err)
+enum sw_step sw_operation_judge(const struct sw_http_reply *reply, const char *what, int64_t now_ms,
+                                struct sw_operation *op, struct sw_error *err)
 {
     sw_autofree char *after = NULL;
 
@@ -83,8 +83,8 @@ enum { PAGES_MOST = 10 * 1000 * 1000 };
 
 /* After Brent: each page is compared with the last one whose number is a power of two, so any circle
  * is noticed before it was gone round three times. */
-enum sw_step sw_op_turn_page(struct sw_op *op, const char *token, const char *what,
-                             struct sw_error *err)
+enum sw_step sw_operation_turn_page(struct sw_operation *op, const char *token, const char *what,
+                                    struct sw_error *err)
 {
     uint64_t hash = 0xcbf29ce484222325u;
 
@@ -100,7 +100,7 @@ enum sw_step sw_op_turn_page(struct sw_op *op, const char *token, const char *wh
     return SW_STEP_SEND;
 }
 
-uint32_t sw_op_chance(void)
+uint32_t sw_operation_chance(void)
 {
     static uint64_t state;
     uint64_t x = __atomic_add_fetch(&state, 0x9E3779B97F4A7C15u + (uint64_t)sw_monotonic_ms(),
@@ -112,7 +112,7 @@ uint32_t sw_op_chance(void)
 }
 
 /* Send requests until the operation says how it ended. */
-static enum sw_step run_once(struct sw_http *http, struct sw_op *op, sw_http_sink *sink,
+static enum sw_step run_once(struct sw_http *http, struct sw_operation *op, sw_http_sink *sink,
                              void *sink_context, const void *body, struct sw_error *err)
 {
     const struct sw_storage *storage = sw_root_storage(op->root);
@@ -143,8 +143,8 @@ static enum sw_step run_once(struct sw_http *http, struct sw_op *op, sw_http_sin
     }
 }
 
-int sw_op_run(struct sw_http *http, struct sw_op *op, sw_http_sink *sink, void *sink_context,
-              const void *body, struct sw_error *err)
+int sw_operation_run(struct sw_http *http, struct sw_operation *op, sw_http_sink *sink, void *sink_context,
+                     const void *body, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
@@ -155,14 +155,12 @@ int sw_op_run(struct sw_http *http, struct sw_op *op, sw_http_sink *sink, void *
         if (step == SW_STEP_DONE)
             return 0;
         pause = step == SW_STEP_LATER || step == SW_STEP_SLOWER
-                    ? sw_retry_pause(&sw_retry_usual, tried, sw_op_chance(), op->retry_after_ms)
+                    ? sw_retry_pause(&sw_retry_usual, tried, sw_operation_chance(), op->retry_after_ms)
                     : -1;
         if (pause < 0) {
-            if (err)
-                *err = why;
-            return -1;
+            return sw_pass(err, &why);
         }
         sw_sleep_ms(pause);
-        sw_op_restart(op);
+        sw_operation_restart(op);
     }
 }

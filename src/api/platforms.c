@@ -160,12 +160,12 @@ char *sw_inventory(struct sw_session *session, const char *platform, struct sw_e
     if (!found)
         return NULL;
     if (!found->inventory) {
-        sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", platform);
+        sw_fail(err, SW_E_UNSUPPORTED, "an inventory is not available on %s", found->name);
         return NULL;
     }
     conn = api_connect(session, found, session->profile, err);
     inventory = conn ? found->inventory(conn, err) : NULL;
-    return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", platform),
+    return inventory ? api_text(sw_json_object(SW_INT("version", 1), SW_STR("platform", found->name),
                                                SW_SUB("inventory", inventory)))
                      : NULL;
 }

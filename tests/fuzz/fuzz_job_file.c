@@ -10,6 +10,7 @@ static struct sw_spec *resolve(const struct sw_document *job, struct sw_error *e
 {
     const struct sw_spec_input input = {
         .job = job, .platforms = fuzz_platforms, .platform_count = SW_COUNT(fuzz_platforms),
+        .default_platform = "slurm",
     };
 
     return sw_spec_resolve(&input, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checkpoint.c - what a checkpoint's name says, and which one is meant (contract §6.3).
+ * checkpoint.c - what a checkpoint's name says, and which one is meant.
  *
  * The selection compares tuples of small numbers, larger wins, so the rules stand in one struct
  * in the order in which they count.
@@ -234,18 +234,18 @@ static bool is_nvdinov2(const char *model)
            strcasecmp(plain, "nvdino_v2") == 0;
 }
 
-static int64_t action_rank(const char *path, const struct sw_checkpoint_wish *wish)
+static int64_t action_rank(const char *path, const struct sw_checkpoint_choice *choice)
 {
     static const char *const training[] = { "resume", "train" };
     static const char *const using[] = { "eval", "evaluate", "inference", "infer", "export",
                                          "best" };
-    bool nvdinov2 = is_nvdinov2(wish->model);
+    bool nvdinov2 = is_nvdinov2(choice->model);
     int64_t rank = 0;
 
-    if (is_one_of(wish->action, training, SW_COUNT(training)) && nvdinov2) {
+    if (is_one_of(choice->action, training, SW_COUNT(training)) && nvdinov2) {
         rank += mentions(path, "model_epoch") ? 3 : 0;
         rank -= mentions(path, "teacher_epoch") || mentions(path, "student_epoch") ? 3 : 0;
-    } else if (is_one_of(wish->action, using, SW_COUNT(using))) {
+    } else if (is_one_of(choice->action, using, SW_COUNT(using))) {
         rank += mentions(path, "best") ? 4 : 0;
         rank += nvdinov2 && mentions(path, "student_epoch") ? 3 : 0;
     }
@@ -265,7 +265,7 @@ static int64_t location_rank(const char *path)
 }
 
 /* False: it is excluded. */
-static bool score(const struct sw_checkpoint *one, const struct sw_checkpoint_wish *wish,
+static bool score(const struct sw_checkpoint *one, const struct sw_checkpoint_choice *choice,
                   int64_t out[RANKS])
 {
     int64_t epoch = sw_checkpoint_epoch(one->path), step = sw_checkpoint_step(one->path);
@@ -274,18 +274,18 @@ static bool score(const struct sw_checkpoint *one, const struct sw_checkpoint_wi
     if (latest && epoch == SW_NO_POSITION && step == SW_NO_POSITION)
         return false;
     out[EPOCH] = out[STEP] = 0;
-    if (wish->epoch != SW_NO_POSITION) {
-        if (epoch != wish->epoch && (epoch == SW_NO_POSITION || epoch != wish->epoch - 1))
+    if (choice->epoch != SW_NO_POSITION) {
+        if (epoch != choice->epoch && (epoch == SW_NO_POSITION || epoch != choice->epoch - 1))
             return false;
-        out[EPOCH] = epoch == wish->epoch ? 3 : 2;
+        out[EPOCH] = epoch == choice->epoch ? 3 : 2;
     }
-    if (wish->step != SW_NO_POSITION) {
-        if (step != wish->step)
+    if (choice->step != SW_NO_POSITION) {
+        if (step != choice->step)
             return false;
         out[STEP] = 2;
     }
-    out[ACTION] = action_rank(one->path, wish);
-    out[KIND] = kind_rank(one, wish->prefer_directory);
+    out[ACTION] = action_rank(one->path, choice);
+    out[KIND] = kind_rank(one, choice->prefer_directory);
     out[LOCATION] = location_rank(one->path);
     out[NOT_LATEST] = !latest;
     out[NUMBER] = step != SW_NO_POSITION ? step : epoch;
@@ -317,27 +317,27 @@ static const struct sw_checkpoint *newest(const struct sw_checkpoint *items, siz
     return best;
 }
 
-bool sw_checkpoint_wants_directories(const struct sw_checkpoint_wish *wish)
+bool sw_checkpoint_wants_directories(const struct sw_checkpoint_choice *choice)
 {
-    return wish->prefer_directory || (wish->action && strcasecmp(wish->action, "resume") == 0);
+    return choice->prefer_directory || (choice->action && strcasecmp(choice->action, "resume") == 0);
 }
 
 const struct sw_checkpoint *sw_checkpoint_select(const struct sw_checkpoint *items, size_t count,
-                                                 const struct sw_checkpoint_wish *wish)
+                                                 const struct sw_checkpoint_choice *choice)
 {
     const struct sw_checkpoint *best = NULL;
     int64_t best_ranks[RANKS], ranks[RANKS];
 
     for (size_t i = 0; i < count; i++) {
-        if (items[i].is_directory && !sw_checkpoint_wants_directories(wish))
+        if (items[i].is_directory && !sw_checkpoint_wants_directories(choice))
             continue;
-        if (score(&items[i], wish, ranks) && (!best || is_larger(ranks, best_ranks))) {
+        if (score(&items[i], choice, ranks) && (!best || is_larger(ranks, best_ranks))) {
             best = &items[i];
             memcpy(best_ranks, ranks, sizeof best_ranks);
         }
     }
-    if (best || wish->no_latest || wish->epoch != SW_NO_POSITION ||
-        wish->step != SW_NO_POSITION)
+    if (best || choice->no_latest || choice->epoch != SW_NO_POSITION ||
+        choice->step != SW_NO_POSITION)
         return best;
     return newest(items, count);
 }

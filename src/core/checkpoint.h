@@ -5,7 +5,7 @@
  *
  * Names are all there is to go by, so the rules are those of the contract (§6.3), word for word.
  * "Newest complete" differs from it on purpose: modification time alone lets a file that was cut
- * off in the middle of its writing win (weakness 73).
+ * off in the middle of its writing win.
  */
 #ifndef SW_CORE_CHECKPOINT_H
 #define SW_CORE_CHECKPOINT_H
@@ -40,18 +40,18 @@ static inline void sw_checkpoints_auto(struct sw_checkpoints *all) { sw_checkpoi
 int sw_checkpoints_scan(const char *folder, bool directories, struct sw_checkpoints *out,
                         struct sw_error *err);
 
-struct sw_checkpoint_wish {
+struct sw_checkpoint_choice {
     const char *action;          /* "resume", "evaluate", ...; NULL: none in particular */
     const char *model;           /* NULL: any */
     int64_t epoch, step;         /* SW_NO_POSITION: any */
     bool prefer_directory;
     bool no_latest;              /* a file called "latest" is no answer */
 };
-/* Does the wish look at directories, too? */
-bool sw_checkpoint_wants_directories(const struct sw_checkpoint_wish *wish);
+/* Does the choice look at directories, too? */
+bool sw_checkpoint_wants_directories(const struct sw_checkpoint_choice *choice);
 /* The best of them, borrowed; NULL: none fits. Pure. */
 const struct sw_checkpoint *sw_checkpoint_select(const struct sw_checkpoint *items, size_t count,
-                                                 const struct sw_checkpoint_wish *wish);
+                                                 const struct sw_checkpoint_choice *choice);
 
 /* Is this file whole, as far as anybody can tell from outside? Not empty, not a partial name, and
  * by its own format where the format knows its length (zip as torch writes it, safetensors). */

@@ -5,7 +5,7 @@
  * A job that was killed while it saved leaves a newest file that is only half there. Time cannot
  * tell: it may have been killed hours ago. What can: the file's own format, where it knows its
  * length (torch writes zip files, whose directory comes last; safetensors says its size first);
- * a marker or a manifest that somebody wrote last. What none of these can judge is taken when it
+ * a marker or a manifest that is written last. What none of these can judge is taken when it
  * has been left alone for a while.
  */
 #include "core/checkpoint.h"

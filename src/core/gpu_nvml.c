@@ -2,7 +2,7 @@
 /*
  * gpu_nvml.c - the GPUs of this machine, seen through NVML.
  *
- * The library is loaded at run time and only when somebody asks for GPUs: no driver, no NVML, no
+ * The library is loaded at run time and only when GPUs are asked for: no driver, no NVML, no
  * GPUs, and no error. The few functions used are declared here, as NVIDIA's header is not free to
  * copy and the interface has been stable for a decade.
  */

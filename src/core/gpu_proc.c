@@ -51,7 +51,7 @@ static bool read_information(const char *folder, const char *address, int index,
     if (!field(text, "Model:", out->gpu.name, sizeof out->gpu.name))
         snprintf(out->gpu.name, sizeof out->gpu.name, "GPU");
     snprintf(out->pci, sizeof out->pci, "%.*s", (int)strcspn(address, "."), address);
-    /* A device that nobody has used since boot is called "GPU-????????-..." */
+    /* A device that was not used since boot is called "GPU-????????-..." */
     return sw_text_starts(out->gpu.uuid, "GPU-") && !strpbrk(out->gpu.uuid, "/?");
 }
 

@@ -2,7 +2,7 @@
 /*
  * keypath.h - "train.data[0].path": a place in a config, as users declare inputs and outputs.
  *
- * Dot-separated; a segment may end in [n] when it is word characters and digits (contract §3.6).
+ * Dot-separated; a segment may end in [n] when it is word characters and digits.
  * Anything else is a plain key, brackets and all.
  */
 #ifndef SW_CORE_KEYPATH_H

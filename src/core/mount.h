@@ -34,7 +34,7 @@ int sw_mount_parse(const char *text, struct sw_mount *out, struct sw_error *err)
 void sw_mount_done(struct sw_mount *mount);
 static inline void sw_mount_auto(struct sw_mount *mount) { sw_mount_done(mount); }
 
-/* Is the ref a whole commit already, so that nobody needs to be asked what it means? */
+/* Is the ref a whole commit already, so that its meaning is known without a query? */
 bool sw_mount_is_commit(const struct sw_mount *mount);
 bool sw_mount_says(const struct sw_mount *mount, const char *flag);
 /* May the job write there? Only where "rw" was said, or where it is a plain path without "ro". */

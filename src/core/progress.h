@@ -29,7 +29,7 @@ struct sw_training {
     int64_t steps;          /* 0: not known */
     double fraction;        /* 0..1 of the whole run, or of this epoch (below); -1: not known */
     double rate;            /* steps per second; 0: not known */
-    bool fraction_of_epoch; /* nobody said how many epochs there are */
+    bool fraction_of_epoch; /* the number of epochs is not known */
     int64_t seen_ms;        /* when the last reading was fed; 0: never */
 };
 

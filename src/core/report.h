@@ -47,7 +47,7 @@ char *sw_report_warning(const json_t *report);
 /* How much of a log is left when the report at its very end is taken away. */
 size_t sw_report_begin(const char *log, size_t length);
 
-/* Into the facts of struct sw_evidence: "runner", and "peak_gpu_memory_bytes" where nobody knew it. The
+/* Into the facts of struct sw_evidence: "runner", and "peak_gpu_memory_bytes" where it was not known. The
  * report may be NULL. */
 void sw_report_facts(const json_t *report, json_t *facts);
 

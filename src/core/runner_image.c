@@ -3,7 +3,7 @@
  * runner_image.c - finds the static runner of an architecture: inside the program, or beside it.
  *
  * A development build carries nothing and maps "slipway-runner-ARCH" from the folder that
- * $SLIPWAY_RUNNERS names, or from where its helpers are; a mapped page that nobody reads costs
+ * $SLIPWAY_RUNNERS names, or from where its helpers are; a mapped page that is not read costs
  * nothing. Found once, kept for ever: two architectures.
  */
 #include "core/runner_image.h"

@@ -9,7 +9,7 @@
  *      platform's message counts as one more line of the log
  *   4. what only names a symptom: exit code, signal, a vague reason
  * Symptoms come last because signal 6 is how a broken network, a full GPU and a plain bug all
- * end. What nobody explains is cause "unknown", class program, and is not retried.
+ * end. What no rule explains is cause "unknown", class program, and is not retried.
  *
  * The facts. A fact counts when it is true, a number above 0, or a text or list with something
  * in it; other names are ignored here.

@@ -240,7 +240,7 @@ static const struct diag_log_rule *rule_of(const json_t *verdict)
     return NULL;
 }
 
-/* The last line that the rule fits, by the first of its patterns that any line has: the more telling ones
+/* The last line that the rule fits, by the first of its patterns that any line has: the more specific ones
  * come first. log->count: none. */
 static size_t line_of_rule(const struct diag_log *log, const struct diag_log_rule *rule, int signal)
 {

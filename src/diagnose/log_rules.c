@@ -5,7 +5,7 @@
  * The first row that fits decides, so the order is the judgement: two faults that are never
  * infrastructure, what a scheduler or the hardware states, then faults of the program, and only
  * then the network. A program's fault often drags a network error behind it, and retrying a bug
- * helps nobody.
+ * does not help.
  *
  * Each row has lines that must fit and lines that must not in tests/unit/diagnose/; a row
  * without both fails the tests. Patterns: diagnose_internal.h.

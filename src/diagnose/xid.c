@@ -4,7 +4,7 @@
  *
  * An Xid is not always broken hardware: 13, 31 and 43 are what a kernel with a wild pointer
  * leaves behind, and retrying those repeats the bug. Nor is it always an end: 63 and 92 only
- * record what the hardware mended itself. A number that is not in the table blames nobody.
+ * record what the hardware mended itself. A number that is not in the table has no cause.
  */
 #include "diagnose/diagnose_internal.h"
 

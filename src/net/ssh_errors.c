@@ -4,7 +4,7 @@
  *
  * ssh has one exit code (255) for everything from a wrong name to a stolen host key, so its
  * words are all there is. They decide whether we try the next host (no answer) or stop (the
- * host answered and wants something we do not have). One row per kind, most telling first:
+ * host answered and wants something we do not have). One row per kind, most specific first:
  * a protected key that ssh may not read ends in "Permission denied", too.
  *
  * Pure. Messages without a row are SW_E_UNREACHABLE with ssh's own last line.

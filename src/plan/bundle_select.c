@@ -5,7 +5,7 @@
  * Left out, in this order: version control, caches and environments by name; files that usually hold
  * credentials; what .gitignore says; configs/ (the job carries its own config); other recipe families;
  * what `exclude` names; and, when there is an `include`, everything it does not name. Folders that are
- * left out are not looked into. Credentials and links that lead out are told by name: the code would
+ * left out are not looked into. Credentials and links that lead out are named: the code would
  * miss them there. A name that is in `include` letter for letter beats the credentials' rule and
  * .gitignore.
  */

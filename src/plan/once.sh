@@ -8,11 +8,11 @@
 # Whoever makes folder N has turn N: mkdir is what every shared file system does exactly once, and a
 # number is never taken twice. A turn lives while its `beat` changes; after SW_LEASE seconds without,
 # by the waiter's own clock, the waiter tries for turn N+1. So no clocks of two machines are compared,
-# nobody's lock is ever removed by another, and there is no flock. MAKE has to put the thing in place
+# no process removes the lock of another, and there is no flock. MAKE has to put the thing in place
 # with one rename: an owner who was only slow then does no harm.
 #
 # Ends 0 when CHECK says that the thing is there; 75 when it was not made within SW_PATIENCE seconds;
-# 1 when making it failed, also when somebody else's turn failed while we waited for it.
+# 1 when making it failed, also when another process's turn failed while we waited for it.
 
 sw_say() {
     printf 'slipway: %s\n' "$*" >&2

@@ -159,9 +159,9 @@ struct sw_platform {
      * tried again after the next observe(). Optional: nothing is ever left to do. */
     void (*reconcile)(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 
-    /* A descriptor that becomes readable when something here may have changed, for whoever stays and
-     * would otherwise ask again and again; what changed, only observe() tells. It stays the connection's; the
-     * 8 bytes in it are for whoever waited. -1: this place cannot tell. Optional. */
+    /* A descriptor that becomes readable when something here may have changed, for a caller that would
+     * otherwise poll; what changed, only observe() knows. The connection owns it; the caller that waited reads
+     * the 8 bytes. -1: this place has no events. Optional. */
     int (*wake_fd)(struct sw_connection *conn);
 
     /* Logs; callers use kit/log.h. Either a log can be read at any offset (log_read, log_size), or the API

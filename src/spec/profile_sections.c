@@ -4,7 +4,7 @@
  *
  * [lepton] holds what every Lepton job shares, [lepton_sft] inherits it by its name, and any
  * section may inherit others with `inherit`. Sections that belong to no platform and that
- * nobody inherits are shared: they become environment variables of every job ([wandb] project
+ * no other section inherits are shared: they become environment variables of every job ([wandb] project
  * -> WANDB_PROJECT). Where both files have a section, the project's values win one by one.
  *
  * Only the sections a job uses are checked: a typing mistake in [lepton] should not stop a job

@@ -24,7 +24,7 @@ void sw_profiles_free(struct sw_profiles *profiles)
     free(profiles);
 }
 
-/* Every top-level entry must be a section, or nobody would ever look at it; [[rules]] is a list. */
+/* Every top-level entry must be a section, or it would never be read; [[rules]] is a list. */
 static int check_sections(const struct sw_document *document, struct sw_error *err)
 {
     const char *key;

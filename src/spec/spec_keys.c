@@ -178,7 +178,7 @@ const struct sw_option sw_spec_keys[] = {
     { "hooks", SW_GROUP, .trust = SW_TRUST_ALWAYS, .fields = hook_fields,
       .help = "commands to run where the job is watched, with the job in their environment" },
     { "notify", SW_GROUP, .trust = SW_TRUST_ALWAYS, .fields = notify_fields,
-      .help = "who is told of the job's changes" },
+      .help = "where the job's changes are posted" },
     { "labels", SW_TEXT_MAP, .flag = "label", .help = "labels to select jobs by" },
     { "platform", SW_TEXTS, .flag = "platform", .env = "SLIPWAY_PLATFORM",
       .help = "where to run: one name, or an ordered list of them" },

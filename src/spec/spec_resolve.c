@@ -187,7 +187,7 @@ static void choose_platform(struct resolving *now)
 
 /* ---- the profile ------------------------------------------------------------------------- */
 
-/* A profile asked for by name must be there and say where it belongs: 0, or -1 after telling. */
+/* A profile asked for by name must be there and say where it belongs: 0, or -1 + problem. */
 static int find_profile(struct resolving *now)
 {
     const struct sw_spec_input *in = now->input;

@@ -3,7 +3,7 @@
  * ngc_reply.c - what NGC answers: tokens, versions, files, signed links, reasons.
  *
  * Models and resources have the same answers under other keys (struct ngc_endpoint). NGC lists files
- * flat and in no order we could rely on, so folders of one level are told when first met, and the
+ * flat and in no order we could rely on, so folders of one level are reported when first met, and the
  * ones told are remembered from page to page. Pure: texts in, values out.
  */
 #include "storage/ngc.h"
@@ -159,7 +159,7 @@ static void read_file(const json_t *file, const char *path, struct sw_object *ob
     set_sha256(object, sw_json_str(file, "sha256_base64"));
 }
 
-/* Remember a folder; false: it was told already. Neither name nor list holds a line break. */
+/* Remember a folder; false: it was reported already. Neither name nor list holds a line break. */
 static bool is_new(const char *folder, char **told)
 {
     sw_autofree char *line = sw_format("\n%s\n", folder);

@@ -4,7 +4,7 @@
  *
  * The row of the current attempt is a copy of the job's row, made by one statement whenever the
  * job's row changes; so the two cannot tell different stories, and an older attempt is simply a
- * copy that nobody updates any more.
+ * copy that is never updated.
  */
 #include "store/store_internal.h"
 

@@ -2,7 +2,7 @@
 /*
  * caught_up.c - attempts that a platform made by itself, told afterwards.
  *
- * Where retry lives with the job nobody may have looked for days. Whoever looks next writes down
+ * Where retry lives with the job, days may pass without a refresh. The next refresh writes down
  * all attempts since, in one transaction, with the same events as if each had been seen: a hook
  * hears of every retry, once. Progress stays: the log of such a job is one stream.
  */

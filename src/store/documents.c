@@ -4,7 +4,7 @@
  *
  * A watcher reads the same jobs again and again, and parsing their documents was most of what a refresh
  * cost. So the parsed ones are kept, each beside its text: while the text in the file is the same,
- * so is the document, whoever wrote in between. A thousand are kept (what a watcher looks at in one go);
+ * so is the document. A thousand are kept (what a watcher looks at in one go);
  * two jobs whose numbers fall on one place take turns. What is handed out is shared: for reading only.
  */
 #include "store/store_internal.h"

@@ -2,8 +2,8 @@
 /*
  * list.c - many jobs at a time: lists, counts, and those whose keep time has passed.
  *
- * A filter names several wishes; one of them, the most telling, walks its index newest first and
- * the others are checked on the rows it meets. `ways` is the list of such walks, most telling
+ * A filter names several conditions; one of them, the most selective, walks its index newest first and
+ * the others are checked on the rows it meets. `ways` is the list of such walks, most selective
  * first. Each names its index (INDEXED BY), so a page of 100,000 jobs costs what a page costs; a
  * test reads the query plans.
  *
@@ -19,19 +19,19 @@
 
 enum { PAGE_ROWS = 1024, PAGE_ROWS_WITH_DOCUMENTS = 64 };
 
-enum wish {
-    WISH_NOTHING     = 0,
-    WISH_ID_PREFIX   = 1 << 0,
-    WISH_NAME        = 1 << 1,
-    WISH_LABEL       = 1 << 2,
-    WISH_LABEL_KEY   = 1 << 3,
-    WISH_NAME_PREFIX = 1 << 4,
-    WISH_ACTIVE      = 1 << 5,
-    WISH_STATE       = 1 << 6,        /* one state */
-    WISH_PLATFORM    = 1 << 7,
-    WISH_STATES      = 1 << 8,        /* several states: checked on the rows of another walk */
-    WISH_ENDED       = 1 << 9,
-    WISH_LABELS      = 1 << 10,       /* several labels: one gives the walk, the rows have all */
+enum condition {
+    BY_NOTHING     = 0,
+    BY_ID_PREFIX   = 1 << 0,
+    BY_NAME        = 1 << 1,
+    BY_LABEL       = 1 << 2,
+    BY_LABEL_KEY   = 1 << 3,
+    BY_NAME_PREFIX = 1 << 4,
+    BY_ACTIVE      = 1 << 5,
+    BY_STATE       = 1 << 6,        /* one state */
+    BY_PLATFORM    = 1 << 7,
+    BY_STATES      = 1 << 8,        /* several states: checked on the rows of another walk */
+    BY_ENDED       = 1 << 9,
+    BY_LABELS      = 1 << 10,       /* several labels: one gives the walk, the rows have all */
 };
 
 #define BEGINS_WITH(column, prefix) column " BETWEEN " prefix " AND " prefix " || char(1114111)"
@@ -74,28 +74,28 @@ enum wish {
 #define NEWEST_FIRST(number) \
     " AND " number " < :before ORDER BY " number " DESC LIMIT :limit OFFSET :offset"
 
-#define WAY_COUNTED(wish, from, number, count)                                  \
-    { wish, "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),         \
+#define WAY_COUNTED(condition, from, number, count)                                  \
+    { condition, "SELECT " STORE_JOB_COLUMNS from ALSO NEWEST_FIRST(number),         \
       "SELECT " STORE_NAME_COLUMNS from ALSO NEWEST_FIRST(number),              \
       "SELECT count(*)" count, "SELECT count(*)" from ALSO }
-#define WAY(wish, from, number) WAY_COUNTED(wish, from, number, from)
+#define WAY(condition, from, number) WAY_COUNTED(condition, from, number, from)
 
 static const struct way {
-    unsigned wish;                  /* the wish this walk fulfils by itself */
+    unsigned condition;                  /* the condition this walk fulfils by itself */
     const char *list;
     const char *names;              /* the same walk for SW_COLUMNS_NAMES */
-    const char *count;              /* when there is no other wish: from the index alone */
+    const char *count;              /* when there is no other condition: from the index alone */
     const char *count_filtered;
 } ways[] = {
-    WAY(WISH_ID_PREFIX,   FROM_ID_PREFIX,   "jobs.seq"),
-    WAY(WISH_NAME,        FROM_NAME,        "jobs.seq"),
-    WAY(WISH_LABEL,       FROM_LABEL,       "labels.job"),
-    WAY(WISH_ACTIVE,      FROM_ACTIVE,      "jobs.seq"),
-    WAY(WISH_STATE,       FROM_STATE,       "jobs.seq"),
-    WAY(WISH_NAME_PREFIX, FROM_NAME_PREFIX, "jobs.seq"),
-    WAY(WISH_LABEL_KEY,   FROM_LABEL_KEY,   "labels.job"),
-    WAY(WISH_PLATFORM,    FROM_PLATFORM,    "jobs.seq"),
-    WAY_COUNTED(WISH_NOTHING, FROM_ALL,     "jobs.seq", " FROM jobs"),
+    WAY(BY_ID_PREFIX,   FROM_ID_PREFIX,   "jobs.seq"),
+    WAY(BY_NAME,        FROM_NAME,        "jobs.seq"),
+    WAY(BY_LABEL,       FROM_LABEL,       "labels.job"),
+    WAY(BY_ACTIVE,      FROM_ACTIVE,      "jobs.seq"),
+    WAY(BY_STATE,       FROM_STATE,       "jobs.seq"),
+    WAY(BY_NAME_PREFIX, FROM_NAME_PREFIX, "jobs.seq"),
+    WAY(BY_LABEL_KEY,   FROM_LABEL_KEY,   "labels.job"),
+    WAY(BY_PLATFORM,    FROM_PLATFORM,    "jobs.seq"),
+    WAY_COUNTED(BY_NOTHING, FROM_ALL,     "jobs.seq", " FROM jobs"),
 };
 
 static const char SQL_EXPIRED[] =
@@ -106,7 +106,7 @@ static const char SQL_EXPIRED[] =
 /* ---- which way, and what to bind ------------------------------------------------------------ */
 
 /* The label that finds the fewest: one with a value. NULL: none is asked for. */
-static const char *telling_label(const struct sw_job_filter *filter)
+static const char *selective_label(const struct sw_job_filter *filter)
 {
     for (size_t i = 0; i < filter->label_count; i++)
         if (strchr(filter->labels[i], '='))
@@ -114,45 +114,45 @@ static const char *telling_label(const struct sw_job_filter *filter)
     return filter->label_count ? filter->labels[0] : NULL;
 }
 
-static unsigned label_wishes(const struct sw_job_filter *filter)
+static unsigned label_conditions(const struct sw_job_filter *filter)
 {
-    const char *label = telling_label(filter);
+    const char *label = selective_label(filter);
 
     if (!label)
-        return WISH_NOTHING;
-    return (strchr(label, '=') ? WISH_LABEL : WISH_LABEL_KEY) |
-           (filter->label_count > 1 ? WISH_LABELS : WISH_NOTHING);
+        return BY_NOTHING;
+    return (strchr(label, '=') ? BY_LABEL : BY_LABEL_KEY) |
+           (filter->label_count > 1 ? BY_LABELS : BY_NOTHING);
 }
 
-static unsigned wishes_of(const struct sw_job_filter *filter)
+static unsigned conditions_of(const struct sw_job_filter *filter)
 {
-    return (filter->id_prefix ? WISH_ID_PREFIX : 0u) | (filter->name ? WISH_NAME : 0u) |
-           (filter->name_prefix ? WISH_NAME_PREFIX : 0u) |
-           label_wishes(filter) |
-           (filter->active_only ? WISH_ACTIVE : 0u) |
-           (filter->state_count == 1 ? WISH_STATE : 0u) |
-           (filter->state_count > 1 ? WISH_STATES : 0u) |
-           (filter->platform ? WISH_PLATFORM : 0u) | (filter->ended_before_ms ? WISH_ENDED : 0u);
+    return (filter->id_prefix ? BY_ID_PREFIX : 0u) | (filter->name ? BY_NAME : 0u) |
+           (filter->name_prefix ? BY_NAME_PREFIX : 0u) |
+           label_conditions(filter) |
+           (filter->active_only ? BY_ACTIVE : 0u) |
+           (filter->state_count == 1 ? BY_STATE : 0u) |
+           (filter->state_count > 1 ? BY_STATES : 0u) |
+           (filter->platform ? BY_PLATFORM : 0u) | (filter->ended_before_ms ? BY_ENDED : 0u);
 }
 
-static const struct way *way_for(unsigned wishes)
+static const struct way *way_for(unsigned conditions)
 {
     size_t i = 0;
 
-    while (ways[i].wish != WISH_NOTHING && !(ways[i].wish & wishes))
+    while (ways[i].condition != BY_NOTHING && !(ways[i].condition & conditions))
         i++;
     return &ways[i];
 }
 
 const char *store_list_sql(const struct sw_job_filter *filter)
 {
-    const struct way *way = way_for(wishes_of(filter));
+    const struct way *way = way_for(conditions_of(filter));
 
     return filter->columns == SW_COLUMNS_NAMES ? way->names : way->list;
 }
 
-/* Bind a wish where the statement has a place for it. An empty text is a text here. */
-static void bind_wish(sqlite3_stmt *statement, const char *name, const char *text)
+/* Bind a condition where the statement has a place for it. An empty text is a text here. */
+static void bind_text(sqlite3_stmt *statement, const char *name, const char *text)
 {
     int index = sqlite3_bind_parameter_index(statement, name);
 
@@ -160,7 +160,7 @@ static void bind_wish(sqlite3_stmt *statement, const char *name, const char *tex
         sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
 }
 
-static void bind_wish_number(sqlite3_stmt *statement, const char *name, int64_t value)
+static void bind_number(sqlite3_stmt *statement, const char *name, int64_t value)
 {
     int index = sqlite3_bind_parameter_index(statement, name);
 
@@ -173,10 +173,10 @@ static void bind_states(sqlite3_stmt *statement, const struct sw_job_filter *fil
     sw_auto(sw_buf) struct sw_buf names = SW_BUF_INIT;
 
     if (filter->state_count == 1)
-        bind_wish(statement, ":state", sw_state_name(filter->states[0]));
+        bind_text(statement, ":state", sw_state_name(filter->states[0]));
     for (size_t i = 0; filter->state_count > 1 && i < filter->state_count; i++)
         sw_buf_addf(&names, "%s ", sw_state_name(filter->states[i]));
-    bind_wish(statement, ":states", names.data);
+    bind_text(statement, ":states", names.data);
 }
 
 static bool same_key(const char *one, const char *other)
@@ -202,12 +202,12 @@ static bool says_nothing_new(const struct sw_job_filter *filter, size_t at)
 static void bind_labels(sqlite3_stmt *statement, const struct sw_job_filter *filter)
 {
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT;
-    const char *label = telling_label(filter), *equals = label ? strchr(label, '=') : NULL;
+    const char *label = selective_label(filter), *equals = label ? strchr(label, '=') : NULL;
     sw_autofree char *key = label ? sw_strndup(label, strcspn(label, "=")) : NULL;
     int64_t count = 0;
 
-    bind_wish(statement, ":label_key", key);
-    bind_wish(statement, ":label_value", equals ? equals + 1 : NULL);
+    bind_text(statement, ":label_key", key);
+    bind_text(statement, ":label_value", equals ? equals + 1 : NULL);
     if (filter->label_count < 2)
         return;
     sw_buf_add_char(&all, '\x1f');
@@ -216,19 +216,19 @@ static void bind_labels(sqlite3_stmt *statement, const struct sw_job_filter *fil
             sw_buf_addf(&all, "%s\x1f", filter->labels[i]);
             count++;
         }
-    bind_wish(statement, ":labels", sw_buf_text(&all));
-    bind_wish_number(statement, ":label_count", count);
+    bind_text(statement, ":labels", sw_buf_text(&all));
+    bind_number(statement, ":label_count", count);
 }
 
-static void bind_wishes(sqlite3_stmt *statement, const struct sw_job_filter *filter)
+static void bind_conditions(sqlite3_stmt *statement, const struct sw_job_filter *filter)
 {
-    bind_wish(statement, ":platform", filter->platform);
-    bind_wish(statement, ":name", filter->name);
-    bind_wish(statement, ":name_prefix", filter->name_prefix);
-    bind_wish(statement, ":id_prefix", filter->id_prefix);
+    bind_text(statement, ":platform", filter->platform);
+    bind_text(statement, ":name", filter->name);
+    bind_text(statement, ":name_prefix", filter->name_prefix);
+    bind_text(statement, ":id_prefix", filter->id_prefix);
     bind_labels(statement, filter);
-    bind_wish_number(statement, ":active", filter->active_only);
-    bind_wish_number(statement, ":ended_before", filter->ended_before_ms);
+    bind_number(statement, ":active", filter->active_only);
+    bind_number(statement, ":ended_before", filter->ended_before_ms);
     bind_states(statement, filter);
 }
 
@@ -282,7 +282,7 @@ static int page_read(struct sw_store *store, const struct sw_job_filter *filter,
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
         !(rows = store_statement(store, store_list_sql(filter), err)))
         return -1;
-    bind_wishes(rows, filter);
+    bind_conditions(rows, filter);
     store_bind_int(rows, ":before", before);
     store_bind_int(rows, ":limit", (int64_t)limit);
     store_bind_int(rows, ":offset", offset > INT64_MAX ? INT64_MAX : (int64_t)offset);
@@ -327,15 +327,15 @@ int sw_store_count(struct sw_store *store, const struct sw_job_filter *filter, i
                    struct sw_error *err)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
-    unsigned wishes = wishes_of(filter);
-    const struct way *way = way_for(wishes);
+    unsigned conditions = conditions_of(filter);
+    const struct way *way = way_for(conditions);
     sqlite3_stmt *row;
 
     if (store_begin(&work, store, STORE_READS, err) < 0 ||
-        !(row = store_statement(store, wishes == way->wish ? way->count : way->count_filtered,
+        !(row = store_statement(store, conditions == way->condition ? way->count : way->count_filtered,
                                 err)))
         return -1;
-    bind_wishes(row, filter);
+    bind_conditions(row, filter);
     if (store_next(store, row, err) < 0)
         return -1;
     *count = sqlite3_column_int64(row, 0);

@@ -106,10 +106,10 @@ static const char STEP_FIRST_TABLES[] =
 
 /*
  * Watching. A retry waits until not_before_ms; last_epoch and guard_since_ms remember what was
- * told already, so that it is told once. `hooked` marks the jobs whose plan wants to hear of
+ * reported already, so that it is reported once. `hooked` marks the jobs whose plan wants to hear of
  * events. One mark, "heard", says up to which event the hooks were looked up: it moves in the
  * transaction that writes the notices, and a store that is brought up to date begins at its end,
- * so that nobody hears of last year's jobs.
+ * so that no hook runs for last year's jobs.
  */
 static const char STEP_WATCHING[] =
     "ALTER TABLE jobs ADD COLUMN not_before_ms INTEGER NOT NULL DEFAULT 0;"

@@ -5,7 +5,7 @@
  * Two ways lead here: a platform tries again by itself or a person asks for it
  * (sw_store_next_attempt), and a failure that is to be retried (sw_store_retry). The second writes
  * the end of the old attempt and the beginning of the new one in a single transaction, so that
- * between two attempts nobody ever sees a job that is over: a waiter would go home, and a hook
+ * between two attempts no reader sees a job that is over: a waiter would return, and a hook
  * would cry failure.
  */
 #include "store/store_internal.h"

@@ -120,7 +120,7 @@ static int add_notices(struct sw_store *store, const struct unheard *unheard, in
     return 0;
 }
 
-/* Move the mark and write the notices, unless somebody else did it meanwhile. */
+/* Move the mark and write the notices, unless another process did it meanwhile. */
 static int hearing_write(struct sw_store *store, const struct hearing *hearing,
                          struct sw_error *err)
 {
@@ -159,7 +159,7 @@ int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *cont
         struct unheard *unheard = &hearing.events[i];
         sw_auto(sw_job) struct sw_job job = { 0 };
 
-        /* A job that was removed meanwhile has nobody left to tell. */
+        /* A job that was removed meanwhile has no hook left to run. */
         if (sw_store_get(store, unheard->id, SW_COLUMNS_ALL, &job, NULL) == 0)
             fn(context, &job, unheard->event, unheard->kind, unheard->data, unheard->hooks);
     }

@@ -3,8 +3,8 @@
  * progress.c - what watchers learn while a job runs: how far it is, and that a guard barked.
  *
  * Progress itself is a courtesy: a power cut may forget it, and of two watchers the one that read
- * more of the log counts. What people are told because of it is not: milestones and guards are
- * compared with what was told before inside the transaction that writes the event.
+ * more of the log counts. What is reported because of it is not: milestones and guards are
+ * compared with what was reported before inside the transaction that writes the event.
  */
 #include "store/store_internal.h"
 
@@ -68,11 +68,11 @@ int sw_store_progress(struct sw_store *store, const char *id, int attempt, const
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
     sw_auto(sw_job) struct sw_job row = { 0 };
-    bool telling = json_array_size(milestones) > 0;
+    bool reached = json_array_size(milestones) > 0;
     sqlite3_stmt *set;
     int64_t seq = 0;
 
-    if (store_begin(&work, store, telling ? STORE_DURABLE : STORE_RELAXED, err) < 0 ||
+    if (store_begin(&work, store, reached ? STORE_DURABLE : STORE_RELAXED, err) < 0 ||
         store_row_find(store, id, &seq, &row, err) < 0)
         return -1;
     if (row.attempt != attempt ||
@@ -83,7 +83,7 @@ int sw_store_progress(struct sw_store *store, const char *id, int attempt, const
     store_bind_int(set, ":seq", seq);
     store_bind_json(set, ":progress", progress);
     if (store_run(store, set, err) < 0 ||
-        (telling && tell_milestones(store, seq, attempt, progress, milestones, err) < 0))
+        (reached && tell_milestones(store, seq, attempt, progress, milestones, err) < 0))
         return -1;
     return store_commit(&work, err);
 }

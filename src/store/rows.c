@@ -2,7 +2,7 @@
 /*
  * rows.c - between a row of the table `jobs` and struct sw_job.
  *
- * What is not there is NULL in the file and NULL, -1 or 0 in the struct, as store.h says; nobody
+ * What is not there is NULL in the file and NULL, -1 or 0 in the struct, as store.h says; no other file
  * else in the folder knows the order of the columns.
  */
 #include "store/store_internal.h"

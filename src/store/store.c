@@ -128,7 +128,7 @@ static int check_file(const char *path, bool read_only, bool make, struct sw_err
 
 /* ---- the connection ------------------------------------------------------------------------- */
 
-/* Called by SQLite while somebody else holds a lock: non-zero means "ask again". */
+/* Called by SQLite while another process holds a lock: non-zero means "ask again". */
 static int wait_for_lock(void *context, int tries)
 {
     struct sw_store *store = context;
@@ -276,7 +276,7 @@ static int make_ready(struct sw_store *store, const char *folder, const struct s
                : 0;
 }
 
-/* Damage is told when jobs are read: a store without an id can still be looked at. */
+/* Damage is reported when jobs are read: a store without an id can still be looked at. */
 static void read_id(struct sw_store *store)
 {
     sw_auto(store_work) struct store_work work = STORE_WORK_INIT;
@@ -333,8 +333,8 @@ struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error 
     return store_open_as(dir, read_only, &setup, err);
 }
 
-/* After one very large write the WAL stays long, and every opener would read all of it: whoever
- * closes moves it into the file, unless somebody else is using it just now. */
+/* After one very large write the WAL stays long, and every opener would read all of it: the process
+ * that closes moves it into the file, unless another process is using it just now. */
 static void shorten_long_wal(struct sw_store *store)
 {
     sw_autofree char *wal = store->path ? sw_format("%s-wal", store->path) : NULL;

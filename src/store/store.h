@@ -22,7 +22,7 @@
 struct sw_store;
 
 /* Opens (and makes, unless read_only) DIR/jobs.db; DIR is made 0700. Full disk, read-only folder,
- * corrupt file, a file of a newer version, a lock held for more than ten seconds, somebody else's
+ * corrupt file, a file of a newer version, a lock held for more than ten seconds, another user's
  * folder: SW_E_STORE with a hint, nothing lost. No store yet and read_only: SW_E_NOT_FOUND. */
 struct sw_store *sw_store_open(const char *dir, bool read_only, struct sw_error *err);
 /* The same for a store that must be there already: a helper that comes late, when its folder is
@@ -97,7 +97,7 @@ int sw_store_reopen(struct sw_store *store, const char *id, int attempt, const c
                     const char *message, struct sw_error *err);
 
 /* Take over a row still "submitting" whose process died: only one caller wins (compare-and-set on
- * the old owner as the caller read it; NULL: nobody's). *won tells. */
+ * the old owner as the caller read it; NULL: none). *won tells. */
 int sw_store_claim(struct sw_store *store, const char *id, const json_t *old_owner,
                    const json_t *new_owner, bool *won, struct sw_error *err);
 
@@ -126,14 +126,14 @@ void sw_store_let_go(struct sw_store *store, const char *id);
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
  * {"err_class","cause","suggestion"}, stored with a final state.
  * Ignored: presence SW_UNSEEN, another attempt than the row's, a job that is gone. Unknown never
- * replaces a known state. Of a job that is over only gaps are filled, by a sighting of that same
+ * replaces a known state. Of a job that is over only gaps are filled, by a observation of that same
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);
-/* Would that write anything, if the row is still as the caller read it? Asks nobody. */
+/* Would that write anything, if the row is still as the caller read it? Without a query to a platform. */
 bool sw_store_is_news(const struct sw_job *row, const struct sw_observation *seen,
                       const json_t *verdict, int64_t now_ms);
-/* Many sightings in one transaction, all or none; changed may be NULL or an array. */
+/* Many observations in one transaction, all or none; changed may be NULL or an array. */
 int sw_store_saw_many(struct sw_store *store, const struct sw_observation *seen, size_t count,
                       json_t *const *verdicts, int64_t now_ms, bool *changed,
                       struct sw_error *err);
@@ -227,7 +227,7 @@ json_t *sw_store_attempts(struct sw_store *store, const char *id, struct sw_erro
 /* Begin the next attempt: number + 1, state Pending again; *attempt is the new number. From a final
  * state the row is "submitting" without an owner (claim it, then submit). Before the end it means
  * that the platform retries by itself: phase and remote id stay. SW_E_CONFLICT when from_attempt
- * is not the current one (somebody was quicker) or a cancel was asked for. */
+ * is not the current one (another process was quicker) or a cancel was asked for. */
 int sw_store_next_attempt(struct sw_store *store, const char *id, int from_attempt,
                           const char *why, int *attempt, struct sw_error *err);
 /* Likewise, of a job that is over: the attempt only brings the outputs that the command left, which ended
@@ -245,7 +245,7 @@ int sw_store_avoid(struct sw_store *store, const char *id, const json_t *avoid,
 
 /* The attempt failed and is tried again. In one transaction the attempt gets its end (from
  * `failed` and `verdict`), and the job becomes Pending, attempt + 1, phase submitting without owner,
- * not to be sent before not_before_ms; nobody ever sees it as over. Compare-and-set on the attempt:
+ * not to be sent before not_before_ms; no reader sees it as over. Compare-and-set on the attempt:
  * *won tells. `avoid` is an array of node names to keep away from (may be NULL). With only_collect the
  * command is done, and the next attempt brings what it left; an attempt that does so already is followed by
  * its like. */
@@ -259,13 +259,13 @@ int sw_store_progress(struct sw_store *store, const char *id, int attempt, const
                       const json_t *milestones, struct sw_error *err);
 
 /* A guard found something, and has found it since `since_ms`: one event "guard" with `data` for
- * each such time, whoever looks. *won: this call wrote it. */
+ * each such time, in whichever process looks. *won: this call wrote it. */
 int sw_store_guard(struct sw_store *store, const char *id, int attempt, int64_t since_ms,
                    const json_t *data, bool *won, struct sw_error *err);
 
 /* ---- notices: who has to hear of an event ---------------------------------------------------- */
 
-/* Look up the hooks of events that nobody looked up yet, oldest first, at most `limit` of them:
+/* Look up the hooks of events that were not looked up yet, oldest first, at most `limit` of them:
  * fn adds to `hooks` the names of those that shall hear of it. The notices and how far we came
  * are written together, by exactly one of all callers. Only jobs whose plan has "hooks" or
  * "notify" count. *found: there were any (call again). */
@@ -274,7 +274,7 @@ typedef void sw_due_fn(void *context, const struct sw_job *job, int64_t event_se
 int sw_store_due(struct sw_store *store, size_t limit, sw_due_fn *fn, void *context, bool *found,
                  struct sw_error *err);
 
-/* Notices that nobody has claimed, or whose claimer died before it began: oldest first. */
+/* Notices that are not claimed, or whose claimer died before it began: oldest first. */
 typedef int sw_notice_fn(void *context, int64_t event_seq, const char *hook);
 int sw_store_notices(struct sw_store *store, size_t limit, sw_notice_fn *fn, void *context,
                      struct sw_error *err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transitions.c - how a job's row may change: sightings, and the wish to cancel.
+ * transitions.c - how a job's row may change: observations, and a requested cancel.
  *
  * Which state may follow which is said once, in core/state.c; here it is asked inside the UPDATE
  * itself (may_follow), so that two clients with different news cannot undo each other's.
  *
- * A sighting has one of five effects, weakest first: none, touch (only "seen at"), learn (the
+ * A observation has one of five effects, weakest first: none, touch (only "seen at"), learn (the
  * state may not change, but where the job runs is news), fill (the job is over in that very state;
  * gaps are filled, nothing is replaced), move. A refresh first finds out, without the write lock,
  * whether there is anything to write. If nothing but "seen at" is new, that is one transaction
@@ -75,7 +75,7 @@ static const char *const effect_sql[] = {
     [EFFECT_MOVE]  = SQL_MOVE,
 };
 
-/* ---- what a sighting means for a row -------------------------------------------------------- */
+/* ---- what a observation means for a row -------------------------------------------------------- */
 
 static bool news_text(const char *said, const char *known)
 {
@@ -249,8 +249,8 @@ int store_row_move(struct sw_store *store, int64_t seq, const struct sw_job *row
     return write_row(store, EFFECT_MOVE, seq, row, seen, verdict, now_ms, err);
 }
 
-/* One sighting against its row: what would it do, and, when asked, do it. A job that was removed
- * meanwhile is nobody's problem. */
+/* One observation against its row: what would it do, and, when asked, do it. A job that was removed
+ * meanwhile is no problem. */
 static int handle(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                   int64_t now_ms, bool write, enum effect *effect, bool *changed,
                   struct sw_error *err)

@@ -77,7 +77,7 @@ static void find_field(const json_t *object, struct rest_found *found)
         found->field = field_of_steps(steps);
 }
 
-/* The first words in this part of a body, from the most telling place to the least. */
+/* The first words in this part of a body, from the most specific place to the least. */
 static void find_words(const json_t *part, int depth, struct rest_found *found)
 {
     static const char *const names[] = { "message", "detail", "error_description", "errors", "error",

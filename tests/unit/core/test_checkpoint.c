@@ -57,9 +57,9 @@ static void a_name_tells_its_epoch(void **state)
 #define ANY .epoch = SW_NO_POSITION, .step = SW_NO_POSITION
 
 static const char *selected(const struct sw_checkpoint *items, size_t count,
-                            struct sw_checkpoint_wish wish)
+                            struct sw_checkpoint_choice choice)
 {
-    const struct sw_checkpoint *one = sw_checkpoint_select(items, count, &wish);
+    const struct sw_checkpoint *one = sw_checkpoint_select(items, count, &choice);
 
     return one ? one->path : "none";
 }
@@ -76,19 +76,19 @@ static void the_epoch_asked_for_wins_or_the_one_before(void **state)
 
     (void)state;
     assert_string_equal(selected(best_and_latest, 2,
-                                 (struct sw_checkpoint_wish){ .action = "resume", .epoch = 1,
+                                 (struct sw_checkpoint_choice){ .action = "resume", .epoch = 1,
                                                               .step = SW_NO_POSITION }),
                         "model_best_000.pth");               /* golden vector 19 */
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_wish){
+    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
                                               .epoch = 4, .step = SW_NO_POSITION }),
                         "/r/model_epoch_004.pth");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_wish){
+    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
                                               .epoch = 6, .step = SW_NO_POSITION }),
                         "/r/model_epoch_005.pth");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_wish){
+    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){
                                               .epoch = 9, .step = SW_NO_POSITION }),
                         "none");
-    assert_string_equal(selected(many, 3, (struct sw_checkpoint_wish){ ANY }),
+    assert_string_equal(selected(many, 3, (struct sw_checkpoint_choice){ ANY }),
                         "/r/model_epoch_005.pth");
 }
 
@@ -99,11 +99,11 @@ static void latest_is_the_last_resort(void **state)
     };
 
     (void)state;
-    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_wish){ ANY }),
+    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_choice){ ANY }),
                         "/r/model_latest.pth");
-    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_wish){ ANY, .no_latest = true }),
+    assert_string_equal(selected(latest, 2, (struct sw_checkpoint_choice){ ANY, .no_latest = true }),
                         "none");
-    assert_string_equal(selected(NULL, 0, (struct sw_checkpoint_wish){ ANY }), "none");
+    assert_string_equal(selected(NULL, 0, (struct sw_checkpoint_choice){ ANY }), "none");
 }
 
 static void the_action_says_what_is_best(void **state)
@@ -114,13 +114,13 @@ static void the_action_says_what_is_best(void **state)
     };
 
     (void)state;
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_wish){ ANY,
+    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){ ANY,
                                                                         .action = "evaluate" }),
                         "/r/model_best_003.pth");
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_wish){
+    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){
                                                ANY, .action = "train", .model = "nvdinov2" }),
                         "/r/model_epoch_010.pth");
-    assert_string_equal(selected(files, 3, (struct sw_checkpoint_wish){ ANY, .action = "train" }),
+    assert_string_equal(selected(files, 3, (struct sw_checkpoint_choice){ ANY, .action = "train" }),
                         "/r/student_epoch_011.pth");
 }
 
@@ -131,11 +131,11 @@ static void directories_count_where_they_are_wanted(void **state)
     };
 
     (void)state;
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_wish){ ANY }),
+    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY }),
                         "/r/checkpoints/epoch_8.pth");
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_wish){ ANY, .action = "resume" }),
+    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY, .action = "resume" }),
                         "/r/checkpoints/epoch_8.pth");       /* a file is preferred, still */
-    assert_string_equal(selected(both, 2, (struct sw_checkpoint_wish){ ANY,
+    assert_string_equal(selected(both, 2, (struct sw_checkpoint_choice){ ANY,
                                                                        .prefer_directory = true }),
                         "/r/epoch_9");
 }

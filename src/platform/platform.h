@@ -160,8 +160,8 @@ struct sw_platform {
     void (*reconcile)(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 
     /* A descriptor that becomes readable when something here may have changed, for a caller that would
-     * otherwise poll; what changed, only observe() knows. The connection owns it; the caller that waited reads
-     * the 8 bytes. -1: this place has no events. Optional. */
+     * otherwise poll; what changed, only observe() knows. The connection owns it; the caller that waited
+     * reads the 8 bytes. -1: this place has no events. Optional. */
     int (*wake_fd)(struct sw_connection *conn);
 
     /* Logs; callers use kit/log.h. Either a log can be read at any offset (log_read, log_size), or the API

@@ -50,7 +50,7 @@ static void expect(const json_t *rows, const char *check, bool ok, const char *m
 
 static void a_fit_engine_is_called_fit_from_here_and_from_afar(void **state)
 {
-    struct docker_needs wish = { .image = getenv("SLIPWAY_TEST_IMAGE"), .gpus = true };
+    struct docker_needs needs = { .policy = DOCKER_PULL_MISSING, .image = getenv("SLIPWAY_TEST_IMAGE"), .gpus = true };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(hosts); i++) {
@@ -59,8 +59,8 @@ static void a_fit_engine_is_called_fit_from_here_and_from_afar(void **state)
                                                  "Target", "/x");
         sw_auto(json) json_t *rows = NULL;
 
-        wish.mounts = mounts;
-        rows = docker_checks(api, &wish);
+        needs.mounts = mounts;
+        rows = docker_checks(api, &needs);
         expect(rows, "engine", true, "version ", NULL);
         expect(rows, "API version", true, "1.41", NULL);
         expect(rows, "disk", true, "GiB free in", NULL);
@@ -76,8 +76,8 @@ static void what_is_missing_is_told_with_its_fix(void **state)
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
     sw_auto(json) json_t *mounts = json_pack("[{s:s,s:s,s:s}]", "Type", "bind", "Source",
                                              "/no/such/folder", "Target", "/x");
-    struct docker_needs wish = { .image = image, .mounts = mounts, .runtime = "kata" };
-    sw_auto(json) json_t *rows = docker_checks(api, &wish);
+    struct docker_needs needs = { .image = image, .mounts = mounts, .runtime = "kata" };
+    sw_auto(json) json_t *rows = docker_checks(api, &needs);
 
     (void)state;
     expect(rows, "image", false, "no basic auth credentials", "docker login");
@@ -89,7 +89,7 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at(NULL);
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
-    struct docker_needs wish = { .image = image };
+    struct docker_needs needs = { .image = image };
     bool there = true;
 
     (void)state;
@@ -97,14 +97,14 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
     setenv("DOCKER_USERNAME", getenv("SLIPWAY_TEST_REGISTRY_USER"), 1);
     setenv("DOCKER_PASSWORD", getenv("SLIPWAY_TEST_REGISTRY_PASSWORD"), 1);
     {
-        sw_auto(json) json_t *rows = docker_checks(api, &wish);
+        sw_auto(json) json_t *rows = docker_checks(api, &needs);
 
         expect(rows, "image", true, "can be pulled", NULL);
     }
     assert_int_equal(docker_image_there(api, image, &there, NULL), 0);
     assert_false(there);
-    wish.policy = DOCKER_PULL_NEVER;
-    sw_auto(json) json_t *rows = docker_checks(api, &wish);
+    needs.policy = DOCKER_PULL_NEVER;
+    sw_auto(json) json_t *rows = docker_checks(api, &needs);
 
     expect(rows, "image", false, "may not be pulled", "pull: missing");
 }
@@ -112,8 +112,8 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
 static void an_engine_that_is_not_there_is_one_answer(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at("unix:///nowhere.sock");
-    struct docker_needs wish = { .image = "ubuntu", .gpus = true };
-    sw_auto(json) json_t *rows = docker_checks(api, &wish);
+    struct docker_needs needs = { .image = "ubuntu", .gpus = true };
+    sw_auto(json) json_t *rows = docker_checks(api, &needs);
 
     (void)state;
     assert_int_equal(json_array_size(rows), 1);

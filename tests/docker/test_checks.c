@@ -50,7 +50,8 @@ static void expect(const json_t *rows, const char *check, bool ok, const char *m
 
 static void a_fit_engine_is_called_fit_from_here_and_from_afar(void **state)
 {
-    struct docker_needs needs = { .policy = DOCKER_PULL_MISSING, .image = getenv("SLIPWAY_TEST_IMAGE"), .gpus = true };
+    struct docker_needs needs = { .policy = DOCKER_PULL_MISSING, .image = getenv("SLIPWAY_TEST_IMAGE"),
+                                  .gpus = true };
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(hosts); i++) {

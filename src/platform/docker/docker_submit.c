@@ -395,8 +395,8 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
         return -1;
     docker_runner_choose(s);
     while (make_checked(s, &why) < 0) {
-        if (why.code == SW_E_UNREACHABLE ||
-            (!can_do_with_plain_limits(s) && !docker_runner_do_without(s)))
+        if (!can_do_with_plain_limits(s) &&           /* Podman refuses a limit with a 500 */
+            (why.code == SW_E_UNREACHABLE || !docker_runner_do_without(s)))
             return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }

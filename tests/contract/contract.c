@@ -59,8 +59,8 @@ static size_t add_group(const struct group *group, const char *only, struct CMUn
             continue;
         }
         tests[count++] = (struct CMUnitTest){ .name = c->claim, .test_func = c->prove,
-                                              .setup_func = stay_begin,
-                                              .teardown_func = stay_end };
+                                              .setup_func = trial_begin,
+                                              .teardown_func = trial_end };
     }
     return count;
 }

@@ -148,6 +148,8 @@ static void become_between(int listener, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
+    listener = dup2(listener, 3);
+    close_range(4, ~0u, 0);             /* the reaper waits for the end of a pipe that we inherited */
     for (;;) {
         int client = accept(listener, NULL, NULL);
         pthread_t thread;

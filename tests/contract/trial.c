@@ -50,7 +50,7 @@ void connect_with(struct trial *here, const char *api)
     here->session = open_session(here);
 }
 
-int stay_begin(void **state)
+int trial_begin(void **state)
 {
     struct trial *here = sw_new(struct trial);
 
@@ -441,7 +441,7 @@ static bool no_process_left(const struct trial *here, char *first, size_t size)
     return true;
 }
 
-int stay_end(void **state)
+int trial_end(void **state)
 {
     struct trial *here = *state;
     char pid[24] = "";

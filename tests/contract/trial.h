@@ -37,8 +37,8 @@ struct trial {
 
 extern const struct fixture *the_fixture;          /* which platform this run is about */
 
-int stay_begin(void **state);
-int stay_end(void **state);
+int trial_begin(void **state);
+int trial_end(void **state);
 
 struct sw_session *open_session(const struct trial *here);
 /* A new session, whose rehearsal API fails like that (NULL: as each job says). */

@@ -48,7 +48,7 @@ void time_passes(int64_t ms)
 int stage_begin(const struct fixture *fixture, void **state)
 {
     the_fixture = fixture;
-    return stay_begin(state);
+    return trial_begin(state);
 }
 
 int stage_end(void **state)
@@ -56,7 +56,7 @@ int stage_end(void **state)
     moved_ms = 0;
     sw_clock_pretend(NULL);
     connect_with(*state, NULL);
-    return stay_end(state);
+    return trial_end(state);
 }
 
 static struct sw_request *script_v(struct trial *here, const char *steps, va_list args)

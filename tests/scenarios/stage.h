@@ -14,7 +14,7 @@
 
 extern const char *slipway_program;
 
-/* stay_begin() on that platform, and its end with the true clock and a healthy API again. */
+/* trial_begin() on that platform, and its end with the true clock and a healthy API again. */
 int stage_begin(const struct fixture *fixture, void **state);
 int stage_end(void **state);
 

@@ -311,15 +311,21 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
 }
 
 /* The engine copies the two streams into the log independently, so a pipe full of output may come behind the
- * report: up to a megabyte, in lines of one byte. The engine counts those lines and does not send them. */
+ * report: usually 64 KiB, up to a megabyte, in lines of one byte. The engine counts those lines, which takes it
+ * seconds for a million, and does not send them. */
 int docker_ask_report(struct docker_api *api, const char *container, const char *id,
                       json_t **report, struct sw_error *err)
 {
-    sw_auto(docker_tail) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT };
+    static const int depths[] = { 1 << 16, 1 << 20 };
 
-    if (ask_end(api, container, "/logs?stdout=0&stderr=1&tail=1048576", &kept, err) < 0)
-        return -1;
-    *report = sw_take(kept.report);
+    for (size_t i = 0; i < SW_COUNT(depths) && !*report; i++) {
+        sw_autofree char *query = sw_format("/logs?stdout=0&stderr=1&tail=%d", depths[i]);
+        sw_auto(docker_tail) struct docker_tail kept = { .id = id, .lines = SW_BUF_INIT };
+
+        if (ask_end(api, container, query, &kept, err) < 0)
+            return -1;
+        *report = sw_take(kept.report);
+    }
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cases_secrets.c - a secret reaches the command and nothing else. That it is found in no file,
- * answer or argument list is checked at the end of every stay; here are the special cases.
+ * answer or argument list is checked at the end of every trial; here are the special cases.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -413,7 +413,7 @@ long peak_memory_kib(void)
     return atol(line + strlen("VmHWM:"));
 }
 
-/* ---- the end of a stay ----------------------------------------------------------------------------- */
+/* ---- the end of a trial ---------------------------------------------------------------------------- */
 
 static void stop_what_is_left(struct trial *here)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trial.h - one case's stay at a platform: its own folder, session, canary; and the sentences the
+ * trial.h - one case at a platform: its own folder, session, canary; and the sentences the
  * cases are written in.
  *
- * Every stay ends with three checks that no case has to think of: the canary was seen nowhere,
+ * Every trial ends with three checks that no case has to think of: the canary was seen nowhere,
  * no process of a job is left, no file is left.
  */
 #ifndef SW_TESTS_CONTRACT_STAY_H
@@ -85,7 +85,7 @@ void log_done(struct log *log);
 void log_line(int64_t index, char line[LOG_LINE + 1]);
 void expect_lines(const struct log *log, int64_t first, int64_t last);
 
-/* Run fn in `count` processes that begin at the same moment; all must return 0. Each has the stay
+/* Run fn in `count` processes that begin at the same moment; all must return 0. Each has the trial
  * without its session: a new process opens its own. */
 void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number));
 

@@ -311,8 +311,8 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
 }
 
 /* The engine copies the two streams into the log independently, so a pipe full of output may come behind the
- * report: usually 64 KiB, up to a megabyte, in lines of one byte. The engine counts those lines (seconds for a
- * million) and does not send them. */
+ * report: usually 64 KiB, up to a megabyte, in lines of one byte. The engine counts those lines, seconds for
+ * a million, and does not send them. */
 int docker_ask_report(struct docker_api *api, const char *container, const char *id,
                       json_t **report, struct sw_error *err)
 {

@@ -149,7 +149,8 @@ static void become_between(int listener, pid_t parent)
     if (getppid() != parent)
         _exit(0);
     listener = dup2(listener, 3);
-    close_range(4, ~0u, 0);             /* the reaper waits for the end of a pipe that we inherited */
+    for (int fd = 4; fd < 256; fd++)    /* the reaper waits for the end of a pipe that we inherited */
+        close(fd);
     for (;;) {
         int client = accept(listener, NULL, NULL);
         pthread_t thread;

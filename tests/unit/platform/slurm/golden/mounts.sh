@@ -59,7 +59,7 @@ sw_git_make() (
     [ "$(sw_git rev-parse HEAD)" = "$sw_commit" ] || { echo "it has no commit $sw_commit"; exit 1; }
     cd / && mv -T "$part" "$sw_clone"
 )
-# A copy that only this job has, kept for its later attempts: what it writes is nobody else's.
+# A copy that only this job has, kept for its later attempts: no other job sees what it writes.
 sw_git_own() {
     [ ! -d "$2" ] || return 0
     mkdir -p "${2%/*}" && rm -rf "$2.part" && cp -a "$1" "$2.part" && mv -T "$2.part" "$2"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "fixture.h"
+#include "../fixture.h"
 
 #define SW_TEST_PLATFORM sw_platform_rest
 #include "platform/registry.c"

@@ -11,12 +11,12 @@
 
 enum { TEXT_MOST = 255 };
 
-enum kind { WHOLE, TEXT, TRUTH };
+enum report_member { WHOLE, TEXT, TRUTH };
 
 static const struct report_field {
     const char *group;            /* NULL: not in one */
     const char *key;
-    enum kind kind;
+    enum report_member kind;
 } fields[] = {
     { NULL, "job_id", TEXT }, { NULL, "rank", WHOLE }, { NULL, "phase", TEXT },
     { NULL, "at", TEXT }, { NULL, "exit_code", WHOLE }, { NULL, "signal", WHOLE },
@@ -48,7 +48,7 @@ static json_t *clean_text(const json_t *value)
 }
 
 /* NULL: it is not what it should be. */
-static json_t *clean_value(const json_t *value, enum kind kind)
+static json_t *clean_value(const json_t *value, enum report_member kind)
 {
     switch (kind) {
     case WHOLE:

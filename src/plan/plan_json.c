@@ -12,11 +12,11 @@
 #include "base/error.h"
 #include "plan/plan.h"
 
-enum kind { TEXT, WHOLE, WHOLE64, REAL, FLAG, DOCUMENT, LAUNCHER, FORMAT };
+enum plan_member { TEXT, WHOLE, WHOLE64, REAL, FLAG, DOCUMENT, LAUNCHER, FORMAT };
 
 static const struct plan_field {
     const char *key;
-    enum kind kind;
+    enum plan_member kind;
     size_t at;
 } fields[] = {
 #define ROW(name, kind) { #name, kind, offsetof(struct sw_plan, name) }

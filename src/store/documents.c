@@ -17,7 +17,7 @@ static const char SQL_READ[] =
     "SELECT " STORE_JOB_COLUMNS ", plan, details, owner, avoid, collect FROM jobs"
     " LEFT JOIN documents ON documents.job = jobs.seq WHERE id = :id";
 
-enum kind { PLAN, DETAILS, KINDS };
+enum document_kind { PLAN, DETAILS, KINDS };
 
 struct store_documents {
     struct kept {
@@ -45,7 +45,7 @@ void store_documents_free(struct store_documents *documents)
     free(documents);
 }
 
-static int shared_document(struct sw_store *store, enum kind kind, int64_t seq, sqlite3_stmt *row,
+static int shared_document(struct sw_store *store, enum document_kind kind, int64_t seq, sqlite3_stmt *row,
                            int column, json_t **out, struct sw_error *err)
 {
     struct kept *kept = &store->documents->kept[kind][seq % KEPT];

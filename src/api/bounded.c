@@ -73,16 +73,12 @@ int api_call_within(struct sw_session *session, const struct api_bounded *what,
                     int64_t patience_ms, bool *late, struct sw_error *err)
 {
     struct bounded_call *call = sw_new(struct bounded_call);
-    pthread_condattr_t monotonic;
     int result;
 
     *late = false;
     *call = (struct bounded_call){ .session = session, .what = *what };
     pthread_mutex_init(&call->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&call->came_back, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sw_cond_init_monotonic(&call->came_back);
     api_hold(session);
     if (sw_thread_start(NULL, 0, run_call, call) < 0)              /* no thread to be had */
         run_call(call);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/auto.h"
 
@@ -90,4 +91,14 @@ int sw_thread_settle(void)
     }
     pthread_mutex_unlock(&lock);
     return working;
+}
+
+void sw_cond_init_monotonic(pthread_cond_t *cond)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
 }

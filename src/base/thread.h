@@ -20,4 +20,8 @@ int sw_thread_start(pthread_t *thread, size_t stack, void *(*body)(void *), void
  * meanwhile must do so with _exit(). */
 int sw_thread_settle(void);
 
+/* A condition whose timed waits count by CLOCK_MONOTONIC, as sw_monotonic_ms() does: setting the wall clock
+ * moves no deadline. */
+void sw_cond_init_monotonic(pthread_cond_t *cond);
+
 #endif

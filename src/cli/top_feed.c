@@ -249,16 +249,11 @@ static void *read_logs(void *context)
 
 int top_feed_start(struct top_feed *feed, struct cli *cli, struct sw_error *err)
 {
-    pthread_condattr_t steady;         /* a clock that is never set back */
-
     *feed = (struct top_feed){ .cli = cli, .wake = { -1, -1 } };
     if (pipe2(feed->wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
     pthread_mutex_init(&feed->lock, NULL);
-    pthread_condattr_init(&steady);
-    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-    pthread_cond_init(&feed->changed, &steady);
-    pthread_condattr_destroy(&steady);
+    sw_cond_init_monotonic(&feed->changed);
     if (sw_thread_start(&feed->watcher, 0, watch_jobs, feed) == 0)
         feed->threads++;
     if (feed->threads == 1 && sw_thread_start(&feed->reader, 0, read_logs, feed) == 0)

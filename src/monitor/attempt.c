@@ -130,13 +130,8 @@ static void *beat(void *context)
 
 static void heartbeat_begin(struct heartbeat *heart)
 {
-    pthread_condattr_t monotonic;
-
     pthread_mutex_init(&heart->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&heart->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sw_cond_init_monotonic(&heart->ended);
     heart->runs = sw_thread_start(&heart->thread, 0, beat, heart) == 0;
 }
 

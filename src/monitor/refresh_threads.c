@@ -43,13 +43,9 @@ struct sw_refresh_pool {
 struct sw_refresh_pool *sw_refresh_pool_new(void)
 {
     struct sw_refresh_pool *pool = sw_new(struct sw_refresh_pool);
-    pthread_condattr_t monotonic;
 
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->task_done, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sw_cond_init_monotonic(&pool->task_done);
     return pool;
 }
 

@@ -53,18 +53,14 @@ static int64_t now_ns(void)
 struct pool *pool_new(void)
 {
     struct pool *pool = sw_new(struct pool);
-    pthread_condattr_t attributes;
     cpu_set_t ours;
 
     CPU_ZERO(&ours);
     pool->few_processors = sched_getaffinity(0, sizeof ours, &ours) == 0 && CPU_COUNT(&ours) <= 2;
 
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&pool->work, NULL);
-    pthread_cond_init(&pool->ready, &attributes);
-    pthread_condattr_destroy(&attributes);
+    sw_cond_init_monotonic(&pool->ready);
     pool->todo_end = &pool->todo;
     pool->finished_end = &pool->finished;
     return pool;

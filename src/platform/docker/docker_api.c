@@ -218,50 +218,51 @@ const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* The call as the kit knows it; `auth` has room for one header, `path` is owned. */
-static struct sw_rest_call rest_call(const struct docker_api *api, const struct docker_call *call,
-                                     struct sw_rest_pair auth[2], char **path)
+/* A call of ours as the kit knows it. */
+struct prepared_call {
+    struct sw_rest_call rest;
+    struct sw_rest_pair auth[2];
+    char *path;
+};
+
+static void prepared_call_auto(struct prepared_call *call) { free(call->path); }
+
+static int prepare(struct docker_api *api, const struct docker_call *call, struct prepared_call *out,
+                   struct sw_error *err)
 {
     bool changes = call->method && strcmp(call->method, "GET") != 0;
 
-    auth[0] = (struct sw_rest_pair){ "X-Registry-Auth", call->registry_auth };
-    auth[1] = (struct sw_rest_pair){ 0 };
-    *path = sw_format("/v%s%s", api->version, call->path);
-    return (struct sw_rest_call){
-        .method = call->method, .path = *path, .headers = auth,
+    api->refusal = DOCKER_NOT_REFUSED;
+    if (settle_version(api, err) < 0)
+        return -1;
+    out->auth[0] = (struct sw_rest_pair){ "X-Registry-Auth", call->registry_auth };
+    out->path = sw_format("/v%s%s", api->version, call->path);
+    out->rest = (struct sw_rest_call){
+        .method = call->method, .path = out->path, .headers = out->auth,
         .json = call->json, .bytes = call->bytes, .length = call->length, .fd = call->fd,
         .content_type = "application/x-tar", .sink = call->sink, .sink_context = call->sink_context,
         .stall_ms = call->stall_ms ? call->stall_ms : changes ? DOCKER_LONG_MS : DOCKER_QUESTION_MS,
         .silence_counts = call->silence_counts, .changes_nothing = call->changes_nothing,
     };
+    return 0;
 }
 
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err)
 {
-    sw_autofree char *path = NULL;
-    struct sw_rest_pair auth[2];
-    struct sw_rest_call one;
+    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
 
-    api->refusal = DOCKER_NOT_REFUSED;
-    if (settle_version(api, err) < 0)
-        return -1;
-    one = rest_call(api, call, auth, &path);
-    return sw_rest_call(api->rest, &one, reply, err);
+    return prepare(api, call, &prepared, err) < 0 ? -1
+               : sw_rest_call(api->rest, &prepared.rest, reply, err);
 }
 
 int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
                 void *context, struct sw_error *err)
 {
-    sw_autofree char *path = NULL;
-    struct sw_rest_pair auth[2];
-    struct sw_rest_call one;
+    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
 
-    api->refusal = DOCKER_NOT_REFUSED;
-    if (settle_version(api, err) < 0)
-        return -1;
-    one = rest_call(api, call, auth, &path);
-    return sw_rest_send(api->rest, &one, finished, context, err);
+    return prepare(api, call, &prepared, err) < 0 ? -1
+               : sw_rest_send(api->rest, &prepared.rest, finished, context, err);
 }
 
 void docker_drop(struct docker_api *api, const void *context)

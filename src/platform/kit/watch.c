@@ -156,14 +156,10 @@ static bool start_thread(struct sw_watch *watch)
 struct sw_watch *sw_watch_new(const struct sw_watch_source *source, void *context)
 {
     struct sw_watch *watch = sw_new(struct sw_watch);
-    pthread_condattr_t monotonic;
 
     assert(source->start && source->listen && source->interrupt && source->note && source->done);
     pthread_mutex_init(&watch->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&watch->closing, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sw_cond_init_monotonic(&watch->closing);
     watch->source = source;
     watch->context = context;
     watch->cache = json_object();

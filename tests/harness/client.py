@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE = 90
+PATIENCE = 240                       # only a claim that fails waits so long
 FINAL = ("Complete", "Error", "Canceled")
 
 

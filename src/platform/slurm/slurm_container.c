@@ -84,8 +84,7 @@ int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, str
         return -1;
     if (common)
         sw_buf_add(out, "umask 022\n");
-    slurm_image_prepare(out, &parts.image, &cache, "slipway_give_up 78 image-error "
-                        "\"\\\"the image could not be had\\\"\"");
+    slurm_image_prepare(out, &parts.image, &cache, "slipway_give_up 78 image-error");
     if (common)
         sw_buf_add(out, "umask \"$slipway_umask\"\n");
     return 0;

@@ -17,7 +17,7 @@ inspect_ranks() {
         [ -f "$file" ] || continue
         task=${file%/exit}
         printf 'rank\t%s\t' "${task##*-}"
-        sed 's/.*"exit_code":\([0-9]*\).*"nodes":"\([^"]*\)".*/\1	\2/' "$file"
+        sed 's/^{"exit_code":\([0-9]*\).*"nodes":"\([^"]*\)".*/\1	\2/' "$file"
     done
     [ ! -s "$state/runs" ] || tail -n 1 "$state/runs" | {
         read -r _ _ _ nodes
@@ -48,7 +48,7 @@ inspect_jobs() {
         newest "$id"
         [ "$newest" -gt 0 ] || continue
         read -r number <"$id.$newest/job" || continue
-        [ ! -f "$id.$newest/exit" ] || code=$(sed -n 's/.*"exit_code":\([0-9]*\).*/\1/p' "$id.$newest/exit")
+        [ ! -f "$id.$newest/exit" ] || code=$(sed -n 's/^{"exit_code":\([0-9]*\).*/\1/p' "$id.$newest/exit")
         word=$(echo "$rows" | sed -n "s/^$number //p" | head -n 1)
         printf 'job\t%s\t%s\t%s\t%s\n' "$id" "$(stat -c '%U	%Y' "$file")" "${code:--}" "${word:--}"
     done

@@ -166,50 +166,50 @@ struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "1
 bool slurm_id_parse(const char *text, struct slurm_id *id);
 int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not known */
 
-struct slurm_live {                /* a row of squeue */
-    struct slurm_id id;
-    const char *state, *why, *nodes, *name, *comment;  /* into the line */
-    int64_t start_ms, end_ms;
-};
-bool slurm_squeue_line(char *line, struct slurm_live *out);
-
-struct slurm_past {                /* a row of sacct */
+struct slurm_row {                 /* texts point into the line */
     struct slurm_id id;
     const char *state, *nodes, *name, *comment;        /* of a step the name is its own */
-    int code, signal;
-    int derived_code;
+    const char *why;               /* squeue's reason; NULL: a row of sacct */
+    int code, signal, derived_code;                    /* of sacct */
     int64_t start_ms, end_ms;
 };
-bool slurm_sacct_line(char *line, struct slurm_past *out);
+struct slurm_rows {
+    struct slurm_row *items;
+    size_t count, room;
+};
+bool slurm_squeue_line(char *line, struct slurm_row *out);
+bool slurm_sacct_line(char *line, struct slurm_row *out);
 void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-3],x" -> "n1" */
 
 /* ---- slurm_observation.c: all that was answered about one job -> one observation ---------------- */
 
-struct slurm_answers {             /* borrowed rows of one question */
-    const struct slurm_live *live; /* by number: slurm_live_sort() */
-    size_t live_count;
-    const struct slurm_past *past;
-    size_t past_count;
+struct slurm_answers {             /* rows of one question */
+    struct slurm_rows live;        /* of squeue, by number: slurm_rows_sort() */
+    struct slurm_rows past;        /* of sacct */
 };
 struct slurm_mark {                /* what a job of ours is called in the queue; borrowed */
     const char *name, *comment;
 };
+struct slurm_exit {                /* how the job's own script recorded its end; owned */
+    json_t *record;                /* NULL: it did not */
+    json_t *report;                /* of the runner of the rank that failed; NULL: there is none */
+};
 struct slurm_known {               /* what else is known about the job */
-    int64_t slurm_id;              /* 0: not known */
+    int64_t number;                /* Slurm's; 0: not known */
     struct slurm_mark mark;        /* by which a row is known to be about it */
     bool search;                   /* its number may be another one: any row with the mark counts */
-    const json_t *exit;            /* how its own script says that it ended; NULL: it does not */
-    const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
+    struct slurm_exit exit;
+    struct slurm_exit task_exit;   /* that of the first task of an array that failed */
     int task;
     bool canceled;                 /* a cancel was asked for */
     bool accounting;               /* sacct answers */
-    const char *dependency;        /* as its options say it; NULL: none */
+    const char *dependency;        /* as its options say it; NULL: none; borrowed */
     int64_t now_ms;
 };
 /* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike:
  * a number is believed only with our name or comment beside it. */
 bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment);
-void slurm_live_sort(struct slurm_live *rows, size_t count);
+void slurm_rows_sort(struct slurm_rows *rows);
 /* "afterok:train-k3,after:17" -> "train-k3, Slurm job 17"; owned; NULL: no job is named. */
 char *slurm_waits_for(const char *dependency);
 /* false: nothing in the answers is about this job. */

@@ -11,11 +11,11 @@
 #define SW_PLATFORM_SLURM_INTERNAL_H
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "core/mount.h"
 #include "core/payload.h"
 #include "net/ssh.h"
 #include "platform/platform.h"
@@ -25,7 +25,6 @@
 enum {
     SLURM_ID_ROOM = 64,
     SLURM_RUNNER_ROOM = 64,
-    SLURM_CA_ROOM = 32,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
@@ -110,7 +109,7 @@ bool slurm_mounts_results(const struct slurm_job *job);  /* is the results folde
 bool slurm_rewrites_paths(const struct sw_plan *plan);
 json_t *slurm_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
-/* ---- slurm_container.c: image, mounts and retry of the plan, as pieces of the script ----------- */
+/* ---- slurm_container.c: image and mounts of the plan, as pieces of the script ------------------- */
 
 int slurm_container_preflight(const struct slurm_job *job, struct sw_error *err);
 /* Before the step: the image is there. */
@@ -123,8 +122,19 @@ char *slurm_container_names(const struct slurm_job *job);
 /* For the login node, before the submit: makes sure of the sources of mounts. */
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
-/* The values of slurm_retry.sh, and its text. */
-int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* What a cluster cannot mount is refused: paths of the client's machine. */
+int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err);
+
+/* ---- slurm_retry.c ------------------------------------------------------------------------------- */
+
+#define SLURM_RETRIES 10           /* when the job file says nothing (MAX_JOB_RETRIES) */
+
+/* Values and functions of slurm_retry.sh, behind sw_text_once(). Before they are called, the batch script
+ * sets SW_RECORD, SW_OUT, SW_ERR, SW_CANCELED and SW_RUNNER. */
+int slurm_retry_text(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* Of a job that tried again, by its record: which attempt it is at, how those before went, and a word about
+ * it in its message. */
+void slurm_attempts_describe(const char *text, size_t length, struct sw_observation *seen);
 
 /* ---- slurm_convert.c: the image made ready ------------------------------------------------------ */
 
@@ -226,14 +236,12 @@ struct slurm_connection {
     struct slurm_connect_options options;
     char *state_dir;
     char *identity, *identity_of;  /* which cluster it is, and the login host that said so; NULL: not asked */
-    char *safe_base;               /* a base folder that no other may write to */
+    char *safe_base;               /* a base folder that no other may write to, and there */
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     struct slurm_times *times;     /* of logs that were read with their times */
-    struct stat ca_file;           /* the one that ca_name is about */
-    char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
     sw_env_fn *env;                /* values of variables */
@@ -254,6 +262,9 @@ int slurm_ask(struct sw_connection *conn, const struct sw_ssh_call *call, struct
 /* The same for a script alone that may run twice. */
 int slurm_read(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
                struct sw_error *err);
+/* A function of slurm_inspect.sh; `name` (NULL: none) is the value that it needs. */
+int slurm_inspect(struct sw_connection *conn, const char *question, const char *name, const char *value,
+                  struct sw_ssh_reply *reply, struct sw_error *err);
 /* How long a call may take: `most_ms`, or less when the deadline comes before; 1 when it has passed. */
 int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms);
 /* slurm_login.c: with `registry_login`, the image's registry knows us there. */

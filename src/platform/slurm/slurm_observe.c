@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/report.h"
-#include "platform/slurm/slurm_retry.h"
 
 struct slurm_question {            /* one job, and what was answered about it besides the rows */
     struct slurm_known known;
@@ -150,14 +149,6 @@ static void read_answer(struct slurm_poll *poll, struct sw_observation *seen, st
 
 /* ---- one job ------------------------------------------------------------------------------------ */
 
-static void add_attempts(struct slurm_question *job, struct sw_observation *seen)
-{
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
-
-    slurm_attempts_parse(sw_buf_text(&job->attempts), job->attempts.length, &attempts);
-    slurm_attempts_describe(&attempts, seen);
-}
-
 static void fill(const struct slurm_poll *poll, struct slurm_question *job, struct sw_observation *seen,
                  int64_t now_ms)
 {
@@ -170,7 +161,7 @@ static void fill(const struct slurm_poll *poll, struct slurm_question *job, stru
         seen->last_output_ms = job->grown_ms;
         if (seen->state != SW_PENDING)
             seen->runner = sw_take(job->report);
-        add_attempts(job, seen);
+        slurm_attempts_describe(sw_buf_text(&job->attempts), job->attempts.length, seen);
     } else if (known->canceled && !known->number) {
         seen->presence = SW_PRESENT;
         seen->state = SW_CANCELED;

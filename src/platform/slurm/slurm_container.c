@@ -61,7 +61,7 @@ static int check_bundle(const struct slurm_job *job, struct sw_error *err)
                 "ranks");
         return sw_hint(err, "use an image with Pyxis, or `launcher: torchrun`");
     }
-    if (*bundle != '/' || !slurm_image_chars(bundle, "/._-+@=:"))
+    if (*bundle != '/' || !slurm_has_only(bundle, "/._-+@=:"))
         return sw_fail(err, SW_E_SPEC, "'%s' is not the absolute path of an OCI bundle", bundle);
     if (json_array_size(job->plan->mounts) == 0)
         return 0;
@@ -138,7 +138,8 @@ int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct
 {
     const struct slurm_job_options *o = &job->options;
     const struct { const char *flag; bool said; } flags[] = {
-        { "remap-root", o->remap_root }, { "mount-home", o->mount_home }, { "entrypoint", o->image_entrypoint },
+        { "remap-root", o->remap_root }, { "mount-home", o->mount_home },
+        { "entrypoint", o->image_entrypoint },
     };
     sw_auto(slurm_image) struct slurm_image image = { 0 };
     sw_autofree char *env = slurm_container_names(job);

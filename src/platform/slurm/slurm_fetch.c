@@ -2,10 +2,10 @@
 /*
  * slurm_fetch.c - the results of a job, from the cluster to a folder here.
  *
- * One stream beside the held shell: the login node's own tar packs, and core/archive.h unpacks here while more
- * comes, because what a job left (or a login host says it left) may not lead out of the folder: links stay
- * links and point inside, whatever lies in the folder already. Behind the archive the script says how tar
- * ended. Our own notes (.slipway) stay there.
+ * One stream beside the held shell: the login node's own tar packs, and core/archive.h unpacks here,
+ * because what a job left (or a login host says it left) may not lead out of the folder: links stay links
+ * and point inside, whatever lies in the folder already. Behind the archive the script says how tar ended.
+ * Our own notes (.slipway) stay there.
  */
 #include "platform/slurm/slurm_internal.h"
 

@@ -37,7 +37,7 @@ static int refuse(const char *text, const char *why, struct sw_error *err)
     return sw_hint(err, HOW_TO_WRITE);
 }
 
-bool slurm_image_chars(const char *text, const char *more)
+bool slurm_has_only(const char *text, const char *more)
 {
     for (; *text; text++)
         if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
@@ -65,7 +65,8 @@ static int parse_reference(const char *text, struct slurm_image *out, struct sw_
     const char *rest = take_user(bare, out);
 
     out->kind = SLURM_IMAGE_REGISTRY;
-    if (out->user && (!*out->user || strlen(out->user) > PART_MAX || !slurm_image_chars(out->user, "_.$~+=-")))
+    if (out->user &&
+        (!*out->user || strlen(out->user) > PART_MAX || !slurm_has_only(out->user, "_.$~+=-")))
         return refuse(text, "what comes before '@' is not a user", err);
     if (sw_image_ref_parse(rest, &out->ref, err) < 0)
         return sw_hint(err, HOW_TO_WRITE);
@@ -89,12 +90,12 @@ static int parse(const char *text, struct slurm_image *out, struct sw_error *err
     if (*text == '/' || sw_text_starts(text, "./"))
         return parse_path(text, SLURM_IMAGE_FILE,
                           *text == '.' ? "a file on the cluster needs its absolute path"
-                          : !slurm_image_chars(text, "/._-+@=:") ? "a path has letters, digits and / . _ - + @ = : only"
-                                                    : NULL, out, err);
+                          : slurm_has_only(text, "/._-+@=:") ? NULL
+                          : "a path has letters, digits and / . _ - + @ = : only", out, err);
     if (sw_text_starts(text, "dockerd://") || sw_text_starts(text, "podman://"))
         return parse_path(text, SLURM_IMAGE_DAEMON,
-                          slurm_image_chars(text, "/._:-") ? NULL : "a name has letters, digits and / . _ - : only",
-                          out, err);
+                          slurm_has_only(text, "/._:-")
+                          ? NULL : "a name has letters, digits and / . _ - : only", out, err);
     return parse_reference(text, out, err);
 }
 

@@ -50,7 +50,7 @@ char *slurm_image_enroot(const struct slurm_image *image);      /* owned; NULL: 
  * names. */
 char *slurm_image_file_name(const struct slurm_image *image);
 /* Has it nothing but letters, digits and `more`? */
-bool slurm_image_chars(const char *text, const char *more);
+bool slurm_has_only(const char *text, const char *more);
 
 /* ---- the conversion ------------------------------------------------------------------------- */
 

@@ -153,6 +153,26 @@ int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
 void slurm_needs_values(struct sw_buf *out, const struct slurm_job *job, bool with_limit);
 json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
+/* ---- slurm_check_text.c, slurm_site.c: what a cluster says about itself, as documents ------------ */
+
+struct slurm_checked {             /* the job that is checked */
+    int64_t minutes;               /* how long it wants to run; 0: not known */
+    bool secret_named;             /* it brings its registry's password: no public one */
+    bool login_brought;            /* by the submit: registry_login */
+};
+/* What slurm_checks.sh answered, as findings {"check","ok","message","fix"} added to `rows`. */
+void slurm_check_text(json_t *rows, const struct slurm_checked *job, const char *answers);
+void slurm_finding(json_t *rows, const char *check, bool ok, const char *message, const char *fix);
+/* The record "refused WORD TEXT" of a submit as an error; always -1. */
+int slurm_refused(struct slurm_record *record, struct sw_error *err);
+
+/* How many GPUs "gpu:a100:8(S:0-1),nic:1" names; `types` (may be NULL) counts them by type. */
+int64_t slurm_gres_gpus(const char *gres, json_t *types);
+
+/* `scontrol -o show partition` and `scontrol -d -o show node` as {"partitions": [...],
+ * "gpus_total", "gpus_free", ...}. */
+json_t *slurm_site(const char *partitions, const char *nodes);
+
 /* ---- slurm_states.c ------------------------------------------------------------------------------ */
 
 enum sw_state slurm_state(const char *said, const char **note);
@@ -267,7 +287,7 @@ int slurm_inspect(struct sw_connection *conn, const char *question, const char *
                   struct sw_ssh_reply *reply, struct sw_error *err);
 /* How long a call may take: `most_ms`, or less when the deadline comes before; 1 when it has passed. */
 int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms);
-/* slurm_login.c: with `registry_login`, the image's registry knows us there. */
+/* slurm_registry.c: with `registry_login`, the image's registry knows us there. */
 int slurm_registry_login(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err);
 /* slurm_job_init() with base folder and prefix of the connection. */
 int slurm_job_of(struct sw_connection *conn, const struct sw_plan *plan, int attempt, struct slurm_job *job,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/slurm/slurm_site.h"
 
 struct slurm_inventory_rows {      /* the answer, sorted out */
     struct sw_buf partitions, nodes;

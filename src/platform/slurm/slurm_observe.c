@@ -168,7 +168,8 @@ static void fill(const struct slurm_poll *poll, struct slurm_question *job, stru
         snprintf(seen->reason, sizeof seen->reason, SW_REASON_CANCELED);
         snprintf(seen->message, sizeof seen->message, "canceled before it was submitted");
     } else {
-        seen->presence = job->submitting || (known->number && poll->accounting_silent) ? SW_UNSEEN : SW_ABSENT;
+        seen->presence = job->submitting || (known->number && poll->accounting_silent) ? SW_UNSEEN
+                                                                                       : SW_ABSENT;
     }
 }
 

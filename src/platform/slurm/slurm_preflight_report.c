@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "core/registry_login.h"
 #include "platform/slurm/slurm_image.h"
-#include "platform/slurm/slurm_site.h"
 
 enum { HOSTS_MOST = 32 };
 

@@ -22,24 +22,6 @@ enum { ATTEMPTS_MAX = 1001, LINE_MAX_BYTES = 4096 };
 
 /* ---- the texts ---------------------------------------------------------------------------- */
 
-/* "30s" or "30s..10m" in whole seconds. */
-static int read_wait(const char *text, int64_t *low_s, int64_t *high_s, struct sw_error *err)
-{
-    const char *dots = text ? strstr(text, "..") : NULL;
-    sw_autofree char *low = dots ? sw_strndup(text, (size_t)(dots - text)) : sw_strdup(text);
-    int64_t low_ms = 30000, high_ms = 600000;
-
-    if (text && sw_duration_parse(low, &low_ms, err) < 0)
-        return sw_wrap(err, "retry.wait");
-    if (text)
-        high_ms = low_ms;
-    if (dots && sw_duration_parse(dots + 2, &high_ms, err) < 0)
-        return sw_wrap(err, "retry.wait");
-    *low_s = low_ms < 1000 ? 1 : low_ms / 1000;
-    *high_s = high_ms / 1000 < *low_s ? *low_s : high_ms / 1000;
-    return 0;
-}
-
 static bool lists(const json_t *causes, const char *cause)
 {
     size_t i;
@@ -66,10 +48,13 @@ int slurm_retry_text(struct sw_buf *out, const struct slurm_job *job, struct sw_
     const json_t *retry = job->plan->retry;
     sw_autofree char *on = slurm_joined(json_object_get(retry, "on"));
     sw_autofree char *exclude = slurm_joined(job->options.exclude);
-    int64_t low_s = 0, high_s = 0;
+    const char *wait = sw_json_str(retry, "wait");
+    int64_t low_ms = 0, high_ms = 0, low_s, high_s;
 
-    if (read_wait(sw_json_str(retry, "wait"), &low_s, &high_s, err) < 0)
-        return -1;
+    if (sw_duration_range_parse(wait ? wait : SW_RETRY_WAIT, &low_ms, &high_ms, err) < 0)
+        return sw_wrap(err, "retry.wait");
+    low_s = low_ms < 1000 ? 1 : low_ms / 1000;
+    high_s = high_ms / 1000 < low_s ? low_s : high_ms / 1000;
     slurm_set(out, "SW_SCRIPT", job->names.sbatch);
     slurm_set(out, "SW_NAME", job->names.job_name);
     slurm_set(out, "SW_COMMENT", job->names.comment);

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/slurm/slurm_site.h"
 #include "platform/slurm/slurm_upload.h"
 
 /* ---- the script -------------------------------------------------------------------------------- */

@@ -124,7 +124,8 @@ static struct slurm_job job_of(struct sw_plan *plan, const char *image, json_t *
 
 static void the_flags_of_a_step_say_what_the_options_say(void **state)
 {
-    sw_auto(json) json_t *mounts = json_pack("[s]", "/data:/results"), *env = json_pack("[s,s]", "A", "it's");
+    sw_auto(json) json_t *mounts = json_pack("[s]", "/data:/results");
+    sw_auto(json) json_t *env = json_pack("[s,s]", "A", "it's");
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     struct sw_plan plan;
     struct slurm_job job = job_of(&plan, "/oci/app", NULL, SLURM_CONTAINER_OCI);
@@ -143,8 +144,8 @@ static void the_flags_of_a_step_say_what_the_options_say(void **state)
     assert_int_equal(slurm_container_step(&out, &job, NULL), 0);
     assert_true(sw_text_starts(sw_buf_text(&out), " --container-image=\"$SLIPWAY_IMAGE\""
         " --container-mounts=/base:/base\"${SLIPWAY_MOUNTS:+,$SLIPWAY_MOUNTS}\" --container-env="));
-    assert_non_null(strstr(sw_buf_text(&out), ",A,it'\"'\"'s' --no-container-remap-root --container-mount-home"
-                           " --no-container-entrypoint --container-writable"));
+    assert_non_null(strstr(sw_buf_text(&out), ",A,it'\"'\"'s' --no-container-remap-root"
+                           " --container-mount-home --no-container-entrypoint --container-writable"));
     sw_buf_clear(&out);
     job = job_of(&plan, "app:1", NULL, SLURM_CONTAINER_AUTO);
     job.options.container_writable = false;

@@ -28,7 +28,7 @@ static char *text_for(const struct stage *stage, const char *list, bool check)
         .names = { .base = (char *)stage->folder, .mounts = file } };
 
     assert_int_equal(slurm_mounts_script(&out, &job, NULL), 0);
-    return sw_strdup(strchr(sw_buf_text(&out), '\n') + 1);    /* without the line that ends a second attempt */
+    return sw_strdup(strchr(sw_buf_text(&out), '\n') + 1);       /* the first line ends a second attempt */
 }
 
 static char *one_repository(const struct stage *stage, const char *ref)

@@ -411,7 +411,8 @@ static void the_text_is_as_reviewed(void **state)
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
     sw_auto(json) json_t *exclude = json_string("n9");
     const struct sw_plan plan = { 0 };
-    const struct slurm_job values = { .plan = &plan, .attempt = 1, .shape.gpus = 8, .options.exclude = exclude,
+    const struct slurm_job values = { .plan = &plan, .attempt = 1, .shape.gpus = 8,
+        .options.exclude = exclude,
         .names = { .sbatch = (char *)"/lustre/me/sbatch/job_a.sbatch", .job_name = (char *)"tao-job-a",
                    .comment = (char *)"slipway:a:1" } };
 

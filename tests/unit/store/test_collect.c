@@ -33,7 +33,7 @@ static void expect(struct harbour *here, bool only_collect, int command_exit)
     size_t found = 0;
 
     assert_ok(sw_store_get(here->store, ID, SW_COLUMNS_ALL, &one, &here->err));
-    assert_ok(sw_store_get_many(here->store, ids, 1, &many, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 1, NULL, &many, &found, &here->err));
     assert_int_equal(one.only_collect, only_collect);
     assert_int_equal(many.only_collect, only_collect);
     assert_int_equal(one.command_exit, command_exit);

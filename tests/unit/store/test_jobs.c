@@ -174,7 +174,7 @@ static void many_are_read_at_once_and_those_that_are_gone_are_left_out(void **st
 
     assert_ok(add_job(here->store, ID, &here->err));
     assert_ok(add_job(here->store, "job-bbbbbbbb", &here->err));
-    assert_ok(sw_store_get_many(here->store, ids, 3, jobs, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 3, NULL, jobs, &found, &here->err));
     assert_int_equal(found, 2);
     assert_string_equal(jobs[0].id, "job-bbbbbbbb");
     assert_string_equal(jobs[1].id, ID);
@@ -188,7 +188,7 @@ static json_t *details_now(struct harbour *here)
     sw_auto(sw_job) struct sw_job job = { 0 };
     size_t found = 0;
 
-    assert_ok(sw_store_get_many(here->store, ids, 1, &job, &found, &here->err));
+    assert_ok(sw_store_get_many(here->store, ids, 1, NULL, &job, &found, &here->err));
     assert_int_equal(found, 1);
     return json_incref(job.details);
 }

@@ -47,6 +47,17 @@ void store_documents_free(struct store_documents *documents)
     free(documents);
 }
 
+/* A copy: an object keeps the room of what was removed from it. */
+static json_t *shortened(json_t *plan, sw_shorten_fn *shorten)
+{
+    json_t *rest;
+
+    shorten(plan);
+    rest = json_copy(plan);
+    json_decref(plan);
+    return rest;
+}
+
 static int shared_document(struct sw_store *store, enum document_kind kind, int64_t seq, sqlite3_stmt *row,
                            int column, sw_shorten_fn *shorten, json_t **out, struct sw_error *err)
 {
@@ -62,7 +73,7 @@ static int shared_document(struct sw_store *store, enum document_kind kind, int6
     if (store_column_json(row, column, out, err) < 0)
         return -1;
     if (shorten && *out)
-        shorten(*out);
+        *out = shortened(*out, shorten);
     forget(kept);
     if (*out && length <= LONGEST_KEPT)
         *kept = (struct kept){ .seq = seq, .text = sw_strndup(text, length), .length = length,

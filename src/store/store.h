@@ -126,7 +126,7 @@ void sw_store_let_go(struct sw_store *store, const char *id);
  * changed, keeps the attempt row in step. *changed: the state changed. `verdict` (may be NULL) is
  * {"err_class","cause","suggestion"}, stored with a final state.
  * Ignored: presence SW_UNSEEN, another attempt than the row's, a job that is gone. Unknown never
- * replaces a known state. Of a job that is over only gaps are filled, by a observation of that same
+ * replaces a known state. Of a job that is over only gaps are filled, by an observation of that same
  * end. Nothing new: nothing is written but seen_ms, and that only once a second. */
 int sw_store_saw(struct sw_store *store, const struct sw_observation *seen, const json_t *verdict,
                  int64_t now_ms, bool *changed, struct sw_error *err);

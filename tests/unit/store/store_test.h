@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_test.h - what every test of the store needs: a folder of its own, a job, a observation.
+ * store_test.h - what every test of the store needs: a folder of its own, a job, an observation.
  *
  * Each test opens its own store in a fresh folder under /tmp, so tests may run side by side.
  */

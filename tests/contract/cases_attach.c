@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cases_attach.c - jobs outlive their client; one submit is one job, whoever dies or races.
+ * cases_attach.c - jobs outlive their client; one submit is one job, whichever client dies or races.
  *
  * The exact points at which a client may die are enumerated by tests/crash; here a client is
  * killed at many moments by the clock, which needs nothing from the platform.
@@ -226,7 +226,7 @@ static void adopting_a_job_that_does_not_exist_is_not_found(void **state)
     struct trial *here = *state;
     struct sw_error err = { 0 };
 
-    assert_int_equal(sw_adopt(here->session, here->fixture->name, "nobody-aaaaaaaa", &err), -1);
+    assert_int_equal(sw_adopt(here->session, here->fixture->name, "missing-aaaaaaaa", &err), -1);
     assert_int_equal(err.code, SW_E_NOT_FOUND);
 }
 

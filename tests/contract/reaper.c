@@ -16,7 +16,7 @@
 
 enum { PATIENCE_MS = 20000, PAUSE_US = 50000 };
 
-/* Some start others while they are told to end, and write into the folder until then. */
+/* Some start others while they are asked to end, and write into the folder until then. */
 static void tidy_up(const char *dir)
 {
     int64_t until_ms = sw_monotonic_ms() + PATIENCE_MS;

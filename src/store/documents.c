@@ -26,6 +26,7 @@ struct store_documents {
         int64_t seq;
         char *text;
         size_t length;
+        sw_shorten_fn *shorten;
         json_t *document;
     } kept[KINDS][KEPT];
 };
@@ -65,7 +66,7 @@ static int shared_document(struct sw_store *store, enum document_kind kind, int6
     const char *text = (const char *)sqlite3_column_text(row, column);
     size_t length = (size_t)sqlite3_column_bytes(row, column);
 
-    if (text && kept->seq == seq && kept->length == length &&
+    if (text && kept->seq == seq && kept->length == length && kept->shorten == shorten &&
         memcmp(kept->text, text, length) == 0) {
         *out = json_incref(kept->document);
         return 0;
@@ -77,7 +78,7 @@ static int shared_document(struct sw_store *store, enum document_kind kind, int6
     forget(kept);
     if (*out && length <= LONGEST_KEPT)
         *kept = (struct kept){ .seq = seq, .text = sw_strndup(text, length), .length = length,
-                               .document = json_incref(*out) };
+                               .shorten = shorten, .document = json_incref(*out) };
     return 0;
 }
 

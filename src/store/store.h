@@ -169,8 +169,8 @@ int sw_store_get(struct sw_store *store, const char *id, enum sw_columns columns
 typedef void sw_shorten_fn(json_t *plan);
 
 /* These jobs as they are at one moment, without labels and those that are gone: `out` has room for
- * `count`, *found are there. Plan and details are shared with later calls: never change them. All callers
- * of one store pass the same `shorten`, which may be NULL. */
+ * `count`, *found are there. Plan and details are shared with later calls: never change them.
+ * `shorten` may be NULL: the whole plan. */
 int sw_store_get_many(struct sw_store *store, const char (*ids)[SW_ID_SIZE], size_t count,
                       sw_shorten_fn *shorten, struct sw_job *out, size_t *found, struct sw_error *err);
 

@@ -47,7 +47,7 @@ struct fixture {
     struct {
         const char *key, *value;
     } queue[4];
-    /* One that does not: writes the wanted into a request that already names platform and secrets. */
+    /* One that does not: writes what is wanted into a request that already names platform and secrets. */
     int (*ask)(struct sw_request *request, enum behaviour wanted, int64_t number, struct sw_error *err);
     /* From the next session on its API fails like that, in the words of cases_faults.c; NULL: no
      * more. May be NULL: then SLIPWAY_REHEARSAL_API is set. */

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "processes.h"
 
-enum { PATIENCE_MS = 20000, PAUSE_US = 50000 };
+enum { PATIENCE_MS = 60000, PAUSE_US = 50000 };
 
 /* Some start others while they are asked to end, and write into the folder until then. */
 static void tidy_up(const char *dir)

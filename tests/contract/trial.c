@@ -331,6 +331,13 @@ void expect_lines(const struct log *log, int64_t first, int64_t last)
 
 /* ---- other processes ---------------------------------------------------------------------------- */
 
+int crowd(void)
+{
+    const char *text = getenv("SLIPWAY_CONTRACT_CROWD");
+
+    return text ? atoi(text) : 16;
+}
+
 void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number))
 {
     int gate[2], failed = 0;

@@ -23,7 +23,7 @@
 #include "slipway.h"
 #include "reaper.h"
 
-enum { PATIENCE_MS = 20000, LOG_LINE = 64 };
+enum { PATIENCE_MS = 180000, LOG_LINE = 64 };
 
 struct trial {
     const struct fixture *fixture;
@@ -87,6 +87,7 @@ void expect_lines(const struct log *log, int64_t first, int64_t last);
 
 /* Run fn in `count` processes that begin at the same moment; all must return 0. Each has the trial
  * without its session: a new process opens its own. */
+int crowd(void);                        /* how many: 16, or SLIPWAY_CONTRACT_CROWD */
 void in_processes(struct trial *here, int count, int (*fn)(struct trial *here, int number));
 
 char *path_in(const struct trial *here, const char *name);    /* owned, below here->dir */

@@ -54,9 +54,15 @@ struct rehearsal_step {
     enum rehearsal_kind kind;
     int64_t length_ms;
     int64_t number;
+    int64_t at_ms, ends_ms;    /* since the submit; log lines and endings take no time */
     int rank;              /* endings: the replica it happens to */
     char *text;
 };
+
+static inline int64_t rehearsal_later(int64_t at, int64_t by)
+{
+    return by >= REHEARSAL_FOR_EVER - at ? REHEARSAL_FOR_EVER : at + by;
+}
 
 struct rehearsal_script {
     struct rehearsal_step *steps;
@@ -104,7 +110,7 @@ size_t rehearsal_log_read(const struct rehearsal_script *script, const struct re
 int64_t rehearsal_last_output(const struct rehearsal_script *script,
                               const struct rehearsal_run *run);
 
-/* ---- faults: rehearsal_fault.c ------------------------------------------------------------ */
+/* ---- faults: rehearsal_script.c ----------------------------------------------------------- */
 
 struct rehearsal_faults {
     int64_t slow_ms;               /* every answer takes that long */

@@ -108,16 +108,6 @@ static bool has(const struct local_processes *all, pid_t pid)
     return false;
 }
 
-void local_processes_subtract(struct local_processes *from, const struct local_processes *these)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < from->count; i++)
-        if (!has(these, from->items[i].pid))
-            from->items[kept++] = from->items[i];
-    from->count = kept;
-}
-
 /* Adds the children of one process: each of its threads has a list of its own. false: that cannot be read, or
  * is too long. */
 static bool add_children(pid_t parent, struct local_processes *all)
@@ -199,22 +189,10 @@ void local_tree_below(pid_t root, struct local_processes *out)
     search_below(root, out);
 }
 
-int64_t local_tree_resident(pid_t root)
-{
-    sw_auto(local_processes) struct local_processes all = { 0 };
-    int64_t bytes = 0;
-
-    add_children(root, &all);
-    for (size_t i = 0; i < all.count; i++) {      /* grows while we walk: the next generation */
-        bytes += all.items[i].resident_bytes;
-        add_children(all.items[i].pid, &all);
-    }
-    return bytes;
-}
-
 struct marks {
     char *environment;          /* "SLIPWAY_JOB_DIR=..." */
     json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
+    const struct local_processes *known;
 };
 
 /* The first variable of a process that begins with `mark`: owned, NULL when there is none. */
@@ -268,7 +246,7 @@ static bool carries_mark(void *context, pid_t pid)
 {
     const struct marks *marks = context;
 
-    if (!is_another_of_ours(pid))
+    if (!is_another_of_ours(pid) || has(marks->known, pid))
         return false;
     return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
            writes_to(pid, 2, marks->pipes);
@@ -278,9 +256,8 @@ void local_tree_marked(const char *folder, struct local_processes *out)
 {
     sw_autofree char *environment = sw_format("SLIPWAY_JOB_DIR=%s", folder);
     sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
-    struct marks marks = { environment, json_object_get(supervisor, "pipes") };
+    struct marks marks = { environment, json_object_get(supervisor, "pipes"), out };
 
-    *out = (struct local_processes){ 0 };
     scan(out, carries_mark, &marks);
 }
 

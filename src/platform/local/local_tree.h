@@ -26,18 +26,12 @@ struct local_processes {
 void local_processes_done(struct local_processes *all);
 static inline void local_processes_auto(struct local_processes *all) { local_processes_done(all); }
 
-void local_processes_subtract(struct local_processes *from, const struct local_processes *these);
-
-/* Everything below `root`, zombies left out. Other supervisors and what is below them are jobs
+/* Everything below `root`, zombies left out: costs what the tree costs, not what the machine does,
+ * so it can be asked every few seconds. Other supervisors and what is below them are jobs
  * of their own and are left out too. */
 void local_tree_below(pid_t root, struct local_processes *out);
 
-/* Memory of `root`'s children and all below them, read through their lists of children: costs what
- * the tree costs, not what the machine does, so it can be asked every few seconds. Shared pages
- * count each time. */
-int64_t local_tree_resident(pid_t root);
-
-/* Processes of this user that carry a mark of the attempt in `folder`. */
+/* Adds the processes of this user that carry a mark of the attempt in `folder`. */
 void local_tree_marked(const char *folder, struct local_processes *out);
 
 /* Processes of this user that carry the mark of any attempt below `root` (jobs' folders): `fn`

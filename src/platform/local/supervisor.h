@@ -140,7 +140,6 @@ void sup_decide(struct sup *sup, enum sw_state state, const char *reason, int ex
 /* supervisor_start.c: processes. */
 int sup_start_replica(struct sup *sup, int rank);
 int sup_start_helper(struct sup *sup, const char *mode);
-char *sup_report_path(const struct sup *sup, const char *what);
 int sup_free_port(void);
 
 /* supervisor_phases.c: from the first record to the exit record. */

@@ -164,38 +164,34 @@ static void wait_for_gpus(struct sup *sup)
 
 /* Everything of the job but us: what is below us and, when `slipway exec` was used, what it left
  * elsewhere. That search reads the environment of many processes: only where there is reason. */
-static void find_all(const struct sup *sup, struct local_processes *below,
-                     struct local_processes *guests)
+static void find_all(const struct sup *sup, struct local_processes *all)
 {
-    local_tree_below(getpid(), below);
-    if (local_has(sup->folder, LOCAL_GUESTS)) {
-        local_tree_marked(sup->folder, guests);
-        local_processes_subtract(guests, below);
-    }
+    local_tree_below(getpid(), all);
+    if (local_has(sup->folder, LOCAL_GUESTS))
+        local_tree_marked(sup->folder, all);
 }
 
 /* The runners are spared at first: they end by themselves when their command does, and then
  * report how it ended. */
 static void signal_tree(struct sup *sup, int signal, bool spare_runners)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
+    sw_auto(local_processes) struct local_processes all = { 0 };
     pid_t spare[LOCAL_REPLICAS_MAX];
     size_t count = 0;
 
     for (int i = 0; spare_runners && i < sup->nodes; i++)
         if (sup->replicas[i].pid && !sup->replicas[i].ended)
             spare[count++] = sup->replicas[i].pid;
-    find_all(sup, &below, &guests);
-    local_tree_signal(&below, signal, spare, count);
-    local_tree_signal(&guests, signal, spare, count);
+    find_all(sup, &all);
+    local_tree_signal(&all, signal, spare, count);
 }
 
 static bool anything_left(const struct sup *sup)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
+    sw_auto(local_processes) struct local_processes all = { 0 };
 
-    find_all(sup, &below, &guests);
-    return below.count > 0 || guests.count > 0;
+    find_all(sup, &all);
+    return all.count > 0;
 }
 
 static void end_everything(struct sup *sup)

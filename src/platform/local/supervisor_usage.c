@@ -108,8 +108,12 @@ void sup_usage_measure(struct sup *sup, int64_t now)
     if (!sup->commands_run || sup->end.decided || now < usage->next_at)
         return;
     memory = sup_limits_memory(&sup->limits);
-    if (memory < 0)
-        memory = local_tree_resident(getpid());
+    if (memory < 0) {
+        sw_auto(local_processes) struct local_processes below = { 0 };
+
+        local_tree_below(getpid(), &below);
+        memory = local_tree_memory(&below, INT64_MAX);
+    }
     if (memory > sup->limits.peak_bytes)
         sup->limits.peak_bytes = memory;
     if (usage->meter) {

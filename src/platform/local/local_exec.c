@@ -25,7 +25,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/payload.h"
-#include "platform/local/local_tree.h"
 
 extern char **environ;
 
@@ -199,9 +198,19 @@ static void make_environment(struct guest *guest, const char *term)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
+/* The cgroup that a supervisor made for the job of `pid`; NULL: none. */
+static char *cgroup_of_job(pid_t pid)
+{
+    sw_autofree char *place = local_cgroup_of(pid);
+    const char *name = place ? strrchr(place, '/') : NULL;
+
+    return name && sw_text_starts(name + 1, LOCAL_CGROUP_PREFIX)
+               ? sw_format(LOCAL_CGROUPS "%s", place) : NULL;
+}
+
 static void find_limits(struct guest *guest)
 {
-    sw_autofree char *cgroup = local_cgroup_of_job(guest->runner);
+    sw_autofree char *cgroup = cgroup_of_job(guest->runner);
 
     if (sched_getaffinity(guest->runner, sizeof guest->cpus, &guest->cpus) < 0)
         CPU_ZERO(&guest->cpus);

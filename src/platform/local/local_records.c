@@ -127,6 +127,20 @@ void local_host_name(char out[128])
     out[127] = '\0';
 }
 
+/* The line "0::/path" of /proc/PID/cgroup. */
+char *local_cgroup_of(pid_t pid)
+{
+    sw_autofree char *path = sw_format("/proc/%d/cgroup", (int)pid);
+    sw_autofree char *text = sw_file_read(path, 65536, NULL, NULL);
+    char *line = !text ? NULL : sw_text_starts(text, "0::") ? text : strstr(text, "\n0::");
+
+    if (!line)
+        return NULL;
+    line = strstr(line, "0::") + 3;
+    line[strcspn(line, "\n")] = '\0';
+    return sw_strdup(line);
+}
+
 int local_secrets_file(const struct sw_secrets *secrets)
 {
     sw_autofd int fd = memfd_create("slipway-secrets", MFD_CLOEXEC);

@@ -8,7 +8,6 @@
  * job's log as standard output or error (for those who cleared their environment). Only
  * processes that carry one of them, and belong to this user, are touched.
  */
-#include "platform/local/local_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>

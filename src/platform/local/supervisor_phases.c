@@ -25,7 +25,6 @@
 #include "core/report.h"
 #include "core/stop.h"
 #include "platform/local/local_internal.h"
-#include "platform/local/local_tree.h"
 
 enum {
     QUEUE_CHECK_MS = 1000,          /* besides being woken: how often a waiting job checks */

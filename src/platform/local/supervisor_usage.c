@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "platform/local/local_tree.h"
+#include "platform/local/local_internal.h"
 
 enum {
     FIRST_MEASURE_MS = 1000,

@@ -28,7 +28,7 @@
 
 extern char **environ;
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024, CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
+enum { CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
 
 struct guest {                         /* a process beside the rank */
     struct sw_stream stream;
@@ -74,22 +74,11 @@ static int not_running(const char *id, const json_t *status, struct sw_error *er
                    id);
 }
 
-static bool is_marked(const char *environment, size_t length, const char *folder)
-{
-    sw_autofree char *mark = sw_format("SLIPWAY_JOB_DIR=%s", folder);
-
-    for (const char *at = environment; at < environment + length; at += strlen(at) + 1)
-        if (strcmp(at, mark) == 0)
-            return true;
-    return false;
-}
-
 static char *environment_of(const struct guest *guest, pid_t pid, size_t *length)
 {
-    sw_autofree char *path = sw_format("/proc/%d/environ", (int)pid);
-    sw_autofree char *text = sw_file_read(path, ENVIRON_MAX, length, NULL);
+    sw_autofree char *text = local_environ(pid, length);
 
-    return text && is_marked(text, *length, guest->folder) ? sw_take(text) : NULL;
+    return sw_text_same(local_mark_in(text, *length), guest->folder) ? sw_take(text) : NULL;
 }
 
 /* Of the processes below the runner the nearest that has another environment than the runner's own: that
@@ -336,14 +325,6 @@ static int guest_status(struct sw_stream *stream, int *exit_status, struct sw_er
     return 0;
 }
 
-static int raise_flag(const struct guest *guest, struct sw_error *err)
-{
-    sw_autofree char *flag = sw_path_join(guest->folder, LOCAL_GUESTS);
-    sw_autofd int fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", flag);
-}
-
 int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
                     struct sw_stream **out, struct sw_error *err)
 {
@@ -353,7 +334,7 @@ int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 
     guest->stream = (struct sw_stream){ .ops = &ops, .fd = -1, .passed = true };
     guest->folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (find_rank(job, what->replica, guest, err) < 0 || raise_flag(guest, err) < 0 ||
+    if (find_rank(job, what->replica, guest, err) < 0 || local_flag(guest->folder, LOCAL_GUESTS, err) < 0 ||
         start(guest, what, err) < 0) {
         guest_close(&guest->stream);
         return -1;

@@ -70,6 +70,7 @@ int local_record_write(const char *folder, const char *name, const json_t *recor
 int local_record_keep(const char *folder, const char *name, const json_t *record,
                       struct sw_error *err);
 bool local_has(const char *folder, const char *name);
+int local_flag(const char *folder, const char *name, struct sw_error *err);     /* an empty file */
 
 int local_lock_take(const char *folder);         /* descriptor, or -1: another process holds it */
 bool local_lock_held(const char *folder);        /* asks without taking it */
@@ -103,6 +104,11 @@ static inline void local_processes_auto(struct local_processes *all) { local_pro
  * so it can be asked every few seconds. Other supervisors and what is below them are jobs
  * of their own and are left out too. */
 void local_tree_below(pid_t root, struct local_processes *out);
+
+/* The environment of a process as /proc gives it, owned, NULL: it is closed to us; and the attempt's
+ * folder that it carries as a mark, NULL: none. */
+char *local_environ(pid_t pid, size_t *length);
+const char *local_mark_in(const char *text, size_t length);
 
 /* Adds the processes of this user that carry a mark of the attempt in `folder`. */
 void local_tree_marked(const char *folder, struct local_processes *out);
@@ -160,17 +166,12 @@ char *local_source_path(const char *uri, const char *base_dir, struct sw_error *
 /* The same, but what lies elsewhere (s3://, ...) is given back as it is. Unknown: SW_E_UNSUPPORTED. */
 char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err);
 
-/* ---- local_env.c: what of the client's environment a job may see --------------------------- */
-
-/* Is this variable of the client kept from jobs that do not name it under `secrets`? */
-bool local_env_is_credential(const char *name, size_t length);
-/* NULL-ended vector of borrowed texts; free() the vector only. */
-char **local_env_for(const struct local_job *job, char *const *environment);
-
 /* ---- local_preflight.c, local_submit.c, local_observe.c, local_cancel.c, local_cleanup.c ---- */
 
 json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+/* Is this variable of the client kept from jobs that do not name it under `secrets`? */
+bool local_env_is_credential(const char *name);
 int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);

@@ -95,6 +95,14 @@ bool local_has(const char *folder, const char *name)
     return sw_file_exists(path);
 }
 
+int local_flag(const char *folder, const char *name, struct sw_error *err)
+{
+    sw_autofree char *path = sw_path_join(folder, name);
+    sw_autofd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
+}
+
 static struct flock whole_file(void)
 {
     return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };

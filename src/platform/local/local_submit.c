@@ -30,6 +30,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/bundle.h"
+#include "storage/settings.h"
 
 extern char **environ;
 
@@ -88,6 +89,72 @@ static int write_folder(const struct local_job *job, int attempt, struct sw_erro
     return 0;
 }
 
+/* ---- what of the client's environment a job may see ----------------------------------------
+ *
+ * A job on this machine inherits the environment, as any command would: PATH, conda, proxies.
+ * What looks like a credential stays behind unless the job names it under `secrets`; then it
+ * travels by a file in memory. The environment is handed on and never written down. */
+
+/* Besides those of the data (storage/settings.h). */
+static const char *const credential_endings[] = {
+    "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY",
+    "_PRIVATE_KEY", "CLOUD_METADATA",
+};
+
+/* With `inherit_env: false` only what a program cannot sensibly be without. */
+static const char *const bare_minimum[] = {
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "TERM",
+};
+
+bool local_env_is_credential(const char *name)
+{
+    const struct sw_setting_row *setting = sw_setting_find(name, strlen(name));
+    bool is = setting && setting->way == SW_SETTING_SECRET;
+
+    for (size_t i = 0; !is && i < SW_COUNT(credential_endings); i++)
+        is = sw_text_ends(name, credential_endings[i]);
+    return is;
+}
+
+static bool passes(const struct local_job *job, const char *name)
+{
+    bool minimum = false;
+    json_t *secret;
+    size_t i;
+
+    json_array_foreach(job->plan.secrets, i, secret)
+        if (sw_text_same(json_string_value(secret), name))
+            return false;
+    /* SLIPWAY_*: a job started from within a job is a job of its own. */
+    if (sw_text_starts(name, "SLIPWAY_") || local_env_is_credential(name) ||
+        (job->plan.python && strcmp(name, "PYTHONHOME") == 0))
+        return false;
+    for (i = 0; i < SW_COUNT(bare_minimum); i++)
+        minimum = minimum || strcmp(bare_minimum[i], name) == 0;
+    return minimum || job->options.inherit_env;
+}
+
+/* NULL-ended vector of borrowed texts; free() the vector only. */
+static char **environment_for(const struct local_job *job)
+{
+    size_t count = 0, kept = 0;
+    char **out;
+
+    while (environ[count])
+        count++;
+    out = sw_realloc_array(NULL, count + 1, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *name = sw_strndup(environ[i], strcspn(environ[i], "="));
+
+        if (strchr(environ[i], '=') && passes(job, name))
+            out[kept++] = environ[i];
+    }
+    out[kept] = NULL;
+    return out;
+}
+
+/* ---- the supervisor -------------------------------------------------------------------------- */
+
 /* A descriptor far above 0-4, so that moving it to 3 or 4 in the child overwrites no other. */
 static int out_of_the_way(int fd)
 {
@@ -133,7 +200,7 @@ static int start_supervisor(const struct local_job *job, const struct sw_secrets
                             struct sw_error *err)
 {
     sw_autofree char *program = sw_helper_path("slipway-supervisor", err);
-    sw_autofree char **environment = local_env_for(job, environ);
+    sw_autofree char **environment = environment_for(job);
     sw_autofd int values = out_of_the_way(local_secrets_file(secrets));
     sw_autofd int ours = -1, theirs = -1;
     const struct timeval patience = { .tv_sec = ANSWER_DEADLINE_S };

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "platform/local/local_internal.h"
 
 enum { ENVIRON_MAX = 4 * 1024 * 1024, CHILDREN_MAX = 4096 };
@@ -189,31 +190,24 @@ void local_tree_below(pid_t root, struct local_processes *out)
 }
 
 struct marks {
-    char *environment;          /* "SLIPWAY_JOB_DIR=..." */
+    const char *folder;         /* the attempt's */
     json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
     const struct local_processes *known;
 };
 
-/* The first variable of a process that begins with `mark`: owned, NULL when there is none. */
-static char *environment_of(pid_t pid, const char *mark)
+char *local_environ(pid_t pid, size_t *length)
 {
-    char path[64];
-    size_t length = 0;
-    sw_autofree char *text = NULL;
+    sw_autofree char *path = sw_format("/proc/%d/environ", (int)pid);
 
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
-    for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
-        if (strncmp(at, mark, strlen(mark)) == 0)
-            return sw_strdup(at);
-    return NULL;
+    return sw_file_read(path, ENVIRON_MAX, length, NULL);
 }
 
-static bool has_environment(pid_t pid, const char *mark)
+const char *local_mark_in(const char *text, size_t length)
 {
-    sw_autofree char *found = environment_of(pid, mark);
-
-    return found && strcmp(found, mark) == 0;
+    for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
+        if (sw_text_starts(at, "SLIPWAY_JOB_DIR="))
+            return strchr(at, '=') + 1;
+    return NULL;
 }
 
 static bool is_another_of_ours(pid_t pid)
@@ -244,18 +238,20 @@ static bool writes_to(pid_t pid, int fd, const json_t *pipes)
 static bool carries_mark(void *context, pid_t pid)
 {
     const struct marks *marks = context;
+    sw_autofree char *text = NULL;
+    size_t length = 0;
 
     if (!is_another_of_ours(pid) || has(marks->known, pid))
         return false;
-    return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
+    text = local_environ(pid, &length);
+    return sw_text_same(local_mark_in(text, length), marks->folder) || writes_to(pid, 1, marks->pipes) ||
            writes_to(pid, 2, marks->pipes);
 }
 
 void local_tree_marked(const char *folder, struct local_processes *out)
 {
-    sw_autofree char *environment = sw_format("SLIPWAY_JOB_DIR=%s", folder);
     sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
-    struct marks marks = { environment, json_object_get(supervisor, "pipes"), out };
+    struct marks marks = { folder, json_object_get(supervisor, "pipes"), out };
 
     scan(out, carries_mark, &marks);
 }
@@ -269,16 +265,17 @@ static bool is_of_this_user(void *context, pid_t pid)
 void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
                                                          const char *folder), void *context)
 {
-    static const char name[] = "SLIPWAY_JOB_DIR=";
-    sw_autofree char *mark = sw_format("%s%s/", name, root);
+    sw_autofree char *below = sw_format("%s/", root);
     sw_auto(local_processes) struct local_processes all = { 0 };
 
     scan(&all, is_of_this_user, NULL);
     for (size_t i = 0; i < all.count; i++) {
-        sw_autofree char *found = environment_of(all.items[i].pid, mark);
+        size_t length = 0;
+        sw_autofree char *text = local_environ(all.items[i].pid, &length);
+        const char *folder = local_mark_in(text, length);
 
-        if (found)
-            fn(context, all.items[i].pid, found + strlen(name));
+        if (folder && sw_text_starts(folder, below))
+            fn(context, all.items[i].pid, folder);
     }
 }
 

@@ -98,7 +98,7 @@ static int write_folder(const struct local_job *job, int attempt, struct sw_erro
 /* Besides those of the data (storage/settings.h). */
 static const char *const credential_endings[] = {
     "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY",
-    "_PRIVATE_KEY", "CLOUD_METADATA",
+    "_PRIVATE_KEY",
 };
 
 /* With `inherit_env: false` only what a program cannot sensibly be without. */
@@ -109,10 +109,10 @@ static const char *const bare_minimum[] = {
 bool local_env_is_credential(const char *name)
 {
     const struct sw_setting_row *setting = sw_setting_find(name, strlen(name));
-    bool is = setting && setting->way == SW_SETTING_SECRET;
+    bool is = (setting && setting->way == SW_SETTING_SECRET) || strcmp(name, "CLOUD_METADATA") == 0;
 
-    for (size_t i = 0; !is && i < SW_COUNT(credential_endings); i++)
-        is = sw_text_ends(name, credential_endings[i]);
+    for (size_t i = 0; !is && *name && i < SW_COUNT(credential_endings); i++)
+        is = sw_text_ends(name + 1, credential_endings[i]);     /* the ending alone is no name */
     return is;
 }
 

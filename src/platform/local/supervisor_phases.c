@@ -305,7 +305,6 @@ static void run_commands(struct sup *sup)
             break;
     sup_write_status(sup, SW_RUNNING, "", "");
     sup_usage_begin(sup);
-    sup_guard_begin(sup);
     while (!sup->end.decided && !sup_all_ended(sup))
         sup_turn(sup, 0);
     if (!sup->end.decided)

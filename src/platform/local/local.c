@@ -56,8 +56,6 @@ static void local_close(struct sw_connection *conn)
 {
     struct local_connection *here = local_of(conn);
 
-    if (!here)
-        return;
     free(here->state_dir);
     free(here->root);
     free(here);

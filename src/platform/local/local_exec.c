@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -28,10 +27,11 @@
 
 extern char **environ;
 
-enum { CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
+enum { CHECK_EVERY_MS = 100, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
 
 struct guest {                         /* a process beside the rank */
     struct sw_stream stream;
+    const struct sw_exec *what;        /* while it is started */
     pid_t pid;                         /* 0: it could not be started, or ended */
     int exit_status;                   /* then */
 
@@ -148,11 +148,12 @@ static int find_rank(const struct sw_jobref *job, int replica, struct guest *gue
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-static void set(struct guest *guest, const char *name, const char *value)
+/* `text`, taken: "NAME=value"; replaces one of that name. */
+static void add_variable(struct guest *guest, char *text)
 {
-    size_t length = strlen(name), i = 0;
+    size_t length = strcspn(text, "="), i = 0;
 
-    while (i < guest->count && (strncmp(guest->environment[i], name, length) != 0 ||
+    while (i < guest->count && (strncmp(guest->environment[i], text, length) != 0 ||
                                 guest->environment[i][length] != '='))
         i++;
     if (i == guest->count) {
@@ -162,7 +163,7 @@ static void set(struct guest *guest, const char *name, const char *value)
     } else {
         free(guest->environment[i]);
     }
-    guest->environment[i] = sw_format("%s=%s", name, value);
+    guest->environment[i] = text;
 }
 
 static void make_environment(struct guest *guest, const char *term)
@@ -170,19 +171,15 @@ static void make_environment(struct guest *guest, const char *term)
     const char *at = guest->inherited, *end = at + guest->inherited_length, *name;
     json_t *value;
 
-    for (; at < end; at += strlen(at) + 1) {
-        guest->environment = sw_realloc_array(guest->environment, guest->count + 2,
-                                              sizeof *guest->environment);
-        guest->environment[guest->count++] = sw_strdup(at);
-        guest->environment[guest->count] = NULL;
-    }
+    for (; at < end; at += strlen(at) + 1)
+        add_variable(guest, sw_strdup(at));
     json_object_foreach(guest->payload->env, name, value)
         if (json_is_string(value))
-            set(guest, name, json_string_value(value));
+            add_variable(guest, sw_format("%s=%s", name, json_string_value(value)));
     if (guest->payload->command_dir)
-        set(guest, "PWD", guest->payload->command_dir);
+        add_variable(guest, sw_format("PWD=%s", guest->payload->command_dir));
     if (term)
-        set(guest, "TERM", term);                     /* the terminal is the caller's, not the job's */
+        add_variable(guest, sw_format("TERM=%s", term));     /* the terminal is the caller's, not the job's */
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -211,16 +208,10 @@ static void find_limits(struct guest *guest)
 
 enum { IN_PROGRAM, IN_LIMITS, IN_FOLDER };       /* steps at which the start may fail */
 
-struct guest_command {
-    const struct guest *guest;
-    const struct sw_exec *what;
-};
-
 static void become_guest(void *context, struct sw_start_failure *why)
 {
-    const struct guest_command *command = context;
-    const struct guest *guest = command->guest;
-    const struct sw_exec *what = command->what;
+    const struct guest *guest = context;
+    const struct sw_exec *what = guest->what;
     sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
 
     signal(SIGINT, SIG_DFL);
@@ -261,13 +252,13 @@ static void say_not_started(struct guest *guest, const struct sw_exec *what, int
 
 static int start(struct guest *guest, const struct sw_exec *what, struct sw_error *err)
 {
-    struct guest_command command = { guest, what };
     struct sw_start_failure why;
     pid_t pid;
 
+    guest->what = what;
     make_environment(guest, what->term);
     find_limits(guest);
-    pid = sw_proc_start(become_guest, &command, &why, err);
+    pid = sw_proc_start(become_guest, guest, &why, err);
     if (pid < 0 && (!why.error || why.step != IN_PROGRAM))
         return why.error ? explain(guest, &why, err) : -1;
     if (pid < 0)
@@ -282,26 +273,18 @@ static int start(struct guest *guest, const struct sw_exec *what, struct sw_erro
 static int await_end(const struct guest *guest)
 {
     sw_autofd int process = (int)syscall(SYS_pidfd_open, guest->pid, 0);
-    sw_autofd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    char events[4096] __attribute__((aligned(8)));
+    struct pollfd wait = { .fd = process, .events = POLLIN };
     int64_t kill_at = 0;
     int status = 0;
 
-    if (watch >= 0)
-        inotify_add_watch(watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
     while (waitpid(guest->pid, &status, WNOHANG) == 0) {
-        struct pollfd wait[] = { { .fd = process, .events = POLLIN },
-                                 { .fd = watch, .events = POLLIN } };
-
         if (kill_at && sw_monotonic_ms() >= kill_at) {
             kill(guest->pid, SIGKILL);
         } else if (!kill_at && local_has(guest->folder, LOCAL_EXIT)) {
             kill(guest->pid, SIGTERM);
             kill_at = sw_monotonic_ms() + GUEST_GRACE_MS;
         }
-        poll(wait, 2, process < 0 ? 20 : CHECK_EVERY_MS);
-        while (watch >= 0 && read(watch, events, sizeof events) > 0)
-            ;
+        poll(&wait, 1, process < 0 ? 20 : CHECK_EVERY_MS);
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -86,14 +86,8 @@ int local_secrets_file(const struct sw_secrets *secrets);
  * Those below its supervisor, or those that carry its marks (its folder in their environment, its log's
  * pipe) when the supervisor is no more. */
 
-struct local_process {
-    pid_t pid, parent;
-    unsigned long long start_ticks;
-    int64_t resident_bytes;
-};
-
 struct local_processes {
-    struct local_process *items;
+    struct sw_proc_stat *items;
     size_t count;
 };
 

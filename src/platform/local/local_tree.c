@@ -35,7 +35,7 @@ void local_processes_done(struct local_processes *all)
     *all = (struct local_processes){ 0 };
 }
 
-static void add(struct local_processes *all, const struct local_process *one)
+static void add(struct local_processes *all, const struct sw_proc_stat *one)
 {
     if ((all->count & (all->count - 1)) == 0)
         all->items = sw_realloc_array(all->items, all->count ? all->count * 2 : 1,
@@ -52,26 +52,6 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-static bool read_process(pid_t pid, struct local_process *out)
-{
-    char path[64], text[2048], state = 'X';
-    int parent = 0;
-    long pages = 0;
-    unsigned long long start = 0;
-    const char *after_name;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (!read_small(path, text, sizeof text) || !(after_name = strrchr(text, ')')))
-        return false;
-    if (sscanf(after_name + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
-               " %*u %ld", &state, &parent, &start, &pages) != 4)
-        return false;
-    *out = (struct local_process){ .pid = pid, .parent = parent, .start_ticks = start,
-                                   .resident_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE) };
-    return state != 'Z' && state != 'X';
-}
-
 static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_t pid),
                  void *context)
 {
@@ -81,9 +61,9 @@ static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_
         return;
     for (struct dirent *entry; (entry = readdir(proc));) {
         pid_t pid = isdigit((unsigned char)*entry->d_name) ? (pid_t)atoi(entry->d_name) : 0;
-        struct local_process one;
+        struct sw_proc_stat one;
 
-        if (pid > 0 && (!wanted || wanted(context, pid)) && read_process(pid, &one))
+        if (pid > 0 && (!wanted || wanted(context, pid)) && sw_proc_stat(pid, &one) == 0)
             add(all, &one);
     }
     closedir(proc);
@@ -131,9 +111,9 @@ static bool add_children(pid_t parent, struct local_processes *all)
             continue;
         whole = whole && strlen(text) < sizeof text - 1;
         for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
-            struct local_process one;
+            struct sw_proc_stat one;
 
-            if (read_process(pid, &one) && !is_a_supervisor(pid))
+            if (sw_proc_stat(pid, &one) == 0 && !is_a_supervisor(pid))
                 add(all, &one);
         }
     }
@@ -152,7 +132,7 @@ static void search_below(pid_t root, struct local_processes *out)
     do {                                /* one generation per round */
         found = 0;
         for (size_t i = 0; i < all.count; i++) {
-            struct local_process *one = &all.items[i];
+            struct sw_proc_stat *one = &all.items[i];
 
             if (one->pid == 0 || (one->parent != root && !has(out, one->parent)))
                 continue;
@@ -282,15 +262,19 @@ void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pi
 void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,
                        size_t spare_count)
 {
+    struct sw_proc one;
+
+    if (sw_proc_self(&one) < 0)
+        return;
     for (size_t i = 0; i < all->count; i++) {
-        struct sw_proc now;
         bool spared = false;
 
         for (size_t j = 0; j < spare_count; j++)
             spared = spared || spare[j] == all->items[i].pid;
-        if (!spared && sw_proc_of(all->items[i].pid, &now) == 0 &&
-            now.start_ticks == all->items[i].start_ticks)
-            sw_proc_signal(&now, signal);
+        one.pid = all->items[i].pid;
+        one.start_ticks = all->items[i].start_ticks;
+        if (!spared)
+            sw_proc_signal(&one, signal);
     }
 }
 

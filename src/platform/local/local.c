@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local.c - this machine as a place where jobs run: the descriptor, its options, and one attempt of a
- * job with its folders.
+ * local.c - this machine as a place where jobs run: the descriptor, its options, and one attempt
+ * of a job with its folders.
  *
  * No daemon: every job has a supervisor process of its own, and everything known about a job is
  * in its folder. Follow submit in local_submit.c, then supervisor_phases.c.
@@ -74,7 +74,8 @@ static bool local_rewrites_paths(const struct sw_plan *plan)
     return true;
 }
 
-static int local_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
+static int local_check_path(struct sw_connection *conn, const char *path, bool *exists,
+                            struct sw_error *err)
 {
     sw_autofree char *place = local_source_path(path, NULL, err);
 
@@ -90,7 +91,7 @@ static json_t *local_list_path(struct sw_connection *conn, const char *path, str
     return place ? sw_folder_names(place, err) : NULL;
 }
 
-/* ---- one attempt ------------------------------------------------------------------------------ */
+/* ---- one attempt ---------------------------------------------------------------------------- */
 
 /* The folder it comes from, owned. Before it is cloned, a repository only has a name. */
 static char *source_of(const struct sw_mount *mount, const char *cache, const char *folder,

@@ -58,7 +58,8 @@ static char *results_outside(struct sw_connection *conn, const char *id, const c
     return results && strncmp(results, folder, strlen(folder)) != 0 ? sw_strdup(results) : NULL;
 }
 
-static int remove_one(struct sw_connection *conn, const char *id, bool keep_results, struct sw_error *err)
+static int remove_one(struct sw_connection *conn, const char *id, bool keep_results,
+                      struct sw_error *err)
 {
     sw_autofree char *folder = local_job_folder(conn, id);
     sw_autofree char *outside = results_outside(conn, id, folder);
@@ -90,8 +91,9 @@ struct orphan_search {
 
 static void note(struct orphan_search *search, const char *what, const char *where, const char *id)
 {
-    json_array_append_new(search->found, sw_json_object(SW_STR("what", what), SW_STR("where", where),
-                                                        SW_STR("job", id)));
+    json_t *row = sw_json_object(SW_STR("what", what), SW_STR("where", where), SW_STR("job", id));
+
+    json_array_append_new(search->found, row);
 }
 
 /* The exit record is written a moment before the lock is released. What another machine has begun may
@@ -104,7 +106,7 @@ static bool runs(const char *folder)
            local_is_elsewhere(folder, host);
 }
 
-/* "ID" and what follows it: false: not a valid one. */
+/* The id at the beginning of a text; false: not a valid one. */
 static bool take_id(const char *text, size_t length, char id[SW_ID_SIZE])
 {
     if (length == 0 || length > SW_ID_MAX)
@@ -188,8 +190,8 @@ static void note_ticket(void *context, const char *path)
     note(context, "GPU ticket", path, "");
 }
 
-/* A supervisor makes "slipway-ID-ATTEMPT" and removes it at the end (supervisor_limits.c); one that was
- * killed cannot. It must be empty, and nothing of that attempt may run from this state folder. */
+/* A supervisor makes "slipway-ID-ATTEMPT" and removes it at the end (supervisor_limits.c); one that
+ * was killed cannot. It must be empty, and nothing of that attempt may run from this state folder. */
 static void check_cgroup(struct orphan_search *search, const char *path, const char *name)
 {
     const char *rest = name + strlen(LOCAL_CGROUP_PREFIX), *dash = strrchr(rest, '-');

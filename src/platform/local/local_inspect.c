@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * local_inspect.c - what the folders hold besides the state: logs, ranks, evidence, results, a job by
- * its id alone, all jobs; and what this machine has.
+ * local_inspect.c - what the folders hold besides the state: logs, ranks, evidence, results, a job
+ * by its id alone, all jobs; and what this machine has.
  *
  * A rank's log is a plain file. Beside it the supervisor keeps an index of times (kit/log_index.h).
  */

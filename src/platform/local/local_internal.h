@@ -83,8 +83,8 @@ int local_secrets_file(const struct sw_secrets *secrets);
 
 /* ---- local_tree.c: the processes of a job -------------------------------------------------
  *
- * Those below its supervisor, or those that carry its marks (its folder in their environment, its log's
- * pipe) when the supervisor is no more. */
+ * Those below its supervisor, or those that carry its marks (its folder in their environment, its
+ * log's pipe) when the supervisor is no more. */
 
 struct local_processes {
     struct sw_proc_stat *items;

@@ -271,8 +271,9 @@ static int least_busy_first(const void *a, const void *b)
 {
     const struct sw_gpu *one = a, *other = b;
 
-    return one->memory_used_bytes != other->memory_used_bytes
-               ? (one->memory_used_bytes > other->memory_used_bytes ? 1 : -1) : one->index - other->index;
+    if (one->memory_used_bytes != other->memory_used_bytes)
+        return one->memory_used_bytes > other->memory_used_bytes ? 1 : -1;
+    return one->index - other->index;
 }
 
 /* Sharing: no lease, only names; begin with those that are least busy. */

@@ -202,7 +202,7 @@ int local_preflight(struct sw_connection *conn, const struct sw_plan *given, str
     return 0;
 }
 
-/* ---- the report ------------------------------------------------------------------------------- */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 static void add(json_t *rows, const char *check, bool ok, const char *message, const char *fix)
 {

@@ -20,7 +20,7 @@
 #include "plan/entrypoint.h"
 #include "storage/storage.h"
 
-/* ---- where inputs come from and outputs go: paths of this machine, or URIs for the runner ------- */
+/* ---- where inputs come from and outputs go: paths of this machine, or URIs for the runner --- */
 
 static size_t scheme_length(const char *uri)
 {
@@ -71,7 +71,7 @@ char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err
     return storage->local ? storage->path(&parts, err) : sw_strdup(uri);
 }
 
-/* ---- the payload -------------------------------------------------------------------------------- */
+/* ---- the payload ---------------------------------------------------------------------------- */
 
 /* What is left after all known placeholders were filled in is a typing mistake. */
 static int check_python_args(const json_t *argv, struct sw_error *err)

@@ -2,7 +2,8 @@
 /*
  * local_submit.c - hand a plan to a new supervisor, at most once.
  *
- * A conversation over a socket, one message at a time, makes "at most once" certain whenever the client dies:
+ * A conversation over a socket, one message at a time, makes "at most once" certain whenever the
+ * client dies:
  *
  *     client                                   supervisor (own session, double fork)
  *     writes the folder, starts it       ->    takes the folder's lock
@@ -213,7 +214,8 @@ static int start_supervisor(const struct local_job *job, const struct sw_secrets
         return sw_fail_errno(err, SW_E_IO, "cannot open a socket or a file in memory");
     ours = out_of_the_way(ends[0]);
     theirs = out_of_the_way(ends[1]);
-    if (ours < 0 || theirs < 0 || setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0)
+    if (ours < 0 || theirs < 0 ||
+        setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot open a socket");
     if (spawn_program(program, job->folder, environment, values, theirs, &pid) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);

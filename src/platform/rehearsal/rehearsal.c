@@ -49,12 +49,15 @@ static const struct sw_option rehearsal_options[] = {
     { 0 }
 };
 
+enum counter { CALLS, SUBMITS, POLLS, NEW_FILES, COUNTERS };
+static const char *const counter_names[] = { "calls", "submits", "polls" };
+
 struct rehearsal_connection {
     char *server;                     /* the folder of the pretended server */
     char *name;                       /* the server's own; "": there is only one */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;
-    atomic_llong calls, submits, polls, new_files;
+    atomic_llong counts[COUNTERS];
 };
 
 static struct rehearsal_connection *of(struct sw_connection *conn)
@@ -90,8 +93,6 @@ static void rehearsal_close(struct sw_connection *conn)
 {
     struct rehearsal_connection *here = of(conn);
 
-    if (!here)
-        return;
     free(here->server);
     free(here->name);
     free(here->api);
@@ -121,16 +122,16 @@ static int rehearsal_identify(struct sw_connection *conn, struct sw_buf *identit
 
 /* How many calls of this kind came before: in this session, or over all clients when the job itself asked
  * for faults. */
-static int64_t calls_before(struct rehearsal_connection *here, atomic_llong *counter, const char *id,
-                            const char *name)
+static int64_t calls_before(struct rehearsal_connection *here, enum counter which, const char *id)
 {
-    return here->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(here->server, id, name);
+    return here->api ? atomic_fetch_add(&here->counts[which], 1)
+                     : rehearsal_job_count(here->server, id, counter_names[which]);
 }
 
-static bool is_among_first(struct rehearsal_connection *here, atomic_llong *counter, const char *id,
-                           const char *name, int64_t count)
+static bool is_among_first(struct rehearsal_connection *here, enum counter which, const char *id,
+                           int64_t count)
 {
-    return count > 0 && calls_before(here, counter, id, name) < count;
+    return count > 0 && calls_before(here, which, id) < count;
 }
 
 /* The faults that hold for a job: the connection's, or else those it asked for itself. */
@@ -158,7 +159,7 @@ static int call(struct rehearsal_connection *here, const struct rehearsal_faults
     if (faults->slow_ms > 0)
         sw_sleep_ms(faults->slow_ms);
     if (faults->down_calls > 0 || faults->cut_every > 0) {
-        int64_t before = calls_before(here, &here->calls, id, "calls");
+        int64_t before = calls_before(here, CALLS, id);
 
         if (before < faults->down_calls || is_cut(before, faults->cut_every))
             return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
@@ -197,25 +198,21 @@ static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan 
 /* Nodes are rehearsal-0, rehearsal-1, ...: as many as are needed, after the last one to avoid. */
 static int first_node(const json_t *avoid)
 {
-    int first = 0;
+    int first = 0, number;
     json_t *name;
     size_t i;
 
-    json_array_foreach(avoid, i, name) {
-        const char *text = json_string_value(name);
-        int64_t number = text && sw_text_starts(text, "rehearsal-")
-                             ? rehearsal_number(text + strlen("rehearsal-"), 9999) : -1;
-
-        if (number >= first)
-            first = (int)number + 1;
-    }
+    json_array_foreach(avoid, i, name)
+        if (json_is_string(name) &&
+            sscanf(json_string_value(name), "rehearsal-%4d", &number) == 1 && number >= first)
+            first = number + 1;
     return first;
 }
 
-/* What the server remembers. The connection's faults are among the plan's options, too, and are not the
- * job's own. */
-static json_t *job_of_plan(const struct rehearsal_connection *here, const struct sw_plan *plan, int attempt,
-                           json_t *submitted_ms)
+/* What the server remembers, but for the time. The connection's faults are among the plan's options,
+ * too, and are not the job's own. */
+static json_t *job_of_plan(const struct rehearsal_connection *here, const struct sw_plan *plan,
+                           int attempt)
 {
     const struct rehearsal_job_options options = options_of(plan);
     bool own = !sw_text_empty(options.api) && !sw_text_same(options.api, here->api);
@@ -223,7 +220,7 @@ static json_t *job_of_plan(const struct rehearsal_connection *here, const struct
     return sw_json_object(
         SW_STR("id", plan->job_id),
         SW_INT("attempt", attempt),
-        SW_SUB("submitted_ms", submitted_ms),
+        SW_NULL("submitted_ms"),
         SW_STR("script", options.script),
         SW_STR_OPT("api", own ? options.api : NULL),
         SW_INT("nodes", plan->nodes),
@@ -239,7 +236,7 @@ static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan
 
     if (rehearsal_preflight(conn, plan, err) < 0)
         return NULL;
-    body = job_of_plan(of(conn), plan, 1, json_null());
+    body = job_of_plan(of(conn), plan, 1);
     text = sw_json_dump_pretty(body);
     return json_pack("[o]", sw_json_object(
         SW_STR("what", "what the pretended server remembers; the command is not run"),
@@ -272,7 +269,7 @@ static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *pl
                             struct sw_error *err)
 {
     struct rehearsal_connection *here = of(conn);
-    sw_auto(json) json_t *job = job_of_plan(here, plan, attempt, json_null());
+    sw_auto(json) json_t *job = job_of_plan(here, plan, attempt);
     struct rehearsal_faults faults = faults_of(here, sw_json_str(job, "api"));
     sw_autofree char *folder = sw_path_join(here->server, plan->job_id);
     bool made = false;
@@ -286,7 +283,7 @@ static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *pl
         return -1;
     if (made)
         leave_note(here, plan->job_id, sw_json_str(job, "script"));
-    if (is_among_first(here, &here->submits, plan->job_id, "submits", faults.lost_answers))
+    if (is_among_first(here, SUBMITS, plan->job_id, faults.lost_answers))
         return sw_fail(err, SW_E_UNREACHABLE,
                        "the rehearsal's API took the job, and its answer was lost");
     fill_submission(here, plan->job_id, receipt);
@@ -349,7 +346,8 @@ static int observe_one(struct rehearsal_connection *here, struct sw_observation 
     if (!here->api && call(here, &job.faults, seen->job.id, err) < 0)
         return -1;
     /* A job that was never confirmed may be on its way: a list without it proves nothing. */
-    if (hidden || (!here->api && is_among_first(here, NULL, seen->job.id, "polls", job.faults.unseen_calls)))
+    if (hidden ||
+        (!here->api && is_among_first(here, POLLS, seen->job.id, job.faults.unseen_calls)))
         seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
         describe(&job, seen);
@@ -367,7 +365,7 @@ static int rehearsal_observe(struct sw_connection *conn, struct sw_observation *
 
     if (call_server(here, err) < 0)
         return -1;
-    hidden = here->api && is_among_first(here, &here->polls, "", "", here->faults.unseen_calls);
+    hidden = here->api && is_among_first(here, POLLS, "", here->faults.unseen_calls);
     for (size_t i = 0; i < count; i++)
         unreachable += observe_one(here, &jobs[i], hidden, &why) < 0;
     if (count > 0 && unreachable == count)
@@ -386,7 +384,7 @@ static size_t before_rotation(struct rehearsal_connection *here, const struct re
 
     if (inside < 0)
         return size;
-    if (inside == 0 && offset > 0 && atomic_fetch_add(&here->new_files, 1) % 3 != 2)
+    if (inside == 0 && offset > 0 && atomic_fetch_add(&here->counts[NEW_FILES], 1) % 3 != 2)
         return 0;
     return (int64_t)size > faults->rotate_bytes - inside ? (size_t)(faults->rotate_bytes - inside)
                                                          : size;
@@ -496,7 +494,8 @@ static int cancel_one(struct rehearsal_connection *here, const struct sw_jobref 
     if (call(here, &job.faults, ref->id, err) < 0)
         return -1;
     /* Also without a job: one that is still on its way finds the cancel when it arrives. */
-    return rehearsal_job_cancel(here->server, ref->id, ref->attempt > 1 ? ref->attempt : 1, sw_now_ms(), err);
+    return rehearsal_job_cancel(here->server, ref->id, ref->attempt > 1 ? ref->attempt : 1,
+                                sw_now_ms(), err);
 }
 
 static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,

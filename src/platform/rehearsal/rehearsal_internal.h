@@ -142,7 +142,8 @@ char *rehearsal_server_id(const char *server, struct sw_error *err);   /* owned;
 /* Make the job unless it is there already; *made tells. Safe from many processes at once. */
 int rehearsal_job_make(const char *server, const char *id, int attempt,
                        const json_t *job, bool *made, struct sw_error *err);
-/* SW_E_NOT_FOUND: there is certainly no such job. Done with rehearsal_job_done() also after a failure. */
+/* SW_E_NOT_FOUND: there is certainly no such job. Done with rehearsal_job_done(), also after a
+ * failure. */
 int rehearsal_job_read(const char *server, const char *id, int attempt, struct rehearsal_job *out,
                        struct sw_error *err);
 /* The newest attempt there is; 0: none. */

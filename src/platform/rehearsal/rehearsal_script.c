@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rehearsal_script.c - "pending 1s, running 2s, exit 3" to steps, "slow 200ms, down 3 calls" to faults.
+ * rehearsal_script.c - "pending 1s, running 2s, exit 3" to steps, "slow 200ms, down" to faults.
  *
  * Every word is one row of a table below; the manual page lists the same words. A text is refused
  * before anything is submitted, with the word that is wrong, since a rehearsal that quietly leaves
  * out a step would prove something else than its author meant.
  *
  * Real platforms were seen to do all that the faults pretend: lose an answer after the job was
- * accepted, leave a job out of a list, rotate a log, set a clock back. None of it may turn a job into
- * Error or make a second one; contract suite and scenarios check that.
+ * accepted, leave a job out of a list, rotate a log, set a clock back. None of it may turn a job
+ * into Error or make a second one; contract suite and scenarios check that.
  *
  * Pure: no I/O, no clock. Called by rehearsal.c; a fuzz target.
  */
@@ -41,11 +41,12 @@ static const struct rehearsal_word {
     const char *example;
 } steps[] = {
     { "pending",       TIME, REHEARSE_PENDING, REHEARSAL_FOR_EVER, 0, DECADE_MS, "pending 1s" },
-    { "unschedulable", TIME, REHEARSE_UNSCHEDULABLE, REHEARSAL_FOR_EVER, 0, DECADE_MS, "unschedulable 1m" },
+    { "unschedulable", TIME, REHEARSE_UNSCHEDULABLE, REHEARSAL_FOR_EVER, 0, DECADE_MS,
+      "unschedulable 1m" },
     { "running",       TIME, REHEARSE_RUNNING, REHEARSAL_FOR_EVER, 0, DECADE_MS, "running 2s" },
     { "paused",        TIME, REHEARSE_PAUSED, REHEARSAL_FOR_EVER, 0, DECADE_MS, "paused 1s" },
     { "epochs",        COUNT, REHEARSE_EPOCHS, -1, 1, EPOCHS_MAX, "epochs 10 every 200ms" },
-    { "log",           LOG, REHEARSE_LOG_TEXT, 0, 0, LINES_MAX, "log \"one line\"' or 'log 100 lines" },
+    { "log",           LOG, REHEARSE_LOG_TEXT, 0, 0, LINES_MAX, "log text' or 'log 9 lines" },
     { "exit",          COUNT, REHEARSE_EXIT, -1, 0, 255, "exit 3" },
     { "signal",        SIGNAL, REHEARSE_SIGNAL, -1, 1, 64, "signal SEGV" },
     { "oom",           NOTHING, REHEARSE_MEMORY, 0, 0, 0, "oom" },
@@ -61,7 +62,8 @@ static const struct rehearsal_word {
     { "slow", TIME, FIELD(slow_ms), -1, 0, 60 * 1000, "slow 200ms" },
     { "down", CALLS, FIELD(down_calls), REHEARSAL_FOR_EVER, 0, CALLS_MAX, "down 3 calls" },
     { "lose-answer", CALLS, FIELD(lost_answers), 1, 0, CALLS_MAX, "lose-answer 1 call" },
-    { "empty-list", CALLS, FIELD(unseen_calls), REHEARSAL_FOR_EVER, 0, CALLS_MAX, "empty-list 2 calls" },
+    { "empty-list", CALLS, FIELD(unseen_calls), REHEARSAL_FOR_EVER, 0, CALLS_MAX,
+      "empty-list 2 calls" },
     { "not-found-then-found", CALLS, FIELD(unseen_calls), 1, 0, CALLS_MAX, "not-found-then-found" },
     { "cut-every", CALLS, FIELD(cut_every), 2, 0, CALLS_MAX, "cut-every 3 calls" },
     { "rotate-log", SIZE, FIELD(rotate_bytes), -1, 16, INT64_MAX, "rotate-log 4KiB" },
@@ -70,16 +72,10 @@ static const struct rehearsal_word {
 
 int64_t rehearsal_number(const char *text, int64_t most)
 {
-    int64_t value = 0;
+    size_t digits = strspn(text, "0123456789");
+    int64_t value = strtoll(text, NULL, 10);         /* too large: the largest there is */
 
-    if (!*text)
-        return -1;
-    for (; *text; text++) {
-        if (!isdigit((unsigned char)*text) || value > most)
-            return -1;
-        value = value * 10 + (*text - '0');
-    }
-    return value <= most ? value : -1;
+    return digits > 0 && !text[digits] && value <= most ? value : -1;
 }
 
 static char *trim(char *text)
@@ -97,22 +93,25 @@ static char *trim(char *text)
 
 char *rehearsal_cut(char **rest, const char *separators)
 {
-    char *piece = *rest;
+    char *piece = *rest, *at = piece;
     bool quoted = false;
 
     if (!piece)
         return NULL;
-    for (char *at = piece; *at; at++) {
-        if (*at == '"')
-            quoted = !quoted;
-        if (!quoted && strchr(separators, *at)) {
-            *at = '\0';
-            *rest = at + 1;
-            return trim(piece);
-        }
-    }
-    *rest = NULL;
+    for (; *at && (quoted || !strchr(separators, *at)); at++)
+        quoted ^= *at == '"';
+    *rest = *at ? at + 1 : NULL;
+    *at = '\0';
     return trim(piece);
+}
+
+/* An owned copy to cut into pieces; NULL: the text is too long. */
+static char *copy_of(const char *text, const char *what, struct sw_error *err)
+{
+    if (strnlen(text, REHEARSAL_SCRIPT_MAX + 1) <= REHEARSAL_SCRIPT_MAX)
+        return sw_strdup(text);
+    sw_fail(err, SW_E_SPEC, "%s is longer than %d characters", what, REHEARSAL_SCRIPT_MAX);
+    return NULL;
 }
 
 /* The names of POSIX and Linux; libc's own table (sigabbrev_np) is in glibc only. */
@@ -144,8 +143,9 @@ static int64_t signal_number(const char *text)
 static int64_t count_of_calls(char *text)
 {
     const char *count = rehearsal_cut(&text, " \t");
+    bool calls = sw_text_same(text, "calls") || sw_text_same(text, "call");
 
-    return sw_text_same(text, "calls") || sw_text_same(text, "call") ? rehearsal_number(count, CALLS_MAX) : -1;
+    return calls ? rehearsal_number(count, CALLS_MAX) : -1;
 }
 
 /* ---- one word ------------------------------------------------------------------------------- */
@@ -174,10 +174,12 @@ static const struct rehearsal_word *find_word(const struct rehearsal_word *rows,
 
 static int misused(const struct rehearsal_word *row, struct sw_error *err)
 {
-    return sw_fail(err, SW_E_SPEC, "'%s' is not used like that, but like '%s'", row->word, row->example);
+    return sw_fail(err, SW_E_SPEC, "'%s' is not used like that, but like '%s'", row->word,
+                   row->example);
 }
 
-static int read_number(const struct rehearsal_word *row, char *text, int64_t *number, struct sw_error *err)
+static int read_number(const struct rehearsal_word *row, char *text, int64_t *number,
+                       struct sw_error *err)
 {
     int64_t value = -1;
 
@@ -192,19 +194,19 @@ static int read_number(const struct rehearsal_word *row, char *text, int64_t *nu
     else if (row->unit == CALLS)
         value = count_of_calls(text);
     *number = *text ? value : row->initial;
-    return *number < 0 || (*text && (value < row->least || value > row->most)) ? misused(row, err) : 0;
+    if (*number < 0 || (*text && (value < row->least || value > row->most)))
+        return misused(row, err);
+    return 0;
 }
 
 int rehearsal_faults_parse(const char *text, struct rehearsal_faults *out, struct sw_error *err)
 {
     struct rehearsal_faults found = { 0 };
-    sw_autofree char *copy = NULL;
-    char *rest;
+    sw_autofree char *copy = copy_of(text, "rehearsal.api", err);
+    char *rest = copy;
 
-    if (strnlen(text, REHEARSAL_SCRIPT_MAX + 1) > REHEARSAL_SCRIPT_MAX)
-        return sw_fail(err, SW_E_SPEC, "rehearsal.api is longer than %d characters",
-                       REHEARSAL_SCRIPT_MAX);
-    rest = copy = sw_strdup(text);
+    if (!copy)
+        return -1;
     for (char *fault; (fault = rehearsal_cut(&rest, ","));) {
         const struct rehearsal_word *row = NULL;
         int64_t number;
@@ -243,11 +245,12 @@ static int parse_log(const struct rehearsal_word *row, char *text, struct rehear
 {
     size_t length = strlen(text), digits = strspn(text, "0123456789");
     const char *unit = trim(text + digits + (text[digits] != '\0'));
+    int64_t lines = strtoll(text, NULL, 10);
 
-    if (digits > 0 && isblank((unsigned char)text[digits]) && strtoll(text, NULL, 10) <= row->most &&
+    if (digits > 0 && isblank((unsigned char)text[digits]) && lines <= row->most &&
         (strcmp(unit, "lines") == 0 || strcmp(unit, "line") == 0)) {
         step->kind = REHEARSE_LOG_LINES;
-        step->number = strtoll(text, NULL, 10);
+        step->number = lines;
         return 0;
     }
     if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
@@ -316,37 +319,28 @@ static int add_step(struct rehearsal_script *script, char *text, struct sw_error
     *step = (struct rehearsal_step){ .at_ms = at_ms };
     if (parse_step(text, step, err) < 0)
         return -1;
-    step->ends_ms = rehearsal_later(at_ms, step->kind == REHEARSE_EPOCHS ? step->length_ms * step->number
-                                                                         : step->length_ms);
-    return 0;
-}
-
-/* The steps of attempt number `attempt`, or of the last there is. Changes the text. */
-static int parse_attempt(char *text, int attempt, struct rehearsal_script *out, struct sw_error *err)
-{
-    sw_auto(rehearsal_script) struct rehearsal_script script = { 0 };
-    char *rest = text, *steps_left = rehearsal_cut(&rest, ";");
-
-    for (int i = 1; i < attempt && rest; i++)
-        steps_left = rehearsal_cut(&rest, ";");
-    for (char *step; (step = rehearsal_cut(&steps_left, ",\n"));)
-        if (*step && add_step(&script, step, err) < 0)
-            return -1;
-    *out = script;
-    script = (struct rehearsal_script){ 0 };
+    step->ends_ms = rehearsal_later(at_ms, step->length_ms * (step->kind == REHEARSE_EPOCHS
+                                                                  ? step->number : 1));
     return 0;
 }
 
 int rehearsal_script_parse(const char *text, int attempt, struct rehearsal_script *out,
                            struct sw_error *err)
 {
-    sw_autofree char *copy = NULL;
+    sw_autofree char *copy = copy_of(text, "a script", err);
+    sw_auto(rehearsal_script) struct rehearsal_script script = { 0 };
+    char *attempts = copy, *rest = rehearsal_cut(&attempts, ";");
 
-    if (strnlen(text, REHEARSAL_SCRIPT_MAX + 1) > REHEARSAL_SCRIPT_MAX)
-        return sw_fail(err, SW_E_SPEC, "a script is longer than %d characters",
-                       REHEARSAL_SCRIPT_MAX);
-    copy = sw_strdup(text);
-    return parse_attempt(copy, attempt, out, err);
+    if (!copy)
+        return -1;
+    for (int i = 1; i < attempt && attempts; i++)
+        rest = rehearsal_cut(&attempts, ";");
+    for (char *step; (step = rehearsal_cut(&rest, ",\n"));)
+        if (*step && add_step(&script, step, err) < 0)
+            return -1;
+    *out = script;
+    script = (struct rehearsal_script){ 0 };
+    return 0;
 }
 
 int rehearsal_script_check(const char *text, int nodes, struct sw_error *err)

@@ -184,20 +184,16 @@ static int digits(int64_t number)
 static void measure(struct passage *passage)
 {
     const struct rehearsal_step *step = passage->step;
-    int64_t written = step->length_ms > 0 ? (passage->last_ms - passage->at_ms) / step->length_ms
-                                          : step->number;
+    bool epochs = step->kind == REHEARSE_EPOCHS, text = step->kind == REHEARSE_LOG_TEXT;
+    int64_t most = text ? 1 : step->number;
+    int64_t written = epochs && step->length_ms > 0
+                          ? (passage->last_ms - passage->at_ms) / step->length_ms : most;
 
-    passage->lines = step->kind == REHEARSE_LOG_TEXT ? 1 : step->number;
-    if (step->kind == REHEARSE_LOG_TEXT)
-        passage->width = (int64_t)strlen(step->text) + 1;
-    else if (step->kind == REHEARSE_LOG_LINES)
-        passage->width = LINE_WIDTH;
-    else if (step->kind == REHEARSE_EPOCHS)
-        passage->width = (int64_t)strlen("epoch / loss 0.00000\n") + 2 * digits(step->number);
-    else
-        passage->width = 0;
-    if (step->kind == REHEARSE_EPOCHS && written < step->number)
-        passage->lines = written;
+    passage->lines = written < most ? written : most;
+    passage->width = text                                 ? (int64_t)strlen(step->text) + 1
+                     : step->kind == REHEARSE_LOG_LINES ? LINE_WIDTH
+                     : epochs ? (int64_t)strlen("epoch / loss 0.00000\n") + 2 * digits(step->number)
+                              : 0;
 }
 
 /* On to the next step that has begun; false: there is none. Starts from a passage of zeros. */
@@ -251,7 +247,8 @@ size_t rehearsal_log_read(const struct rehearsal_script *script, const struct re
     while (offset >= 0 && done < size && next_passage(script, run, &passage))
         while (offset < passage.ends && done < size) {
             int64_t inside = offset - passage.begins, line = inside / passage.width;
-            size_t n = copy_line(&passage, line, inside - line * passage.width, bytes + done, size - done);
+            size_t n = copy_line(&passage, line, inside - line * passage.width, bytes + done,
+                                 size - done);
 
             done += n;
             offset += (int64_t)n;

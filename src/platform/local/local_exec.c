@@ -179,7 +179,7 @@ static void make_environment(struct guest *guest, const char *term)
     if (guest->payload->command_dir)
         add_variable(guest, sw_format("PWD=%s", guest->payload->command_dir));
     if (term)
-        add_variable(guest, sw_format("TERM=%s", term));     /* the terminal is the caller's, not the job's */
+        add_variable(guest, sw_format("TERM=%s", term));     /* the terminal is the caller's */
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
@@ -317,8 +317,8 @@ int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 
     guest->stream = (struct sw_stream){ .ops = &ops, .fd = -1, .passed = true };
     guest->folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (find_rank(job, what->replica, guest, err) < 0 || local_flag(guest->folder, LOCAL_GUESTS, err) < 0 ||
-        start(guest, what, err) < 0) {
+    if (find_rank(job, what->replica, guest, err) < 0 ||
+        local_flag(guest->folder, LOCAL_GUESTS, err) < 0 || start(guest, what, err) < 0) {
         guest_close(&guest->stream);
         return -1;
     }

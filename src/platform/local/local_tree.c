@@ -224,8 +224,8 @@ static bool carries_mark(void *context, pid_t pid)
     if (!is_another_of_ours(pid) || has(marks->known, pid))
         return false;
     text = local_environ(pid, &length);
-    return sw_text_same(local_mark_in(text, length), marks->folder) || writes_to(pid, 1, marks->pipes) ||
-           writes_to(pid, 2, marks->pipes);
+    return sw_text_same(local_mark_in(text, length), marks->folder) ||
+           writes_to(pid, 1, marks->pipes) || writes_to(pid, 2, marks->pipes);
 }
 
 void local_tree_marked(const char *folder, struct local_processes *out)

@@ -151,6 +151,21 @@ int sw_duration_parse(const char *text, int64_t *ms, struct sw_error *err)
     return read_quantity(&grammar, text, ms, err);
 }
 
+int sw_duration_range_parse(const char *text, int64_t *low_ms, int64_t *high_ms, struct sw_error *err)
+{
+    const char *dots = strstr(text, "..");
+    sw_autofree char *low = dots ? sw_strndup(text, (size_t)(dots - text)) : sw_strdup(text);
+    int64_t least = 0, most = 0;
+
+    if (sw_duration_parse(low, &least, err) < 0 || sw_duration_parse(dots ? dots + 2 : low, &most, err) < 0)
+        return -1;
+    if (least > most)
+        return sw_fail(err, SW_E_SPEC, "'%s' ends before it begins", text);
+    *low_ms = least;
+    *high_ms = most;
+    return 0;
+}
+
 int sw_size_parse(const char *text, int64_t *bytes, struct sw_error *err)
 {
     static const struct grammar grammar = {

@@ -15,6 +15,8 @@
 enum { SW_TOO_LARGE = -2 };
 
 int sw_duration_parse(const char *text, int64_t *ms, struct sw_error *err);
+/* "30s" or "30s..10m"; the low end is not above the high one. */
+int sw_duration_range_parse(const char *text, int64_t *low_ms, int64_t *high_ms, struct sw_error *err);
 int sw_size_parse(const char *text, int64_t *bytes, struct sw_error *err);
 void sw_duration_format(int64_t ms, char out[32]);    /* "1h30m", exact: parses back to ms */
 void sw_size_format(int64_t bytes, char out[32]);     /* "1.5 GiB", for people */

@@ -30,6 +30,7 @@ enum sw_presence {
 };
 
 #define SW_NO_EXIT_CODE (-1)
+#define SW_RETRY_WAIT   "30s..10m"     /* before a new attempt, when the job file does not say */
 
 struct sw_observation {
     struct sw_jobref job;

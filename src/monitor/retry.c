@@ -18,30 +18,13 @@
 #include "core/reason.h"
 #include "diagnose/diagnose.h"
 
-#define WAIT_LOW_MS  (30 * INT64_C(1000))
-#define WAIT_HIGH_MS (10 * 60 * INT64_C(1000))
-
-/* "30s" or "30s..10m"; spec/ has checked it, so what cannot be read is an adopted job's. */
-static void wait_range(const char *text, int64_t *low_ms, int64_t *high_ms)
-{
-    const char *dots = text ? strstr(text, "..") : NULL;
-    sw_autofree char *low = dots ? sw_strndup(text, (size_t)(dots - text)) : sw_strdup(text);
-    int64_t first = 0, last = 0;
-
-    *low_ms = WAIT_LOW_MS;
-    *high_ms = WAIT_HIGH_MS;
-    if (!text || sw_duration_parse(low, &first, NULL) < 0 || first < 0)
-        return;
-    *low_ms = *high_ms = first;
-    if (dots && sw_duration_parse(dots + 2, &last, NULL) == 0 && last >= first)
-        *high_ms = last;
-}
-
 static int64_t pause_before(const char *wait, int attempt, unsigned jitter)
 {
-    int64_t low_ms, high_ms, pause_ms, more_ms;
+    int64_t low_ms = 0, high_ms = 0, pause_ms, more_ms;
 
-    wait_range(wait, &low_ms, &high_ms);
+    /* spec/ has checked it, so what cannot be read is an adopted job's. */
+    if (!wait || sw_duration_range_parse(wait, &low_ms, &high_ms, NULL) < 0 || low_ms < 0)
+        sw_duration_range_parse(SW_RETRY_WAIT, &low_ms, &high_ms, NULL);
     pause_ms = low_ms;
     for (int i = 1; i < attempt && pause_ms < high_ms; i++)
         pause_ms = pause_ms > high_ms / 2 ? high_ms : pause_ms * 2;

@@ -104,15 +104,9 @@ static bool is_label(const json_t *value)
 
 static bool is_duration_or_range(const json_t *value)
 {
-    const char *text = json_string_value(value);
-    const char *dots = strstr(text, "..");
-    sw_autofree char *least_text = dots ? sw_strndup(text, (size_t)(dots - text)) : NULL;
-    int64_t least = 0, most = 0;
+    int64_t least, most;
 
-    if (!dots)
-        return sw_duration_parse(text, &least, NULL) == 0 && least >= 0;
-    return sw_duration_parse(least_text, &least, NULL) == 0 &&
-           sw_duration_parse(dots + 2, &most, NULL) == 0 && least >= 0 && least <= most;
+    return sw_duration_range_parse(json_string_value(value), &least, &most, NULL) == 0 && least >= 0;
 }
 
 #define VARIABLE_SCHEMA "{\"pattern\": \"^[A-Za-z_][A-Za-z0-9_]*$\"}"

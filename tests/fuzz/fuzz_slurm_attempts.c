@@ -6,19 +6,24 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "platform/slurm/slurm_retry.h"
+#include "platform/slurm/slurm_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+    struct sw_observation seen = { 0 };
+    int64_t before = 0;
+    size_t i;
+    json_t *one;
 
-    slurm_attempts_parse((const char *)data, size, &attempts);
-    CLAIM(attempts.count <= 1001);
-    for (size_t i = 0; i < attempts.count; i++) {
-        const struct slurm_attempt *one = &attempts.items[i];
+    slurm_attempts_describe((const char *)data, size, &seen);
+    CLAIM(json_array_size(seen.before) <= 1001);
+    CLAIM(strnlen(seen.message, sizeof seen.message) < sizeof seen.message);
+    json_array_foreach(seen.before, i, one) {
+        int64_t number = sw_json_int(one, "number", 0);
 
-        CLAIM(one->number >= 1 && (i == 0 || one->number > one[-1].number));
-        CLAIM(strlen(one->nodes) < sizeof one->nodes && strlen(one->next) < sizeof one->next);
+        CLAIM(number > before && number < seen.attempt);
+        before = number;
     }
+    json_decref(seen.before);
     return 0;
 }

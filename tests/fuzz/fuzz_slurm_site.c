@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "fuzz.h"
-#include "platform/slurm/slurm_site.h"
+#include "platform/slurm/slurm_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

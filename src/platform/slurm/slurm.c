@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "net/ssh_options.h"
-#include "platform/slurm/slurm_retry.h"
 
 extern const struct sw_platform sw_platform_slurm;
 
@@ -168,6 +167,19 @@ int slurm_read(struct sw_connection *conn, const char *script, struct sw_ssh_rep
     return slurm_ask(conn, &(struct sw_ssh_call){ .script = script, .repeatable = true }, reply, err);
 }
 
+int slurm_inspect(struct sw_connection *conn, const char *question, const char *name, const char *value,
+                  struct sw_ssh_reply *reply, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+
+    slurm_text_add(&script, SLURM_TEXT_COMMON);
+    slurm_text_add(&script, SLURM_TEXT_INSPECT);
+    if (name)
+        slurm_set(&script, name, value);
+    sw_buf_addf(&script, "%s\n", question);
+    return slurm_read(conn, script.data, reply, err);
+}
+
 int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms)
 {
     int64_t left_ms = deadline_ms - sw_monotonic_ms();
@@ -211,7 +223,6 @@ static void remember_identity(struct slurm_connection *slurm, const char *identi
 int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
     struct slurm_connection *slurm = slurm_of(conn);
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     sw_autofree char *found = NULL;
     bool known;
@@ -223,9 +234,7 @@ int slurm_identify(struct sw_connection *conn, struct sw_buf *identity, struct s
     pthread_mutex_unlock(&slurm->lock);
     if (known)
         return 0;
-    slurm_text_add(&script, SLURM_TEXT_INSPECT);
-    sw_buf_add(&script, "inspect_identity\n");
-    if (slurm_read(conn, script.data, &reply, err) < 0)
+    if (slurm_inspect(conn, "inspect_identity", NULL, NULL, &reply, err) < 0)
         return -1;
     found = reply.exit_code == 0 ? identity_in(&reply.output) : NULL;
     if (!found)

@@ -272,7 +272,7 @@ int slurm_batch(struct sw_buf *out, const struct slurm_job *job, struct sw_error
     if (add_srun(out, job, err) < 0)
         return -1;
     sw_text_once(out);
-    if (slurm_job_retry(out, job, err) < 0)
+    if (slurm_retry_text(out, job, err) < 0)
         return -1;
     slurm_text_add(out, SLURM_TEXT_BATCH_BEGIN);
     add_setup(out, job);

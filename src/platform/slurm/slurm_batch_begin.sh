@@ -40,21 +40,30 @@ WORKER_ADDRS=${slipway_hosts#"$MASTER_ADDR"}
 WORKER_ADDRS=${WORKER_ADDRS#,}
 export MASTER_ADDR WORKER_ADDRS slipway_hosts
 
-# How the job ended, for where there is no accounting, and with what accounting does not know.
-slipway_signal=0 slipway_failed=-1
+# The facts of its end, for where there is no accounting, and with what accounting does not know: exit code, first rank that
+# failed, a mark for what this script did or saw, and behind a tab the report of that rank's runner. What they mean is decided
+# elsewhere (slurm_observation.c).
+slipway_failed=-1 slipway_mark='' slipway_report=''
 slipway_write_exit() {
-    printf '{"exit_code":%d,"signal":%d,"reason":"%s","failed_replica":%d,"message":%s,"started":%d,"ended":%d,"runs":%d,"nodes":"%s"}\n' \
-        "$slipway_code" "$slipway_signal" "$slipway_reason" "$slipway_failed" "$slipway_message" "$slipway_started" \
-        "$(date +%s)" $((SLIPWAY_ATTEMPT - SW_FIRST + 1)) "$SLURM_JOB_NODELIST" >"$slipway_own/exit.new" &&
-        mv "$slipway_own/exit.new" "$slipway_own/exit"
+    {
+        printf '{"exit_code":%d,"mark":"%s","failed_replica":%d,"started":%d,"ended":%d,"runs":%d,"nodes":"%s"}\t' \
+            "$slipway_code" "$slipway_mark" "$slipway_failed" "$slipway_started" "$(date +%s)" \
+            $((SLIPWAY_ATTEMPT - SW_FIRST + 1)) "$SLURM_JOB_NODELIST"
+        [ ! -s "$slipway_report" ] || tr -d '\n' <"$slipway_report"
+        echo
+    } >"$slipway_own/exit.new" && mv "$slipway_own/exit.new" "$slipway_own/exit"
     [ -n "$slipway_task" ] || rm -f "$slipway_secrets"
 }
-# slipway_give_up CODE REASON MESSAGE: end before the command ran; perhaps another attempt follows.
-slipway_give_up() {
-    slipway_code=$1 slipway_reason=$2 slipway_message=$3
-    [ "$1" = 75 ] || ! sw_retry "$1" "$2" '' || exit "$1"
+# slipway_end CODE MARK: end before the command ran.
+slipway_end() {
+    slipway_code=$1 slipway_mark=$2
     slipway_write_exit
     exit "$1"
+}
+# slipway_give_up CODE MARK: the same; perhaps another attempt follows.
+slipway_give_up() {
+    ! sw_retry "$1" "$2" '' || exit "$1"
+    slipway_end "$@"
 }
 
 # Which attempt this is. The next run of a job that failed keeps its claim and its records.
@@ -70,16 +79,10 @@ sw_begin
 # Where its part of each log begins.
 [ "$SLIPWAY_ATTEMPT" = "$SW_FIRST" ] ||
     find "$slipway_logs" -name '*.out' -printf "$SLIPWAY_ATTEMPT %f %s\n" >>"$slipway_own/parts"
-! sw_used_up || slipway_give_up 75 node-lost '"its retries are used up"'
+! sw_used_up || slipway_end 75 node-lost
 
 # The runner for this node's processors, checked against the hash in its name. What is removed here the next submit asks
 # for or sends anew.
-slipway_no_runner() {
-    echo "slipway: $1; submit it again"
-    slipway_code=78 slipway_reason=exit slipway_message=$2
-    slipway_write_exit
-    exit 78
-}
 case $(uname -m) in
 x86_64) slipway_runner=$slipway_runner_x86_64 ;;
 aarch64) slipway_runner=$slipway_runner_aarch64 ;;
@@ -88,12 +91,15 @@ esac
 export slipway_runner
 if [ ! -x "$slipway_runner" ]; then
     rm -f "$slipway_base"/runner/.machines.*
-    slipway_no_runner "the runner for machines of the kind $(uname -m) was not sent" '"there is no runner for its processors"'
+    echo "slipway: the runner for machines of the kind $(uname -m) was not sent; submit it again"
+    slipway_end 78 no-runner
 fi
 case $(sha256sum <"$slipway_runner") in
 "${slipway_runner##*-}"*) ;;
-*) rm -f "$slipway_runner"
-   slipway_no_runner "$slipway_runner is not what was sent" '"its runner was changed"' ;;
+*)
+    rm -f "$slipway_runner"
+    echo "slipway: $slipway_runner is not what was sent; submit it again"
+    slipway_end 78 other-runner ;;
 esac
 SW_RUNNER=$slipway_runner
 

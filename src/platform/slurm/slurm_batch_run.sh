@@ -6,7 +6,7 @@
 # shellcheck disable=SC2034,SC2154,SC2317,SC2030,SC2031,SC2094
 
 [ -z "$slipway_mounts" ] || SLIPWAY_MOUNTS=$(cat "$slipway_mounts") ||
-    slipway_give_up 66 exit '"the list of mounts is gone"'
+    slipway_give_up 66 no-mounts
 # Slurm (22.05) puts what srun exports into an OCI bundle and nothing that it knows about the task: the rank gets in as a
 # word of the command, which a list of programs can have for each task.
 [ -z "$slipway_bundle" ] || echo "* /bin/sh $slipway_entrypoint %t" >"$slipway_own/tasks" || exit 74
@@ -76,68 +76,48 @@ trap '' USR1 USR2 TERM
 # shellcheck disable=SC2086
 kill "$slipway_clock" ${slipway_timer-} $slipway_stopper 2>/dev/null
 
-# How it ended: the first rank that failed tells code, signal and words.
-slipway_reason=exit slipway_signal=0 slipway_failed=-1 slipway_message='""'
-# slipway_field NAME FILE: of a runner's report.
-slipway_field() {
-    sed -n "s/^ *\"$1\": *\(.*[^,]\),*\$/\1/p" "$2" 2>/dev/null | head -n 1
-}
+# How it ended: the first rank that failed tells.
 [ -z "$slipway_why" ] || ls "$slipway_own" >/dev/null 2>&1      # a shared file system may answer from memory
-if slipway_failed=$(readlink "$slipway_own/first"); then
-    [ "$slipway_code" -ne 0 ] || { read -r slipway_code slipway_value <"$slipway_own/rank-$slipway_failed"; } 2>/dev/null
-    slipway_code=${slipway_code:-1}
-    slipway_report=$slipway_own/rank-$slipway_failed.json
-    slipway_value=$(slipway_field exit_code "$slipway_report")
-    slipway_code=${slipway_value:-$slipway_code}
-    slipway_value=$(slipway_field signal "$slipway_report")
-    slipway_signal=${slipway_value:-0}
-    slipway_value=$(slipway_field message "$slipway_report")
-    slipway_message=${slipway_value:-$slipway_message}
-    [ "$slipway_signal" = 0 ] || slipway_reason=signal
-    case $slipway_code$(slipway_field failed "$slipway_report") in
-    '74"prepare"') slipway_reason=prepare ;;
-    '74"probe"') slipway_reason=destination ;;
-    '74"collect"') slipway_reason=outputs ;;
-    esac
+slipway_node=''
+if slipway_value=$(readlink "$slipway_own/first"); then
+    slipway_failed=$slipway_value slipway_report=$slipway_own/rank-$slipway_value.json
     SW_REPORT=$slipway_report
+    [ "$slipway_code" -ne 0 ] || slipway_code=1
+    { read -r slipway_code slipway_node <"$slipway_own/rank-$slipway_failed"; } 2>/dev/null
 fi
-[ -n "$slipway_failed" ] || slipway_failed=-1
 if [ "$slipway_why" = time ] && [ "$slipway_code" -ne 0 ]; then
-    slipway_code=124 slipway_signal=0 slipway_failed=-1 slipway_reason=time
-    slipway_message='"its time limit passed"'
+    slipway_code=124 slipway_failed=-1 slipway_report='' slipway_mark=time
 fi
 if [ "$slipway_code" = 0 ]; then
     for slipway_file in "$slipway_results/status.json" "$slipway_results"/*/status.json; do
         [ -f "$slipway_file" ] || continue
         case $(tail -n 1 "$slipway_file") in
-        *'"status": "FAILURE"'* | *'"status":"FAILURE"'*)
-            slipway_code=1 slipway_reason=status
-            slipway_message='"its own status.json says FAILURE"' ;;
+        *'"status": "FAILURE"'* | *'"status":"FAILURE"'*) slipway_code=1 slipway_mark=status ;;
         esac
     done
 fi
 
+# slipway_collect_failed FILE: is all that failed, by this report of a runner, that what the command left did not arrive?
+slipway_collect_failed() { grep -q '^ *"exit_code": *74,*$' "$1" && grep -q '^ *"failed": *"collect",*$' "$1"; } 2>/dev/null
 # All commands ended well, and what they left did not arrive: the next run only brings that.
 slipway_only_outputs() {
     for slipway_file in "$slipway_own"/rank-*.json; do
-        case $(slipway_field exit_code "$slipway_file")$(slipway_field failed "$slipway_file") in
-        0 | '74"collect"') ;;
-        *) return 1 ;;
-        esac
+        grep -q '^ *"exit_code": *0,*$' "$slipway_file" || slipway_collect_failed "$slipway_file" || return 1
     done
 }
 
-# Where the first rank that failed was, and what it said: only rank 0 writes to the script's own log.
-slipway_node='' slipway_file=$slipway_failed${slipway_task:+.$slipway_task}.out
+# What the first rank that failed said: only rank 0 writes to the script's own log.
 if [ "$slipway_failed" -gt 0 ]; then
+    slipway_file=$slipway_failed${slipway_task:+.$slipway_task}.out
     slipway_value=$(sed -n "s/^$SLIPWAY_ATTEMPT $slipway_file //p" "$slipway_own/parts" 2>/dev/null)
     SW_RANK_LOG=$slipway_logs/$slipway_file:${slipway_value:-0}
 fi
-[ "$slipway_failed" = -1 ] || read -r slipway_value slipway_node <"$slipway_own/rank-$slipway_failed"
+slipway_reason=${slipway_mark:-exit}
+! slipway_collect_failed "$slipway_report" || slipway_reason=outputs
 case $slipway_why in term | cancel) slipway_reason=term ;; esac
 [ "$slipway_reason" != outputs ] || ! slipway_only_outputs || : >"$slipway_own/collect"
 ! sw_retry "$slipway_code" "$slipway_reason" "$slipway_node" || exit "$slipway_code"
-case $slipway_why in term | cancel) slipway_reason=$SW_REASON ;; esac
+[ "$slipway_reason" != term ] || slipway_mark=$SW_REASON
 slipway_write_exit
 case $slipway_why$slipway_code in cancel0) ;; cancel*) scancel "$SLURM_JOB_ID" ;; esac
 exit "$slipway_code"

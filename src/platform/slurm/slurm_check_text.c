@@ -7,14 +7,13 @@
  *
  * Pure.
  */
-#include "platform/slurm/slurm_site.h"
+#include "platform/slurm/slurm_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "platform/slurm/slurm_internal.h"
 
 #define LEAST_FREE_KIB (1024 * 1024)
 

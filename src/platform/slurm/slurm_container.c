@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slurm_container.c - the plan's image and mounts in Slurm's terms: what is checked, what the batch
- * script does before the step, and the step's flags.
+ * script does before the step, the step's flags, and what is made sure of at submit.
+ *
+ * Plain folders go to --container-mounts as they are. A repository's commit is known only when the login
+ * node has asked, so staging (mounts.sh) writes the whole list into a file, and the batch script reads it.
  *
  * Pure.
  */
@@ -12,96 +15,98 @@
 #include "base/text.h"
 #include "core/job_env.h"
 #include "plan/mounts.h"
+#include "plan/paths.h"
 #include "platform/slurm/slurm_image.h"
-#include "platform/slurm/slurm_mounts.h"
-#include "platform/slurm/slurm_retry.h"
 
 /* Into an OCI bundle Slurm brings what srun exports, instead of the bundle's own values: no more than
  * these, so that PATH and HOME stay the image's. */
 #define BUNDLE_VARIABLES "slipway_runner,slipway_own,slipway_logs,slipway_task,slipway_hosts," \
                          "CUDA_VISIBLE_DEVICES"
 
-struct slurm_container_parts {
-    struct slurm_image image;
-    const char *bundle;            /* borrowed */
-    struct sw_mounts mounts;
-};
-
-static void parts_done(struct slurm_container_parts *parts)
-{
-    slurm_image_done(&parts->image);
-    sw_mounts_done(&parts->mounts);
-}
-static inline void parts_auto(struct slurm_container_parts *parts) { parts_done(parts); }
-
 bool slurm_in_bundle(const struct slurm_job *job)
 {
     return job->plan->image && job->options.container == SLURM_CONTAINER_OCI;
 }
 
-static int parts_of(const struct slurm_job *job, struct slurm_container_parts *out, struct sw_error *err)
+/* The image that Pyxis runs; of a job on the node itself or in a bundle there is none. */
+static int image_of(const struct slurm_job *job, struct slurm_image *out, struct sw_error *err)
 {
-    bool bundle = slurm_in_bundle(job), none = job->options.container == SLURM_CONTAINER_NONE;
-
-    out->bundle = bundle ? job->plan->image : NULL;
-    return slurm_image_parse(bundle || none ? NULL : job->plan->image, &out->image, err) < 0 ||
-                   sw_mounts_parse(job->plan->mounts, &out->mounts, err) < 0 ? -1 : 0;
+    return slurm_image_parse(slurm_has_own_root(job) ? job->plan->image : NULL, out, err);
 }
 
 /* ---- checked before anything is sent ---------------------------------------------------------- */
 
-int slurm_container_preflight(const struct slurm_job *job, struct sw_error *err)
+/* What a cluster cannot mount: paths of the client's machine. */
+int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err)
 {
-    sw_auto(parts) struct slurm_container_parts parts = { 0 };
-    enum slurm_container_kind how = job->options.container;
-    struct slurm_container container;
+    for (size_t i = 0; i < mounts->count; i++) {
+        const struct sw_mount *mount = &mounts->items[i];
 
-    if (!job->plan->image && (how == SLURM_CONTAINER_PYXIS || how == SLURM_CONTAINER_OCI))
-        return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image",
-                       how == SLURM_CONTAINER_OCI ? "oci" : "pyxis");
-    if (slurm_in_bundle(job) && job->plan->launcher == SW_LAUNCHER_MPI) {
+        if (mount->kind == SW_MOUNT_GIT || *mount->source == '/')
+            continue;
+        sw_fail(err, SW_E_SPEC, "mount '%s': that is a path of this machine, not of the cluster",
+                mount->source);
+        return sw_hint(err, "give its absolute path on the shared file system, or let it travel "
+                            "with 'code:'");
+    }
+    return 0;
+}
+
+static int check_bundle(const struct slurm_job *job, struct sw_error *err)
+{
+    const char *bundle = job->plan->image;
+
+    if (job->plan->launcher == SW_LAUNCHER_MPI) {
         sw_fail(err, SW_E_UNSUPPORTED, "Slurm does not tell the processes of an OCI bundle their MPI "
                 "ranks");
         return sw_hint(err, "use an image with Pyxis, or `launcher: torchrun`");
     }
-    if (parts_of(job, &parts, err) < 0 || slurm_mounts_check(&parts.mounts, err) < 0)
+    if (*bundle != '/' || !slurm_has_only(bundle, "/._-+@=:"))
+        return sw_fail(err, SW_E_SPEC, "'%s' is not the absolute path of an OCI bundle", bundle);
+    if (json_array_size(job->plan->mounts) == 0)
+        return 0;
+    sw_fail(err, SW_E_UNSUPPORTED, "Slurm cannot mount anything into an OCI bundle");
+    return sw_hint(err, "write the mounts into the bundle's config.json, or use an image");
+}
+
+int slurm_container_preflight(const struct slurm_job *job, struct sw_error *err)
+{
+    sw_auto(slurm_image) struct slurm_image image = { 0 };
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
+    enum slurm_container_kind how = job->options.container;
+
+    if (!job->plan->image && (how == SLURM_CONTAINER_PYXIS || how == SLURM_CONTAINER_OCI))
+        return sw_fail(err, SW_E_SPEC, "slurm.container is '%s' and the job names no image",
+                       how == SLURM_CONTAINER_OCI ? "oci" : "pyxis");
+    if (sw_mounts_parse(job->plan->mounts, &mounts, err) < 0 || slurm_mounts_check(&mounts, err) < 0)
         return -1;
-    container = (struct slurm_container){ .image = &parts.image, .bundle = parts.bundle,
-        .mounts_from = parts.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL };
-    return slurm_container_check(&container, err);
+    if (slurm_in_bundle(job))
+        return check_bundle(job, err);
+    if (image_of(job, &image, err) < 0)
+        return -1;
+    if (image.kind != SLURM_IMAGE_NONE || mounts.count == 0)
+        return 0;
+    sw_fail(err, SW_E_UNSUPPORTED, "without a container nothing can be mounted");
+    return sw_hint(err, "set 'image:', or use the path on the cluster itself");
 }
 
 /* ---- the batch script --------------------------------------------------------------------------- */
 
 int slurm_container_prepare(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
-    sw_auto(parts) struct slurm_container_parts parts = { 0 };
+    sw_auto(slurm_image) struct slurm_image image = { 0 };
     const struct slurm_cache cache = slurm_cache_of(job);
     /* A folder of its own for converted images is there to be shared; one in ours is not. */
     bool common = job->plan->image && job->options.sqsh_cache_dir;
 
-    if (slurm_path_check("sqsh_cache_dir", cache.folder, err) < 0 || parts_of(job, &parts, err) < 0)
+    if (slurm_path_check("sqsh_cache_dir", cache.folder, err) < 0 || image_of(job, &image, err) < 0)
         return -1;
     if (common)
         sw_buf_add(out, "umask 022\n");
-    slurm_image_prepare(out, &parts.image, &cache, "slipway_give_up 78 image-error "
-                        "\"\\\"the image could not be had\\\"\"");
+    slurm_image_prepare(out, &image, &cache, "slipway_give_up 78 image-error");
     if (common)
         sw_buf_add(out, "umask \"$slipway_umask\"\n");
     return 0;
-}
-
-static char *host_mounts(const struct slurm_job *job)
-{
-    sw_autofree char *site = slurm_joined(job->options.container_mounts);
-
-    return sw_format("%s:%s%s%s", job->names.base, job->names.base, site ? "," : "",
-                     site ? site : "");
-}
-
-static enum slurm_said said(bool value)
-{
-    return value ? SLURM_YES : SLURM_NO;
 }
 
 /* What every container gets besides the image's own environment. */
@@ -115,77 +120,116 @@ char *slurm_container_names(const struct slurm_job *job)
                      more ? more : "");
 }
 
+static void add_mounts(struct sw_buf *out, const struct slurm_job *job)
+{
+    sw_autofree char *site = slurm_joined(job->options.container_mounts);
+    sw_autofree char *mounts = sw_format("%s:%s%s%s", job->names.base, job->names.base, site ? "," : "",
+                                         site ? site : "");
+
+    sw_buf_add(out, " --container-mounts=");
+    sw_buf_add_quoted(out, mounts);
+    if (slurm_mounts_results(job))
+        sw_buf_add(out, ",\"$slipway_results\":" SW_RESULTS);
+    if (json_array_size(job->plan->mounts) > 0)
+        sw_buf_add(out, "\"${SLIPWAY_MOUNTS:+,$SLIPWAY_MOUNTS}\"");
+}
+
 int slurm_container_step(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
-    const struct slurm_job_options *options = &job->options;
-    sw_auto(parts) struct slurm_container_parts parts = { 0 };
-    sw_autofree char *mounts = host_mounts(job), *env = slurm_container_names(job);
-    struct slurm_container container;
-
-    if (parts_of(job, &parts, err) < 0)
-        return -1;
-    container = (struct slurm_container){
-        .image = &parts.image, .bundle = parts.bundle, .mounts = mounts, .env = env,
-        .results_from = slurm_mounts_results(job) ? "slipway_results" : NULL,
-        .mounts_from = parts.mounts.count > 0 ? "SLIPWAY_MOUNTS" : NULL,
-        .mount_home = said(options->mount_home),
-        .remap_root = said(options->remap_root),
-        .entrypoint = said(options->image_entrypoint),
-        .writable = said(options->container_writable),
+    const struct slurm_job_options *o = &job->options;
+    const struct { const char *flag; bool said; } flags[] = {
+        { "remap-root", o->remap_root }, { "mount-home", o->mount_home },
+        { "entrypoint", o->image_entrypoint },
     };
-    slurm_container_flags(out, &container);
+    sw_auto(slurm_image) struct slurm_image image = { 0 };
+    sw_autofree char *env = slurm_container_names(job);
+
+    if (slurm_in_bundle(job)) {
+        sw_buf_add(out, " --container=");
+        sw_buf_add_quoted(out, job->plan->image);
+    }
+    if (image_of(job, &image, err) < 0)
+        return -1;
+    if (image.kind == SLURM_IMAGE_NONE)
+        return 0;
+    sw_buf_add(out, " --container-image=\"$SLIPWAY_IMAGE\"");
+    add_mounts(out, job);
+    sw_buf_add(out, " --container-env=");
+    sw_buf_add_quoted(out, env);
+    for (size_t i = 0; i < SW_COUNT(flags); i++)
+        sw_buf_addf(out, " --%scontainer-%s", flags[i].said ? "" : "no-", flags[i].flag);
+    sw_buf_add(out, o->container_writable ? " --container-writable" : " --container-readonly");
     return 0;
 }
 
 /* ---- mounts ------------------------------------------------------------------------------------- */
 
-static struct slurm_mounts_site site_of(const struct slurm_job *job, const char *cache)
+enum { GIT_S = 600, GIT_WAIT_S = 800 };              /* one git command; for another submit's clone */
+
+/* Shared by all jobs that want the commit, so it is read-only unless the entry says otherwise. */
+static char *git_flags(const struct sw_mount *mount)
 {
-    return (struct slurm_mounts_site){ .cache = cache, .own = job->names.work, .list = job->names.mounts,
-        .check = job->options.check, .limit_s = 600,
-        .patience = { .wait_s = 800 } };
+    if (sw_mount_says(mount, "rw") || sw_mount_says(mount, "ro"))
+        return sw_strdup(mount->flags);
+    return mount->flags ? sw_format("ro+%s", mount->flags) : sw_strdup("ro");
+}
+
+static void add_mount(struct sw_buf *out, const struct sw_mount *mount, const struct slurm_job *job)
+{
+    sw_autofree char *name = sw_mount_clone_name(mount), *flags = git_flags(mount);
+    sw_autofree char *own = sw_mount_own(mount, job->names.work);
+
+    if (mount->kind == SW_MOUNT_GIT)
+        slurm_call_add(out, "sw_mount_git", (const char *const[]){
+            mount->source, mount->ref, sw_mount_is_commit(mount) ? mount->ref : "", name, mount->target,
+            flags, own }, 7);
+    else
+        slurm_call_add(out, job->options.check ? "sw_mount" : "sw_mount_unseen",
+                       (const char *const[]){ mount->source, mount->target, mount->flags }, 3);
 }
 
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
-    sw_auto(parts) struct slurm_container_parts parts = { 0 };
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     sw_autofree char *cache = sw_format("%s/.cache/git", job->names.base);
-    const struct slurm_mounts_site site = site_of(job, cache);
 
-    if (parts_of(job, &parts, err) < 0)
+    if (sw_mounts_parse(job->plan->mounts, &mounts, err) < 0)
         return -1;
     /* A later attempt runs the same commits, whatever the branch is now. */
     sw_buf_add(out, "[ ! -s ");
     sw_buf_add_quoted(out, job->names.mounts);
     sw_buf_add(out, " ] || exit 0\numask 077\n");
+    slurm_set(out, "SW_GIT_CACHE", cache);
+    slurm_set_number(out, "SW_GIT_LIMIT", GIT_S);
+    slurm_set(out, "SW_MOUNTS", "");
+    slurm_set(out, "SW_MOUNTS_FILE", job->names.mounts);
+    slurm_set_patience(out, &(struct slurm_patience){ .wait_s = GIT_WAIT_S });
     sw_text_once(out);
-    slurm_mounts_stage(out, &parts.mounts, &site);
+    sw_text_mounts(out);
+    for (size_t i = 0; i < mounts.count; i++)
+        add_mount(out, &mounts.items[i], job);
+    sw_buf_add(out, "sw_mounts_keep\n");
     return 0;
 }
 
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
 {
-    sw_auto(parts) struct slurm_container_parts parts = { 0 };
-    sw_autofree char *cache = sw_format("%s/.cache/git", job->names.base);
-    const struct slurm_mounts_site site = site_of(job, cache);
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
 
-    if (parts_of(job, &parts, err) < 0)
+    if (sw_mounts_parse(job->plan->mounts, &mounts, err) < 0)
         return -1;
-    slurm_mounts_describe(out, &parts.mounts, &site);
+    for (size_t i = 0; i < mounts.count; i++) {
+        const struct sw_mount *mount = &mounts.items[i];
+        sw_autofree char *name = mount->kind == SW_MOUNT_GIT ? sw_mount_clone_name(mount) : NULL;
+
+        if (name)
+            sw_buf_addf(out, "%s at %s, cloned once into %s/.cache/git/%s-%s, mounted at %s%s\n",
+                        mount->source, mount->ref, job->names.base, name,
+                        sw_mount_is_commit(mount) ? mount->ref : "COMMIT", mount->target,
+                        sw_mount_is_writable(mount) ? ", a copy of the job's own" : " (read-only)");
+        else
+            sw_buf_addf(out, "%s mounted at %s%s\n", mount->source, mount->target,
+                        sw_mount_is_writable(mount) ? "" : " (read-only)");
+    }
     return 0;
-}
-
-/* ---- retry -------------------------------------------------------------------------------------- */
-
-int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err)
-{
-    sw_autofree char *exclude = slurm_joined(job->options.exclude);
-    const struct slurm_retry retry = {
-        .script = job->names.sbatch, .name = job->names.job_name, .comment = job->names.comment,
-        .exclude = exclude, .rules = job->plan->rules ? job->names.rules : NULL,
-        .retry = job->plan->retry, .checkpoint = job->plan->checkpoint,
-        .first = job->attempt, .gpus = job->shape.gpus,
-    };
-
-    return slurm_retry_text(out, &retry, err);
 }

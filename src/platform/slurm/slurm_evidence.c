@@ -47,7 +47,7 @@ static void add_job(struct sw_buf *script, size_t index, const struct sw_observa
         number, names->logs, names->state, name, slurm, report, !array && rank > 0 ? "main.out" : "" }, 7);
 }
 
-/* The lines of each job; `gone` (may be NULL): the folder of its logs is. */
+/* The lines of each job; `gone`: the folder of its logs is. */
 static void read_answer(struct sw_buf *answer, struct sw_buf *tails, bool *gone, size_t count)
 {
     struct slurm_records records = slurm_records_of(answer);
@@ -59,14 +59,14 @@ static void read_answer(struct sw_buf *answer, struct sw_buf *tails, bool *gone,
             continue;
         if (!strcmp(record.kind, "line"))
             sw_buf_addf(&tails[i], "%s\n", record.rest);
-        else if (gone)
+        else
             gone[i] = true;
     }
 }
 
 /* tails[i] of each job that could be read; the caller frees them. */
-static int read_tails(struct sw_connection *conn, const struct sw_observation *const *seen, bool log_only,
-                      struct sw_buf *tails, bool *gone, size_t count, int64_t deadline_ms)
+static int read_some(struct sw_connection *conn, const struct sw_observation *const *seen, bool log_only,
+                     struct sw_buf *tails, bool *gone, size_t count, int64_t deadline_ms)
 {
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
@@ -91,58 +91,50 @@ static int read_tails(struct sw_connection *conn, const struct sw_observation *c
     return 0;
 }
 
-/* Without the newline that the script added; owned; NULL: nothing was read. */
-static char *text_of(struct sw_buf *tail)
+/* The texts, owned, NULL where nothing was read; and which logs are gone. */
+static void read_tails(struct sw_connection *conn, const struct sw_observation *const *seen, bool log_only,
+                       char **texts, bool *gone, size_t count, int64_t deadline_ms)
 {
-    if (tail->length == 0)
-        return NULL;
-    tail->data[tail->length - 1] = '\0';
-    return sw_buf_steal(tail);
-}
+    sw_autofree struct sw_buf *tails = sw_alloc((count ? count : 1) * sizeof *tails);
 
-static void take_evidence(const struct sw_observation *seen, char *tail, bool gone, struct sw_evidence *out)
-{
-    sw_auto(json) json_t *report = NULL;
+    for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
+        size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
 
-    if (gone)
-        json_object_set_new(out->facts, SW_FACT_LOG_GONE, json_true());
-    out->log_tail = tail;
-    if (!tail)
-        return;
-    report = sw_report_in_log(tail, strlen(tail), seen->job.id,
-                              slurm_is_array(&seen->job) ? 0 : seen->failed_replica);
-    sw_report_facts(report, out->facts);
+        if (read_some(conn, seen + from, log_only, tails + from, gone + from, some, deadline_ms) < 0)
+            break;                                       /* the rest would not be read, either */
+    }
+    for (size_t i = 0; i < count; i++)
+        if (tails[i].length > 0) {
+            tails[i].data[tails[i].length - 1] = '\0';   /* the newline that the script added */
+            texts[i] = sw_buf_steal(&tails[i]);
+        }
 }
 
 void slurm_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
-                    struct sw_evidence *out,
-                    size_t count, int64_t deadline_ms)
+                    struct sw_evidence *out, size_t count, int64_t deadline_ms)
 {
-    for (size_t i = 0; i < count; i++)
-        out[i].facts = facts_of(seen[i]);
-    for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
-        size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
-        sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
-        sw_autofree bool *gone = sw_alloc(some * sizeof *gone);
+    sw_autofree char **texts = sw_alloc((count ? count : 1) * sizeof *texts);
+    sw_autofree bool *gone = sw_alloc(count ? count : 1);
 
-        if (read_tails(conn, seen + from, false, tails, gone, some, deadline_ms) < 0)
-            return;                                      /* the rest would not be read, either */
-        for (size_t i = 0; i < some; i++)
-            take_evidence(seen[from + i], text_of(&tails[i]), gone[i], &out[from + i]);
+    read_tails(conn, seen, false, texts, gone, count, deadline_ms);
+    for (size_t i = 0; i < count; i++) {
+        const struct sw_jobref *job = &seen[i]->job;
+        sw_auto(json) json_t *report = NULL;
+
+        out[i].facts = facts_of(seen[i]);
+        out[i].log_tail = texts[i];
+        if (gone[i])
+            json_object_set_new(out[i].facts, SW_FACT_LOG_GONE, json_true());
+        report = texts[i] ? sw_report_in_log(texts[i], strlen(texts[i]), job->id,
+                                             slurm_is_array(job) ? 0 : seen[i]->failed_replica) : NULL;
+        sw_report_facts(report, out[i].facts);
     }
 }
-
 
 void slurm_log_ends(struct sw_connection *conn, const struct sw_observation *const *seen,
                     char **texts, size_t count)
 {
-    for (size_t from = 0; from < count; from += SCRIPT_JOBS) {
-        size_t some = count - from < SCRIPT_JOBS ? count - from : SCRIPT_JOBS;
-        sw_autofree struct sw_buf *tails = sw_alloc(some * sizeof *tails);
+    sw_autofree bool *gone = sw_alloc(count ? count : 1);
 
-        if (read_tails(conn, seen + from, true, tails, NULL, some, SW_NO_DEADLINE) < 0)
-            return;
-        for (size_t i = 0; i < some; i++)
-            texts[from + i] = text_of(&tails[i]);
-    }
+    read_tails(conn, seen, true, texts, gone, count, SW_NO_DEADLINE);
 }

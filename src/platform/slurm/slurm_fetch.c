@@ -2,119 +2,94 @@
 /*
  * slurm_fetch.c - the results of a job, from the cluster to a folder here.
  *
- * One stream down the connection that is there already: the login node's own tar packs, and core/archive.h
- * unpacks here, because what a job left (or a login host says it left) may not lead out of the folder: links
- * stay links and point inside, whatever lies in the folder already. A thread unpacks while the connection
- * brings more; what they share is a socket. Our own notes (.slipway) stay there.
+ * One stream beside the held shell: the login node's own tar packs, and core/archive.h unpacks here,
+ * because what a job left (or a login host says it left) may not lead out of the folder: links stay links
+ * and point inside, whatever lies in the folder already. Behind the archive the script says how tar ended.
+ * Our own notes (.slipway) stay there.
  */
 #include "platform/slurm/slurm_internal.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "core/archive.h"
 
-enum { LONGEST_MS = 24 * 3600 * 1000 };
+#define PACKED "packed\t"             /* behind the archive: tar's exit code and words */
+enum { LAST_BYTES = 1024 };
 
-struct slurm_unpacking {
+struct slurm_incoming {
     struct sw_archive_stream stream;     /* first: it is passed as this */
-    struct sw_archive_place *place;
-    int from, to;                        /* the two ends */
-    pthread_t thread;
-    int result;
-    struct sw_error err;
+    int fd;
+    bool ended;
+    char last[LAST_BYTES + 1];           /* what came last, from the script's own words on */
+    size_t length;
 };
 
-static ssize_t read_socket(struct sw_archive_stream *stream, void *bytes, size_t length, struct sw_error *err)
+static ssize_t read_stream(struct sw_archive_stream *stream, void *bytes, size_t length, struct sw_error *err)
 {
-    const struct slurm_unpacking *unpacking = (const struct slurm_unpacking *)stream;
+    struct slurm_incoming *incoming = (struct slurm_incoming *)stream;
     ssize_t n;
 
     do
-        n = read(unpacking->from, bytes, length);
+        n = read(incoming->fd, bytes, length);
     while (n < 0 && errno == EINTR);
+    incoming->ended = n <= 0;
     return n >= 0 ? n : sw_fail_errno(err, SW_E_IO, "cannot read what the cluster sent");
 }
 
-/* What comes behind the archive's end is swallowed; after a failure the sender must not wait for us. */
-static void *unpack(void *context)
+/* Zeros fill the archive's last block. */
+static const char *last_words(struct slurm_incoming *incoming)
 {
-    struct slurm_unpacking *unpacking = context;
-    const struct sw_archive_visitor visitor = sw_archive_place_visitor(unpacking->place);
-    char rest[4096];
+    char bytes[LAST_BYTES];
+    ssize_t n;
 
-    unpacking->result = sw_archive_read_tar(&unpacking->stream, &visitor, &unpacking->err);
-    if (unpacking->result < 0)
-        shutdown(unpacking->from, SHUT_RD);
-    else
-        while (read_socket(&unpacking->stream, rest, sizeof rest, NULL) > 0)
-            ;
-    return NULL;
+    while ((n = read_stream(&incoming->stream, bytes, sizeof bytes, NULL)) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] && incoming->length < LAST_BYTES)
+                incoming->last[incoming->length++] = bytes[i];
+    return incoming->last;
 }
 
-static int start(struct slurm_unpacking *unpacking, struct sw_connection *conn, const char *folder,
-                 struct sw_error *err)
+/* The archive, whole, down a stream and into the folder. */
+static int fetch(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
 {
-    int ends[2];
+    struct slurm_connection *slurm = slurm_of(conn);
+    sw_auto(sw_archive_place) struct sw_archive_place *place =
+        sw_archive_place_open(to, slurm->warn, slurm->warn_context, err);
+    sw_auto(sw_ssh_stream) struct sw_ssh_stream *stream = NULL;
+    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
+    struct slurm_incoming incoming = { .stream.read = read_stream };
+    struct sw_archive_visitor visitor;
+    struct sw_error why = { 0 };
+    const char *said;
 
-    unpacking->stream.read = read_socket;
-    unpacking->place = sw_archive_place_open(folder, slurm_of(conn)->warn, slurm_of(conn)->warn_context, err);
-    if (!unpacking->place)
+    if (!place)
         return -1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
-    unpacking->from = ends[0];
-    unpacking->to = ends[1];
-    errno = pthread_create(&unpacking->thread, NULL, unpack, unpacking);
-    if (errno == 0)
-        return 0;
-    sw_fail_errno(err, SW_E_IO, "cannot start a thread");
-    close(ends[0]);
-    close(ends[1]);
-    return -1;
-}
-
-static int pass_on(void *context, const char *bytes, size_t length)
-{
-    const struct slurm_unpacking *unpacking = context;
-
-    while (length > 0) {
-        ssize_t n = send(unpacking->to, bytes, length, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
-static void finish(struct slurm_unpacking *unpacking)
-{
-    close(unpacking->to);
-    pthread_join(unpacking->thread, NULL);
-    close(unpacking->from);
-    sw_archive_place_close(unpacking->place);
-}
-
-/* Whose failure it was: a connection that broke leaves half an archive, too. */
-static int judge(const struct slurm_unpacking *unpacking, int asked, const struct sw_error *why,
-                 const struct sw_ssh_reply *reply, const char *results, struct sw_error *err)
-{
-    bool ours = unpacking->result < 0 && (asked < 0 ? why->code == SW_E_INTERRUPTED : reply->exit_code == 0);
-
-    if (ours || asked < 0) {
-        if (err)
-            *err = ours ? unpacking->err : *why;
+    pthread_mutex_lock(&slurm->lock);
+    stream = sw_ssh_stream_open(slurm->ssh, "exec /bin/sh", err);
+    pthread_mutex_unlock(&slurm->lock);
+    if (!stream)
         return -1;
-    }
-    if (reply->exit_code != 0)
+    slurm_set(&script, "results", results);
+    slurm_text_add(&script, SLURM_TEXT_INSPECT);
+    sw_buf_add(&script, "send_results; exit\n");
+    incoming.fd = sw_ssh_stream_fd(stream);
+    if (send(incoming.fd, script.data, script.length, MSG_NOSIGNAL) != (ssize_t)script.length)
+        return sw_ssh_stream_why(stream, err);
+    shutdown(incoming.fd, SHUT_WR);
+    visitor = sw_archive_place_visitor(place);
+    if (sw_archive_read_tar(&incoming.stream, &visitor, &why) < 0 && !incoming.ended)
+        return sw_pass(err, &why);
+    said = last_words(&incoming);
+    if (!sw_text_starts(said, PACKED))               /* half an archive: the connection broke */
+        return sw_ssh_stream_why(stream, err);
+    if (!sw_text_starts(said, PACKED "0\t"))
         return sw_fail(err, SW_E_IO, "the cluster could not send '%s': %.300s", results,
-                       sw_buf_text(&reply->errors));
+                       said + strcspn(said + strlen(PACKED), "\t") + strlen(PACKED));
     return 0;
 }
 
@@ -132,29 +107,6 @@ static int count(void *context, const char *relative, const struct stat *info)
         tally->bytes += info->st_size;
     }
     return 0;
-}
-
-/* The archive, whole, down the connection and into the folder. */
-static int fetch(struct sw_connection *conn, const char *results, const char *to, struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
-    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
-    struct slurm_unpacking unpacking = { .from = -1, .to = -1 };
-    struct sw_ssh_call call = { .sink = pass_on, .sink_context = &unpacking, .timeout_ms = LONGEST_MS };
-    struct sw_error why = { 0 };
-    int asked;
-
-    if (start(&unpacking, conn, to, err) < 0) {
-        sw_archive_place_close(unpacking.place);
-        return -1;
-    }
-    slurm_set(&script, "results", results);
-    slurm_text_add(&script, SLURM_TEXT_INSPECT);
-    sw_buf_add(&script, "send_results\n");
-    call.script = script.data;
-    asked = slurm_call(conn, &call, &reply, &why);
-    finish(&unpacking);
-    return judge(&unpacking, asked, &why, &reply, results, err);
 }
 
 json_t *slurm_fetch_results(struct sw_connection *conn, const struct sw_jobref *job, const char *to,

@@ -37,7 +37,7 @@ static int refuse(const char *text, const char *why, struct sw_error *err)
     return sw_hint(err, HOW_TO_WRITE);
 }
 
-static bool only(const char *text, const char *more)
+bool slurm_has_only(const char *text, const char *more)
 {
     for (; *text; text++)
         if (!((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
@@ -65,7 +65,8 @@ static int parse_reference(const char *text, struct slurm_image *out, struct sw_
     const char *rest = take_user(bare, out);
 
     out->kind = SLURM_IMAGE_REGISTRY;
-    if (out->user && (!*out->user || strlen(out->user) > PART_MAX || !only(out->user, "_.$~+=-")))
+    if (out->user &&
+        (!*out->user || strlen(out->user) > PART_MAX || !slurm_has_only(out->user, "_.$~+=-")))
         return refuse(text, "what comes before '@' is not a user", err);
     if (sw_image_ref_parse(rest, &out->ref, err) < 0)
         return sw_hint(err, HOW_TO_WRITE);
@@ -89,12 +90,12 @@ static int parse(const char *text, struct slurm_image *out, struct sw_error *err
     if (*text == '/' || sw_text_starts(text, "./"))
         return parse_path(text, SLURM_IMAGE_FILE,
                           *text == '.' ? "a file on the cluster needs its absolute path"
-                          : !only(text, "/._-+@=:") ? "a path has letters, digits and / . _ - + @ = : only"
-                                                    : NULL, out, err);
+                          : slurm_has_only(text, "/._-+@=:") ? NULL
+                          : "a path has letters, digits and / . _ - + @ = : only", out, err);
     if (sw_text_starts(text, "dockerd://") || sw_text_starts(text, "podman://"))
         return parse_path(text, SLURM_IMAGE_DAEMON,
-                          only(text, "/._:-") ? NULL : "a name has letters, digits and / . _ - : only",
-                          out, err);
+                          slurm_has_only(text, "/._:-")
+                          ? NULL : "a name has letters, digits and / . _ - : only", out, err);
     return parse_reference(text, out, err);
 }
 
@@ -182,11 +183,6 @@ char *slurm_image_file_name(const struct slurm_image *image)
     return sw_buf_steal(&name);
 }
 
-bool slurm_image_moves(const struct slurm_image *image)
-{
-    return image->kind == SLURM_IMAGE_REGISTRY && sw_text_same(image->ref.tag, "latest");
-}
-
 /* ---- the conversion ----------------------------------------------------------------------- */
 
 bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
@@ -199,6 +195,7 @@ bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
     };
     sw_autofree char *pyxis = slurm_image_pyxis(image), *uri = slurm_image_enroot(image);
     sw_autofree char *name = slurm_image_file_name(image), *file = NULL;
+    bool moves = sw_text_same(image->ref.tag, "latest");     /* it means something else tomorrow */
 
     if (!name || cache->sqsh == SLURM_SQSH_OFF)
         return false;
@@ -207,7 +204,7 @@ bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
     slurm_set(out, "SW_IMAGE_PYXIS", pyxis);
     slurm_set(out, "SW_IMAGE_URI", uri);
     slurm_set(out, "SW_IMAGE_FILE", file);
-    slurm_set(out, "SW_IMAGE_WHEN", when[slurm_image_moves(image) ? cache->latest : 0]);
+    slurm_set(out, "SW_IMAGE_WHEN", when[moves ? cache->latest : SLURM_LATEST_REUSE]);
     slurm_set_number(out, "SW_IMAGE_LIMIT", cache->limit_s > 0 ? cache->limit_s : 1800);
     slurm_set_number(out, "SW_IMAGE_MUST", cache->sqsh == SLURM_SQSH_REQUIRED);
     slurm_set_number(out, "SW_IMAGE_ELSEWHERE", cache->elsewhere);
@@ -229,75 +226,4 @@ void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
         sw_buf_addf(out, "sw_image || %s\n", or_else);
     else
         slurm_set(out, "SLIPWAY_IMAGE", pyxis);
-}
-
-/* ---- the step ----------------------------------------------------------------------------- */
-
-int slurm_container_check(const struct slurm_container *c, struct sw_error *err)
-{
-    bool inside = c->bundle || c->image->kind != SLURM_IMAGE_NONE;
-
-    if (c->bundle && (*c->bundle != '/' || !only(c->bundle, "/._-+@=:")))
-        return sw_fail(err, SW_E_SPEC, "'%s' is not the absolute path of an OCI bundle", c->bundle);
-    if (c->bundle && c->image->kind != SLURM_IMAGE_NONE) {
-        sw_fail(err, SW_E_SPEC, "a job has an image or an OCI bundle, not both");
-        return sw_hint(err, "remove 'image:', or the bundle");
-    }
-    if (c->bundle && (c->mounts || c->mounts_from)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "Slurm cannot mount anything into an OCI bundle");
-        return sw_hint(err, "write the mounts into the bundle's config.json, or use an image");
-    }
-    if (!inside && (c->mounts || c->mounts_from)) {
-        sw_fail(err, SW_E_UNSUPPORTED, "without a container nothing can be mounted");
-        return sw_hint(err, "set 'image:', or use the path on the cluster itself");
-    }
-    return 0;
-}
-
-static void add_value(struct sw_buf *out, const char *flag, const char *value)
-{
-    if (!value)
-        return;
-    sw_buf_addf(out, " --container-%s=", flag);
-    sw_buf_add_quoted(out, value);
-}
-
-static void add_said(struct sw_buf *out, const char *flag, enum slurm_said said)
-{
-    if (said != SLURM_UNSAID)
-        sw_buf_addf(out, " --%scontainer-%s", said == SLURM_NO ? "no-" : "", flag);
-}
-
-static void add_mounts(struct sw_buf *out, const struct slurm_container *c)
-{
-    if (!c->mounts && !c->mounts_from)
-        return;
-    sw_buf_add(out, " --container-mounts=");
-    if (c->mounts)
-        sw_buf_add_quoted(out, c->mounts);
-    if (c->results_from)
-        sw_buf_addf(out, "%s\"$%s\":" SW_RESULTS, c->mounts ? "," : "", c->results_from);
-    if (c->mounts_from)
-        sw_buf_addf(out, c->mounts ? "\"${%s:+,$%s}\"" : "\"$%s\"", c->mounts_from, c->mounts_from);
-}
-
-void slurm_container_flags(struct sw_buf *out, const struct slurm_container *c)
-{
-    if (c->bundle) {
-        sw_buf_add(out, " --container=");
-        sw_buf_add_quoted(out, c->bundle);
-        return;
-    }
-    if (c->image->kind == SLURM_IMAGE_NONE)
-        return;
-    sw_buf_add(out, " --container-image=\"$SLIPWAY_IMAGE\"");
-    add_mounts(out, c);
-    add_value(out, "env", c->env);
-    add_value(out, "workdir", c->workdir);
-    add_said(out, "remap-root", c->remap_root);
-    add_said(out, "mount-home", c->mount_home);
-    add_said(out, "entrypoint", c->entrypoint);
-    if (c->writable != SLURM_UNSAID)
-        sw_buf_add(out, c->writable == SLURM_YES ? " --container-writable"
-                                                 : " --container-readonly");
 }

@@ -49,8 +49,8 @@ char *slurm_image_enroot(const struct slurm_image *image);      /* owned; NULL: 
 /* The name in the cache, owned; NULL: nothing to convert. Different references have different
  * names. */
 char *slurm_image_file_name(const struct slurm_image *image);
-/* Does the name mean something else tomorrow? */
-bool slurm_image_moves(const struct slurm_image *image);
+/* Has it nothing but letters, digits and `more`? */
+bool slurm_has_only(const char *text, const char *more);
 
 /* ---- the conversion ------------------------------------------------------------------------- */
 
@@ -85,23 +85,21 @@ bool slurm_image_text(struct sw_buf *out, const struct slurm_image *image,
 void slurm_image_prepare(struct sw_buf *out, const struct slurm_image *image,
                          const struct slurm_cache *cache, const char *or_else);
 
-/* ---- the step ------------------------------------------------------------------------------- */
+/* ---- registries: slurm_registry.c ------------------------------------------------------------ */
 
-enum slurm_said { SLURM_UNSAID, SLURM_NO, SLURM_YES };    /* unsaid: as the site has it */
-
-struct slurm_container {
-    const struct slurm_image *image;
-    const char *bundle;       /* native OCI: `srun --container=BUNDLE` instead of Pyxis; or NULL */
-    const char *mounts;       /* "src:dst[:flags],..."; NULL: none */
-    const char *mounts_from;  /* a shell variable with more of them; NULL: none */
-    const char *results_from; /* one with the folder that is at /results; NULL: none of ours is */
-    const char *env;          /* "A,B": where the job's value beats the image's; or NULL */
-    const char *workdir;
-    enum slurm_said remap_root, mount_home, entrypoint, writable;
+struct slurm_registry {       /* texts are borrowed */
+    const char *host;         /* as the image names it */
+    const char *machines[3];  /* that .credentials must name; NULL-ended */
 };
-
-int slurm_container_check(const struct slurm_container *container, struct sw_error *err);
-/* " --container-image=..." and so on, for the srun line. */
-void slurm_container_flags(struct sw_buf *out, const struct slurm_container *container);
+/* The registry of an image; NULL: the image comes from none. `unknown` is filled in
+ * and returned for a registry that has one host only. */
+const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
+                                               struct slurm_registry *unknown);
+/* Prints a record "credential WORD MACHINE FILE" for each machine: ok, missing, or open to others. */
+void slurm_credentials_check(struct sw_buf *out, const struct slurm_registry *registry);
+/* Reads the password as one line of standard input and puts it into the file, mode 0600: the line of
+ * the same machine and login is replaced, others stay. */
+void slurm_credentials_install(struct sw_buf *out, const struct slurm_registry *registry,
+                               const char *login);
 
 #endif

@@ -15,15 +15,6 @@
 
 enum { REPLICAS_MOST = 100000 };
 
-static struct sw_buf script_new(void)
-{
-    struct sw_buf script = SW_BUF_INIT;
-
-    slurm_text_add(&script, SLURM_TEXT_COMMON);
-    slurm_text_add(&script, SLURM_TEXT_INSPECT);
-    return script;
-}
-
 /* ---- ranks -------------------------------------------------------------------------------------- */
 
 struct slurm_rank {                /* texts are borrowed from the answer; "": not known */
@@ -65,7 +56,6 @@ static json_t *replica_row(int number, const struct slurm_rank *rank, const stru
 json_t *slurm_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_auto(sw_buf) struct sw_buf script = script_new();
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     struct sw_observation seen = { .job = *job, .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     int count = slurm_replicas_of(job);
@@ -76,9 +66,7 @@ json_t *slurm_replicas(struct sw_connection *conn, const struct sw_jobref *job, 
         return NULL;
     json_decref(seen.before);
     json_decref(seen.runner);
-    slurm_set(&script, "state", names.state);
-    sw_buf_add(&script, "inspect_ranks\n");
-    if (slurm_read(conn, script.data, &reply, err) < 0)
+    if (slurm_inspect(conn, "inspect_ranks", "state", names.state, &reply, err) < 0)
         return NULL;
     count = count < 1 || count > REPLICAS_MOST ? 1 : count;
     ranks = sw_alloc((size_t)count * sizeof *ranks);
@@ -143,15 +131,11 @@ int slurm_adopt(struct sw_connection *conn, const char *id, json_t **plan, struc
 {
     const struct sw_jobref job = { .id = id, .attempt = 1 };
     sw_auto(slurm_names) struct slurm_names names = { 0 };
-    sw_auto(sw_buf) struct sw_buf script = script_new();
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
     if (slurm_names_of(conn, &job, &names, err) < 0)
         return -1;
-    slurm_set(&script, "meta", names.meta);
-    slurm_set(&script, "specs", names.specs);
-    sw_buf_add(&script, "inspect_job\n");
-    if (slurm_read(conn, script.data, &reply, err) < 0)
+    if (slurm_inspect(conn, "inspect_job", "meta", names.meta, &reply, err) < 0)
         return -1;
     return read_found(&reply.output, id, &names, plan, out, err);
 }
@@ -170,7 +154,6 @@ static const char *state_of(const char *code, const char *word)
 json_t *slurm_jobs(struct sw_connection *conn, struct sw_error *err)
 {
     const char *base = slurm_of(conn)->options.base_dir;
-    sw_auto(sw_buf) struct sw_buf script = script_new();
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     struct slurm_records records;
     struct slurm_record record;
@@ -178,9 +161,7 @@ json_t *slurm_jobs(struct sw_connection *conn, struct sw_error *err)
 
     if (slurm_base_check(base, err) < 0)
         return NULL;
-    slurm_set(&script, "base", base);
-    sw_buf_add(&script, "inspect_jobs\n");
-    if (slurm_read(conn, script.data, &reply, err) < 0)
+    if (slurm_inspect(conn, "inspect_jobs", "base", base, &reply, err) < 0)
         return NULL;
     rows = json_array();
     records = slurm_records_of(&reply.output);
@@ -209,22 +190,12 @@ static char *path_of(const char *place, struct sw_error *err)
     return path;
 }
 
-static int ask_path(struct sw_connection *conn, const char *path, const char *question,
-                    struct sw_ssh_reply *reply, struct sw_error *err)
-{
-    sw_auto(sw_buf) struct sw_buf script = script_new();
-
-    slurm_set(&script, "path", path);
-    slurm_call_add(&script, question, NULL, 0);
-    return slurm_read(conn, script.data, reply, err);
-}
-
 int slurm_check_path(struct sw_connection *conn, const char *place, bool *exists, struct sw_error *err)
 {
     sw_autofree char *path = path_of(place, err);
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (!path || ask_path(conn, path, "inspect_path", &reply, err) < 0)
+    if (!path || slurm_inspect(conn, "inspect_path", "path", path, &reply, err) < 0)
         return -1;
     if (reply.exit_code != 0)
         return sw_fail(err, SW_E_REFUSED, "%s cannot read '%s': %.300s", sw_ssh_host(slurm_of(conn)->ssh),
@@ -233,27 +204,12 @@ int slurm_check_path(struct sw_connection *conn, const char *place, bool *exists
     return 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static json_t *names_in(const struct sw_buf *answer)
 {
-    const char **all = NULL;
-    size_t count = 0;
     json_t *names = json_array();
 
-    for (size_t at = 0; at < answer->length; at += strlen(answer->data + at) + 1) {
-        if ((count & (count - 1)) == 0)
-            all = sw_realloc_array(all, count ? count * 2 : 1, sizeof *all);
-        all[count++] = answer->data + at;
-    }
-    if (count)
-        qsort(all, count, sizeof *all, by_text);
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(names, sw_json_text(all[i]));
-    free(all);
+    for (size_t at = 0; at < answer->length; at += strlen(answer->data + at) + 1)
+        json_array_append_new(names, sw_json_text(answer->data + at));
     return names;
 }
 
@@ -263,7 +219,7 @@ json_t *slurm_list_path(struct sw_connection *conn, const char *place, struct sw
     sw_autofree char *path = path_of(place, err);
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (!path || ask_path(conn, path, "inspect_folder", &reply, err) < 0)
+    if (!path || slurm_inspect(conn, "inspect_folder", "path", path, &reply, err) < 0)
         return NULL;
     if (reply.exit_code == 0)
         return names_in(&reply.output);

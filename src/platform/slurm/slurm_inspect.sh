@@ -17,7 +17,7 @@ inspect_ranks() {
         [ -f "$file" ] || continue
         task=${file%/exit}
         printf 'rank\t%s\t' "${task##*-}"
-        sed 's/.*"exit_code":\([0-9]*\).*"nodes":"\([^"]*\)".*/\1	\2/' "$file"
+        sed 's/^{"exit_code":\([0-9]*\).*"nodes":"\([^"]*\)".*/\1	\2/' "$file"
     done
     [ ! -s "$state/runs" ] || tail -n 1 "$state/runs" | {
         read -r _ _ _ nodes
@@ -25,7 +25,7 @@ inspect_ranks() {
     }
 }
 
-# meta, specs: of the newest attempt "found ATTEMPT NUMBER", then our record and the plan as one list.
+# meta: of the newest attempt "found ATTEMPT NUMBER", then our record and the plan as one list.
 inspect_job() {
     [ -s "$meta" ] || return 0
     newest "${meta%.json}"
@@ -34,7 +34,7 @@ inspect_job() {
     printf 'found\t%s\t%s\n' "$newest" "$number"
     read -r row <"$meta"
     printf '[%s,' "$row"
-    cat "$specs"
+    cat "${meta%/meta/*}/specs/${meta##*/}"
     echo ']'
 }
 
@@ -48,7 +48,7 @@ inspect_jobs() {
         newest "$id"
         [ "$newest" -gt 0 ] || continue
         read -r number <"$id.$newest/job" || continue
-        [ ! -f "$id.$newest/exit" ] || code=$(sed -n 's/.*"exit_code":\([0-9]*\).*/\1/p' "$id.$newest/exit")
+        [ ! -f "$id.$newest/exit" ] || code=$(sed -n 's/^{"exit_code":\([0-9]*\).*/\1/p' "$id.$newest/exit")
         word=$(echo "$rows" | sed -n "s/^$number //p" | head -n 1)
         printf 'job\t%s\t%s\t%s\t%s\n' "$id" "$(stat -c '%U	%Y' "$file")" "${code:--}" "${word:--}"
     done
@@ -89,11 +89,13 @@ inspect_path() {
 inspect_folder() {
     [ -e "$path" ] || { echo 'there is no such path' >&2; exit 66; }
     cd -- "$path" || exit 1
-    find . -mindepth 1 -maxdepth 1 -printf '%f\0'
+    find . -mindepth 1 -maxdepth 1 -printf '%f\0' | LC_ALL=C sort -z
 }
 
-# results: the folder as a tar archive, without the runner's own notes.
+# results: the folder as a tar archive, without the runner's own notes. Behind it: "packed CODE TEXT", how tar ended.
 send_results() {
-    cd "$results" || exit 1
-    exec tar -c -f - --exclude=./.slipway .
+    { said=$(cd "$results" 2>&1 && tar -c -f - --exclude=./.slipway . 2>&1 >&3); } 3>&1
+    code=$?
+    [ "$code" = 0 ] || tar -c -f - -T /dev/null          # an end of the archive, whatever came before
+    printf 'packed\t%s\t%s' "$code" "$said"
 }

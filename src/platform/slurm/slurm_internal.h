@@ -11,11 +11,11 @@
 #define SW_PLATFORM_SLURM_INTERNAL_H
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "core/mount.h"
 #include "core/payload.h"
 #include "net/ssh.h"
 #include "platform/platform.h"
@@ -25,7 +25,6 @@
 enum {
     SLURM_ID_ROOM = 64,
     SLURM_RUNNER_ROOM = 64,
-    SLURM_CA_ROOM = 32,
     SLURM_MACHINES = 2,            /* kinds of processors that there is a runner for */
 };
 
@@ -110,7 +109,7 @@ bool slurm_mounts_results(const struct slurm_job *job);  /* is the results folde
 bool slurm_rewrites_paths(const struct sw_plan *plan);
 json_t *slurm_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
-/* ---- slurm_container.c: image, mounts and retry of the plan, as pieces of the script ----------- */
+/* ---- slurm_container.c: image and mounts of the plan, as pieces of the script ------------------- */
 
 int slurm_container_preflight(const struct slurm_job *job, struct sw_error *err);
 /* Before the step: the image is there. */
@@ -123,8 +122,19 @@ char *slurm_container_names(const struct slurm_job *job);
 /* For the login node, before the submit: makes sure of the sources of mounts. */
 int slurm_mounts_script(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
 int slurm_mounts_shown(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
-/* The values of slurm_retry.sh, and its text. */
-int slurm_job_retry(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* What a cluster cannot mount is refused: paths of the client's machine. */
+int slurm_mounts_check(const struct sw_mounts *mounts, struct sw_error *err);
+
+/* ---- slurm_retry.c ------------------------------------------------------------------------------- */
+
+#define SLURM_RETRIES 10           /* when the job file says nothing (MAX_JOB_RETRIES) */
+
+/* Values and functions of slurm_retry.sh, behind sw_text_once(). Before they are called, the batch script
+ * sets SW_RECORD, SW_OUT, SW_ERR, SW_CANCELED and SW_RUNNER. */
+int slurm_retry_text(struct sw_buf *out, const struct slurm_job *job, struct sw_error *err);
+/* Of a job that tried again, by its record: which attempt it is at, how those before went, and a word about
+ * it in its message. */
+void slurm_attempts_describe(const char *text, size_t length, struct sw_observation *seen);
 
 /* ---- slurm_convert.c: the image made ready ------------------------------------------------------ */
 
@@ -142,6 +152,26 @@ int slurm_preflight(struct sw_connection *conn, const struct sw_plan *plan, stru
 /* The values of slurm_needs.sh; `with_limit`: the time is checked, too. */
 void slurm_needs_values(struct sw_buf *out, const struct slurm_job *job, bool with_limit);
 json_t *slurm_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+
+/* ---- slurm_check_text.c, slurm_site.c: what a cluster says about itself, as documents ------------ */
+
+struct slurm_checked {             /* the job that is checked */
+    int64_t minutes;               /* how long it wants to run; 0: not known */
+    bool secret_named;             /* it brings its registry's password: no public one */
+    bool login_brought;            /* by the submit: registry_login */
+};
+/* What slurm_checks.sh answered, as findings {"check","ok","message","fix"} added to `rows`. */
+void slurm_check_text(json_t *rows, const struct slurm_checked *job, const char *answers);
+void slurm_finding(json_t *rows, const char *check, bool ok, const char *message, const char *fix);
+/* The record "refused WORD TEXT" of a submit as an error; always -1. */
+int slurm_refused(struct slurm_record *record, struct sw_error *err);
+
+/* How many GPUs "gpu:a100:8(S:0-1),nic:1" names; `types` (may be NULL) counts them by type. */
+int64_t slurm_gres_gpus(const char *gres, json_t *types);
+
+/* `scontrol -o show partition` and `scontrol -d -o show node` as {"partitions": [...],
+ * "gpus_total", "gpus_free", ...}. */
+json_t *slurm_site(const char *partitions, const char *nodes);
 
 /* ---- slurm_states.c ------------------------------------------------------------------------------ */
 
@@ -166,50 +196,50 @@ struct slurm_id {                  /* "123", "123_4", "123_[0-9%2]", "123+1", "1
 bool slurm_id_parse(const char *text, struct slurm_id *id);
 int64_t slurm_when(const char *text);                  /* ms since 1970; 0: not known */
 
-struct slurm_live {                /* a row of squeue */
-    struct slurm_id id;
-    const char *state, *why, *nodes, *name, *comment;  /* into the line */
-    int64_t start_ms, end_ms;
-};
-bool slurm_squeue_line(char *line, struct slurm_live *out);
-
-struct slurm_past {                /* a row of sacct */
+struct slurm_row {                 /* texts point into the line */
     struct slurm_id id;
     const char *state, *nodes, *name, *comment;        /* of a step the name is its own */
-    int code, signal;
-    int derived_code;
+    const char *why;               /* squeue's reason; NULL: a row of sacct */
+    int code, signal, derived_code;                    /* of sacct */
     int64_t start_ms, end_ms;
 };
-bool slurm_sacct_line(char *line, struct slurm_past *out);
+struct slurm_rows {
+    struct slurm_row *items;
+    size_t count, room;
+};
+bool slurm_squeue_line(char *line, struct slurm_row *out);
+bool slurm_sacct_line(char *line, struct slurm_row *out);
 void slurm_first_node(const char *nodes, char out[128]);                /* "n[1-3],x" -> "n1" */
 
 /* ---- slurm_observation.c: all that was answered about one job -> one observation ---------------- */
 
-struct slurm_answers {             /* borrowed rows of one question */
-    const struct slurm_live *live; /* by number: slurm_live_sort() */
-    size_t live_count;
-    const struct slurm_past *past;
-    size_t past_count;
+struct slurm_answers {             /* rows of one question */
+    struct slurm_rows live;        /* of squeue, by number: slurm_rows_sort() */
+    struct slurm_rows past;        /* of sacct */
 };
 struct slurm_mark {                /* what a job of ours is called in the queue; borrowed */
     const char *name, *comment;
 };
+struct slurm_exit {                /* how the job's own script recorded its end; owned */
+    json_t *record;                /* NULL: it did not */
+    json_t *report;                /* of the runner of the rank that failed; NULL: there is none */
+};
 struct slurm_known {               /* what else is known about the job */
-    int64_t slurm_id;              /* 0: not known */
+    int64_t number;                /* Slurm's; 0: not known */
     struct slurm_mark mark;        /* by which a row is known to be about it */
     bool search;                   /* its number may be another one: any row with the mark counts */
-    const json_t *exit;            /* how its own script says that it ended; NULL: it does not */
-    const json_t *task_exit;       /* that of the first task of an array that failed; NULL: none */
+    struct slurm_exit exit;
+    struct slurm_exit task_exit;   /* that of the first task of an array that failed */
     int task;
     bool canceled;                 /* a cancel was asked for */
     bool accounting;               /* sacct answers */
-    const char *dependency;        /* as its options say it; NULL: none */
+    const char *dependency;        /* as its options say it; NULL: none; borrowed */
     int64_t now_ms;
 };
 /* Slurm gives a number again to another job when it has counted to its end, and two clusters count alike:
  * a number is believed only with our name or comment beside it. */
 bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *comment);
-void slurm_live_sort(struct slurm_live *rows, size_t count);
+void slurm_rows_sort(struct slurm_rows *rows);
 /* "afterok:train-k3,after:17" -> "train-k3, Slurm job 17"; owned; NULL: no job is named. */
 char *slurm_waits_for(const char *dependency);
 /* false: nothing in the answers is about this job. */
@@ -226,14 +256,12 @@ struct slurm_connection {
     struct slurm_connect_options options;
     char *state_dir;
     char *identity, *identity_of;  /* which cluster it is, and the login host that said so; NULL: not asked */
-    char *safe_base;               /* a base folder that no other may write to */
+    char *safe_base;               /* a base folder that no other may write to, and there */
     char *allowed_in;              /* partitions that allowed a job of allowed_minutes */
     int64_t allowed_minutes;
     const void *runner[SLURM_MACHINES];    /* those that runner_name is about; borrowed */
     char runner_name[SLURM_MACHINES][SLURM_RUNNER_ROOM];
     struct slurm_times *times;     /* of logs that were read with their times */
-    struct stat ca_file;           /* the one that ca_name is about */
-    char ca_name[SLURM_CA_ROOM];
     void (*warn)(void *context, const char *text);
     void *warn_context;
     sw_env_fn *env;                /* values of variables */
@@ -254,9 +282,12 @@ int slurm_ask(struct sw_connection *conn, const struct sw_ssh_call *call, struct
 /* The same for a script alone that may run twice. */
 int slurm_read(struct sw_connection *conn, const char *script, struct sw_ssh_reply *reply,
                struct sw_error *err);
+/* A function of slurm_inspect.sh; `name` (NULL: none) is the value that it needs. */
+int slurm_inspect(struct sw_connection *conn, const char *question, const char *name, const char *value,
+                  struct sw_ssh_reply *reply, struct sw_error *err);
 /* How long a call may take: `most_ms`, or less when the deadline comes before; 1 when it has passed. */
 int64_t slurm_timeout(int64_t most_ms, int64_t deadline_ms);
-/* slurm_login.c: with `registry_login`, the image's registry knows us there. */
+/* slurm_registry.c: with `registry_login`, the image's registry knows us there. */
 int slurm_registry_login(struct sw_connection *conn, const struct slurm_job *job, struct sw_error *err);
 /* slurm_job_init() with base folder and prefix of the connection. */
 int slurm_job_of(struct sw_connection *conn, const struct sw_plan *plan, int attempt, struct slurm_job *job,

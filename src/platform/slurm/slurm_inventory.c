@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/slurm/slurm_site.h"
 
 struct slurm_inventory_rows {      /* the answer, sorted out */
     struct sw_buf partitions, nodes;
@@ -44,16 +43,13 @@ static void read_answer(struct slurm_inventory_rows *rows, struct sw_buf *answer
 json_t *slurm_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(slurm_inventory_rows) struct slurm_inventory_rows rows = { .accounts = json_array() };
-    sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT, answer = SW_BUF_INIT;
+    sw_auto(sw_buf) struct sw_buf answer = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
     const char *host = sw_ssh_host(slurm_of(conn)->ssh);
     sw_autofree char *text = NULL;
     json_t *site;
 
-    slurm_text_add(&script, SLURM_TEXT_COMMON);
-    slurm_text_add(&script, SLURM_TEXT_INSPECT);
-    sw_buf_add(&script, "inspect_cluster\n");
-    if (slurm_read(conn, script.data, &reply, err) < 0)
+    if (slurm_inspect(conn, "inspect_cluster", NULL, NULL, &reply, err) < 0)
         return NULL;
     text = sw_text_utf8(sw_buf_text(&reply.output), reply.output.length);
     sw_buf_add(&answer, text);

@@ -12,6 +12,7 @@
 #include "platform/slurm/slurm_internal.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "core/reason.h"
+#include "core/run_end.h"
 #include "core/state.h"
 
 enum { PATIENCE_MS = 15000 };
 
+/* Array tasks and parts of a heterogeneous job, counted. They end independently, so kit/ranks.h, where one
+ * failure ends the others, does not fit (docs/decisions/0056). */
 struct slurm_tally {
     size_t count[SW_CANCELED + 1];   /* parts by state */
     const char *said;                /* the word of the part that decides */
@@ -56,52 +60,48 @@ bool slurm_is_ours(const struct slurm_mark *mark, const char *name, const char *
 
 static int by_number(const void *a, const void *b)
 {
-    const struct slurm_live *x = a, *y = b;
+    const struct slurm_row *x = a, *y = b;
 
     if (x->id.job != y->id.job)
         return x->id.job > y->id.job ? 1 : -1;
     return (x->state > y->state) - (x->state < y->state);      /* the same line order as before */
 }
 
-void slurm_live_sort(struct slurm_live *rows, size_t count)
+void slurm_rows_sort(struct slurm_rows *rows)
 {
-    size_t i = 1;
-
-    while (i < count && rows[i - 1].id.job <= rows[i].id.job)
-        i++;
-    if (i < count)                         /* mostly squeue has done it */
-        qsort(rows, count, sizeof *rows, by_number);
+    if (rows->count)
+        qsort(rows->items, rows->count, sizeof *rows->items, by_number);
 }
 
-static const struct slurm_live *find_live(const struct slurm_live *rows, size_t count, int64_t job)
+static const struct slurm_row *find_live(const struct slurm_rows *rows, int64_t job)
 {
-    size_t low = 0, high = count;
+    size_t low = 0, high = rows->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (rows[middle].id.job < job)
+        if (rows->items[middle].id.job < job)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < count && rows[low].id.job == job ? &rows[low] : NULL;
+    return low < rows->count && rows->items[low].id.job == job ? &rows->items[low] : NULL;
 }
 
 /* The row after this one, if it is of the same job. */
-static const struct slurm_live *next_row(const struct slurm_answers *answers, const struct slurm_live *row)
+static const struct slurm_row *next_row(const struct slurm_rows *rows, const struct slurm_row *row)
 {
-    return row + 1 < answers->live + answers->live_count && row[1].id.job == row->id.job ? row + 1 : NULL;
+    return row + 1 < rows->items + rows->count && row[1].id.job == row->id.job ? row + 1 : NULL;
 }
 
 /* The newest Slurm job that is this attempt: a successor has a higher number. */
-static int64_t number_of(const struct slurm_answers *answers, const struct slurm_known *known)
+static int64_t number_of(const struct slurm_rows *live, const struct slurm_known *known)
 {
-    int64_t number = known->slurm_id;
+    int64_t number = known->number;
 
-    for (size_t i = 0; known->search && i < answers->live_count; i++)
-        if (has_mark(answers->live[i].comment, known->mark.comment) && answers->live[i].id.job > number)
-            number = answers->live[i].id.job;
+    for (size_t i = 0; known->search && i < live->count; i++)
+        if (has_mark(live->items[i].comment, known->mark.comment) && live->items[i].id.job > number)
+            number = live->items[i].id.job;
     return number;
 }
 
@@ -125,15 +125,8 @@ static enum sw_state overall(const struct slurm_tally *tally)
     return state;
 }
 
-static void note_time(struct slurm_tally *tally, int64_t start_ms, int64_t end_ms)
-{
-    if (start_ms && (!tally->start_ms || start_ms < tally->start_ms))
-        tally->start_ms = start_ms;
-    if (end_ms > tally->end_ms)
-        tally->end_ms = end_ms;
-}
-
-static void add_live(struct slurm_tally *tally, const struct slurm_live *row)
+/* One part of the job; the one whose state weighs most decides what is said. */
+static void add_part(struct slurm_tally *tally, const struct slurm_row *row)
 {
     const char *note;
     enum sw_state state = slurm_state(row->state, &note);
@@ -145,18 +138,21 @@ static void add_live(struct slurm_tally *tally, const struct slurm_live *row)
         tally->nodes = row->nodes;
     }
     tally->count[state]++;
-    if (state == SW_PENDING && row->start_ms &&
-        (!tally->expected_ms || row->start_ms < tally->expected_ms))
-        tally->expected_ms = row->start_ms;
-    else if (state != SW_PENDING)
-        note_time(tally, row->start_ms, sw_state_is_final(state) ? row->end_ms : 0);
+    if (state == SW_PENDING) {
+        if (row->start_ms && (!tally->expected_ms || row->start_ms < tally->expected_ms))
+            tally->expected_ms = row->start_ms;
+        return;
+    }
+    if (row->start_ms && (!tally->start_ms || row->start_ms < tally->start_ms))
+        tally->start_ms = row->start_ms;
+    if (sw_state_is_final(state) && row->end_ms > tally->end_ms)
+        tally->end_ms = row->end_ms;
 }
 
-static bool squeue_has(const struct slurm_answers *answers, const struct slurm_mark *mark,
+static bool squeue_has(const struct slurm_rows *live, const struct slurm_mark *mark,
                        const struct slurm_id *id)
 {
-    for (const struct slurm_live *row = find_live(answers->live, answers->live_count, id->job); row;
-         row = next_row(answers, row))
+    for (const struct slurm_row *row = find_live(live, id->job); row; row = next_row(live, row))
         if (slurm_is_ours(mark, row->name, row->comment) &&
             (row->id.many || (row->id.task == id->task && row->id.part == id->part)))
             return true;
@@ -167,12 +163,12 @@ static bool squeue_has(const struct slurm_answers *answers, const struct slurm_m
  * the job's name yet ("allocation"): then squeue's word for the number counts, which it has for one job. */
 static bool past_is_ours(const struct slurm_answers *answers, const struct slurm_mark *mark, int64_t job)
 {
-    const struct slurm_live *live = find_live(answers->live, answers->live_count, job);
+    const struct slurm_row *live = find_live(&answers->live, job);
 
     if (live)
         return slurm_is_ours(mark, live->name, live->comment);
-    for (size_t i = 0; i < answers->past_count; i++) {
-        const struct slurm_past *row = &answers->past[i];
+    for (size_t i = 0; i < answers->past.count; i++) {
+        const struct slurm_row *row = &answers->past.items[i];
 
         if (row->id.job == job && !row->id.step[0] && slurm_is_ours(mark, row->name, row->comment))
             return true;
@@ -180,7 +176,7 @@ static bool past_is_ours(const struct slurm_answers *answers, const struct slurm
     return false;
 }
 
-static void add_failure(struct slurm_tally *tally, const struct slurm_past *row)
+static void add_failure(struct slurm_tally *tally, const struct slurm_row *row)
 {
     int code = row->code ? row->code : row->derived_code;
 
@@ -191,33 +187,22 @@ static void add_failure(struct slurm_tally *tally, const struct slurm_past *row)
     tally->failed_task = row->id.task;
 }
 
-static void add_past(struct slurm_tally *tally, const struct slurm_answers *answers,
-                     const struct slurm_mark *mark, const struct slurm_past *row)
+/* A row of sacct; what squeue has is the present. A step may have failed although the job says that it
+ * completed. */
+static void add_past(struct slurm_tally *tally, const struct slurm_rows *live, const struct slurm_mark *mark,
+                     const struct slurm_row *row)
 {
-    const char *note;
-    enum sw_state state = slurm_state(row->state, &note);
+    enum sw_state state = slurm_state(row->state, NULL);
 
-    tally->accounted |= sw_state_is_final(state);
+    if (row->id.step[0] && (state != SW_ERROR || !strcmp(row->id.step, "extern")))
+        return;
     if (state == SW_ERROR)
         add_failure(tally, row);
-    if (squeue_has(answers, mark, &row->id))        /* it knows the present */
-        return;
-    if (!tally->said || decides(state, slurm_state(tally->said, NULL))) {
-        tally->said = row->state;
-        tally->note = note;
-        tally->nodes = row->nodes;
-    }
-    tally->count[state]++;
-    note_time(tally, row->start_ms, sw_state_is_final(state) ? row->end_ms : 0);
-}
-
-/* A step that failed although the job says that it completed. */
-static void add_step(struct slurm_tally *tally, const struct slurm_past *row)
-{
-    if (slurm_state(row->state, NULL) != SW_ERROR || !strcmp(row->id.step, "extern"))
-        return;
-    add_failure(tally, row);
-    if (overall(tally) == SW_COMPLETE) {
+    if (!row->id.step[0]) {
+        tally->accounted |= sw_state_is_final(state);
+        if (!squeue_has(live, mark, &row->id))
+            add_part(tally, row);
+    } else if (overall(tally) == SW_COMPLETE) {
         tally->count[SW_ERROR]++;
         tally->said = row->state;
         tally->note = "a step of it failed";
@@ -230,26 +215,22 @@ static bool gather(const struct slurm_answers *answers, const struct slurm_known
     bool any = false, accounted;
 
     tally->failed_task = -1;
-    tally->job = number_of(answers, known);
+    tally->job = number_of(&answers->live, known);
     accounted = tally->job && past_is_ours(answers, &known->mark, tally->job);
-    for (const struct slurm_live *row = find_live(answers->live, answers->live_count, tally->job); row;
-         row = next_row(answers, row)) {
-        if (!slurm_is_ours(&known->mark, row->name, row->comment))
-            continue;
-        add_live(tally, row);
-        any = true;
-    }
+    for (const struct slurm_row *row = find_live(&answers->live, tally->job); row;
+         row = next_row(&answers->live, row))
+        if (slurm_is_ours(&known->mark, row->name, row->comment)) {
+            add_part(tally, row);
+            any = true;
+        }
     for (int steps = 0; accounted && steps < 2; steps++)
-        for (size_t i = 0; i < answers->past_count; i++) {
-            const struct slurm_past *row = &answers->past[i];
+        for (size_t i = 0; i < answers->past.count; i++) {
+            const struct slurm_row *row = &answers->past.items[i];
 
             if (row->id.job != tally->job || (row->id.step[0] != '\0') != (steps == 1))
                 continue;
             any = true;
-            if (steps)
-                add_step(tally, row);
-            else
-                add_past(tally, answers, &known->mark, row);
+            add_past(tally, &answers->live, &known->mark, row);
         }
     return any;
 }
@@ -297,26 +278,83 @@ static void say_waiting(struct sw_observation *out, const struct slurm_tally *ta
     copy(out->message, sizeof out->message, sw_buf_text(&text));
 }
 
-static void say_end(struct sw_observation *out, const struct slurm_tally *tally)
+/* ---- how it ended ------------------------------------------------------------------------------- */
+
+static void judge(struct sw_observation *out, struct sw_run_end *end)
 {
+    if (slurm_replicas_of(&out->job) > 1 && !slurm_is_array(&out->job))
+        end->rank = out->failed_replica;
+    end->time_limit_ms = sw_json_int(out->job.plan, "time_ms", 0);
+    end->memory_limit_bytes = sw_json_int(out->job.plan, "memory_bytes", 0);
+    sw_run_end_judge(end, out);
+}
+
+/* Slurm's own words for what it did to the job (a node, a preemption); of an exit code it knows no more. */
+static void judge_tally(struct sw_observation *out, const struct slurm_tally *tally)
+{
+    struct sw_run_end end = SW_RUN_END_INIT;
     const char *reason = slurm_end_reason(tally->said);
 
-    out->signal = tally->signal;
-    out->exit_code = tally->signal ? 128 + tally->signal
-                     : tally->code || strcmp(reason, SW_REASON_EXIT) ? tally->code : SW_NO_EXIT_CODE;
-    if (!strcmp(reason, SW_REASON_EXIT) && tally->signal)
-        reason = SW_REASON_SIGNAL;
-    copy(out->reason, sizeof out->reason, reason);
-    if (tally->failed_task >= 0)
-        out->failed_replica = tally->failed_task;
-    if (tally->note)
-        copy(out->message, sizeof out->message, tally->note);
-    else if (tally->signal)
-        snprintf(out->message, sizeof out->message, "ended by signal %d", tally->signal);
-    else if (tally->code)
-        snprintf(out->message, sizeof out->message, "exit code %d", tally->code);
-    else
-        copy(out->message, sizeof out->message, "it failed, and its exit code is not known");
+    out->failed_replica = tally->failed_task >= 0 ? tally->failed_task : out->failed_replica;
+    end.exit_code = tally->code ? tally->code : SW_NO_EXIT_CODE;
+    end.signal = tally->signal < NSIG ? tally->signal : 0;      /* 125: out of memory */
+    end.timed_out = sw_text_starts(tally->said, "TIMEOUT");
+    end.oom = !strcmp(reason, SW_REASON_MEMORY);
+    judge(out, &end);
+    if (!tally->note || end.timed_out || end.oom)
+        return;
+    copy(out->message, sizeof out->message, tally->note);
+    if (strcmp(reason, SW_REASON_EXIT) != 0)
+        copy(out->reason, sizeof out->reason, reason);
+}
+
+/* Marks of our script that are an end of their own. */
+static const struct {
+    const char *mark, *reason, *message;
+} marks[] = {
+    { "image-error",  SW_REASON_IMAGE_ERROR, "the image could not be had" },
+    { "node-lost",    SW_REASON_NODE_LOST,   "its retries are used up" },
+    { "status",       SW_REASON_STATUS,      "its own status.json says FAILURE" },
+    { "no-runner",    SW_REASON_EXIT,        "there is no runner for its processors" },
+    { "other-runner", SW_REASON_EXIT,        "its runner was changed" },
+    { "no-mounts",    SW_REASON_EXIT,        "the list of mounts is gone" },
+    { "preempted",    SW_REASON_PREEMPTED,   "another job took its nodes" },
+    { "node",         SW_REASON_NODE_LOST,   "a node failed under it" },
+};
+
+/* Our script's own last word; it knows signal and rank exactly. */
+static void judge_record(struct sw_observation *out, const struct slurm_exit *exit)
+{
+    const char *mark = sw_json_str(exit->record, "mark");
+    int64_t started = sw_json_int(exit->record, "started", 0), ended = sw_json_int(exit->record, "ended", 0);
+    struct sw_run_end end = SW_RUN_END_INIT;
+
+    out->presence = SW_PRESENT;
+    out->failed_replica = (int)sw_json_int(exit->record, "failed_replica", -1);
+    out->started_ms = out->started_ms ? out->started_ms : started * 1000;
+    out->ended_ms = ended ? ended * 1000 : out->ended_ms;
+    end.exit_code = (int)sw_json_int(exit->record, "exit_code", SW_NO_EXIT_CODE);
+    if (end.exit_code != 0) {
+        sw_run_end_report(&end, exit->report);
+        end.timed_out |= sw_text_same(mark, "time");
+        end.by_hand = sw_text_same(mark, "canceled");
+    }
+    judge(out, &end);
+    for (size_t i = 0; i < SW_COUNT(marks) && end.exit_code != 0; i++)
+        if (sw_text_same(marks[i].mark, mark)) {
+            copy(out->reason, sizeof out->reason, marks[i].reason);
+            copy(out->message, sizeof out->message, marks[i].message);
+        }
+}
+
+static void set_canceled(struct sw_observation *out)
+{
+    out->state = SW_CANCELED;
+    out->exit_code = SW_NO_EXIT_CODE;
+    out->signal = 0;
+    out->failed_replica = -1;
+    copy(out->reason, sizeof out->reason, SW_REASON_CANCELED);
+    out->message[0] = '\0';
 }
 
 /* Slurm ends a job whose dependency can never come true and calls that a cancel; one by a person has a "by"
@@ -355,71 +393,34 @@ static void from_tally(struct sw_observation *out, const struct slurm_tally *tal
         slurm_first_node(tally->nodes, out->node);
     if (sw_state_is_final(out->state))
         out->ended_ms = tally->end_ms ? tally->end_ms : now_ms;
-    switch (out->state) {
-    case SW_PENDING:
+    if (out->state == SW_PENDING)
         say_waiting(out, tally, known->dependency, now_ms);
-        break;
-    case SW_ERROR:
-        say_end(out, tally);
-        break;
-    case SW_COMPLETE:
-        out->exit_code = 0;
-        break;
-    case SW_CANCELED:
-        copy(out->reason, sizeof out->reason, SW_REASON_CANCELED);
-        break;
-    default:
-        copy(out->message, sizeof out->message, tally->note ? tally->note : "");
-    }
+    else if (out->state == SW_ERROR)
+        judge_tally(out, tally);
+    else if (out->state == SW_COMPLETE)
+        judge(out, &(struct sw_run_end){ .rank = -1, .failed_peer = -1 });
+    else if (out->state == SW_CANCELED)
+        set_canceled(out);
+    else
+        copy(out->message, sizeof out->message, tally->note);
     if (out->state == SW_UNKNOWN && tally->said)
         snprintf(out->message, sizeof out->message, "Slurm says '%.100s'", tally->said);
-}
-
-/* Our script's own last word; it knows signal, rank and reason exactly. */
-static void from_record(struct sw_observation *out, const json_t *record)
-{
-    int code = (int)sw_json_int(record, "exit_code", SW_NO_EXIT_CODE);
-    const char *reason = sw_json_str(record, "reason");
-    int64_t ended = sw_json_int(record, "ended", 0);
-
-    out->presence = SW_PRESENT;
-    out->state = code == 0 ? SW_COMPLETE : SW_ERROR;
-    out->exit_code = code;
-    out->signal = (int)sw_json_int(record, "signal", 0);
-    out->failed_replica = (int)sw_json_int(record, "failed_replica", -1);
-    copy(out->reason, sizeof out->reason, code == 0 ? "" : out->signal && !reason ? SW_REASON_SIGNAL
-                                                   : reason ? reason : SW_REASON_EXIT);
-    copy(out->message, sizeof out->message, sw_json_str(record, "message"));
-    if (sw_json_int(record, "started", 0) && !out->started_ms)
-        out->started_ms = sw_json_int(record, "started", 0) * 1000;
-    if (ended)
-        out->ended_ms = ended * 1000;
-}
-
-static void set_canceled(struct sw_observation *out)
-{
-    out->state = SW_CANCELED;
-    out->exit_code = SW_NO_EXIT_CODE;
-    out->signal = 0;
-    out->failed_replica = -1;
-    copy(out->reason, sizeof out->reason, SW_REASON_CANCELED);
-    out->message[0] = '\0';
 }
 
 /* Accounting comes some seconds later, and would know how it failed. */
 static bool is_too_early(const struct slurm_tally *tally, const struct slurm_known *known,
                          const struct sw_observation *out)
 {
-    return out->state == SW_ERROR && known->accounting && !tally->accounted && !known->exit &&
-           !known->task_exit && tally->end_ms && known->now_ms - tally->end_ms < PATIENCE_MS;
+    return out->state == SW_ERROR && known->accounting && !tally->accounted && !known->exit.record &&
+           !known->task_exit.record && tally->end_ms && known->now_ms - tally->end_ms < PATIENCE_MS;
 }
 
 /* Of an array: the record of the first task that failed. */
-static void from_task(struct sw_observation *out, const struct slurm_known *known)
+static void judge_task(struct sw_observation *out, const struct slurm_known *known)
 {
     int64_t started = out->started_ms, ended = out->ended_ms;
 
-    from_record(out, known->task_exit);
+    judge_record(out, &known->task_exit);
     out->started_ms = started;
     out->ended_ms = ended;
     out->failed_replica = known->task;
@@ -431,29 +432,29 @@ bool slurm_observation(const struct slurm_answers *answers, const struct slurm_k
     struct slurm_tally tally = { 0 };
     bool any = gather(answers, known, &tally);
 
-    if (!any && !known->exit)
+    if (!any && !known->exit.record)
         return false;
     if (any)
         from_tally(out, &tally, known);
     /* What Slurm itself did to the job (time, memory, a node, a cancel) it alone knows. */
-    if (known->exit && (!any || out->state == SW_COMPLETE ||
+    if (known->exit.record && (!any || out->state == SW_COMPLETE ||
                         (out->state == SW_ERROR && (sw_text_starts(tally.said, "FAILED") ||
-                                                    sw_text_starts(tally.said, "COMPLETED")))))
-        from_record(out, known->exit);
+                                                           sw_text_starts(tally.said, "COMPLETED")))))
+        judge_record(out, &known->exit);
     else if (any && is_too_early(&tally, known, out)) {
         out->state = SW_RUNNING;
         out->exit_code = SW_NO_EXIT_CODE;
         out->ended_ms = 0;
         copy(out->reason, sizeof out->reason, "");
         copy(out->message, sizeof out->message, "its end is being written down");
-    } else if (out->state == SW_ERROR && known->task_exit) {
-        from_task(out, known);
+    } else if (out->state == SW_ERROR && known->task_exit.record) {
+        judge_task(out, known);
     }
     if (any && dependency_failed(&tally, known))
         say_dependency_failed(out, known->dependency);
     if (known->canceled && sw_state_is_final(out->state) && out->state != SW_COMPLETE)
         set_canceled(out);
-    if (!any && !out->remote_id[0] && known->slurm_id)
-        snprintf(out->remote_id, sizeof out->remote_id, "%lld", (long long)known->slurm_id);
+    if (!any && !out->remote_id[0] && known->number)
+        snprintf(out->remote_id, sizeof out->remote_id, "%lld", (long long)known->number);
     return true;
 }

@@ -14,18 +14,13 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/report.h"
-#include "platform/slurm/slurm_retry.h"
 
 struct slurm_question {            /* one job, and what was answered about it besides the rows */
-    int64_t number;                /* Slurm's; 0: not known */
-    char *name, *comment;          /* by which a row is known to be about it; owned */
+    struct slurm_known known;
+    char *name, *comment;          /* of known.mark; owned */
     char *log;                     /* its main log, when its growth matters; owned; NULL */
-    const char *dependency;        /* borrowed; NULL: none */
-    bool is_array;
-    json_t *exit, *report;
-    json_t *task_exit;             /* of the first task that failed */
-    int task;
-    bool canceled, submitting;
+    bool is_array, submitting;
+    json_t *report;                /* of the runner of rank 0 */
     struct sw_buf attempts;
     int64_t grown_ms;
 };
@@ -33,12 +28,16 @@ struct slurm_question {            /* one job, and what was answered about it be
 struct slurm_poll {                /* one round trip */
     struct slurm_question *jobs;
     size_t count;
-    struct slurm_live *live;
-    struct slurm_past *past;
-    size_t live_count, past_count, live_room, past_room;
+    struct slurm_answers answers;
     bool accounting_silent, accounting_off;
     bool search;                   /* some number is not known: the rows are of all jobs */
 };
+
+static void drop_exit(struct slurm_exit *exit)
+{
+    json_decref(sw_take(exit->record));
+    json_decref(sw_take(exit->report));
+}
 
 static void slurm_poll_auto(struct slurm_poll *poll)
 {
@@ -48,34 +47,25 @@ static void slurm_poll_auto(struct slurm_poll *poll)
         free(job->name);
         free(job->comment);
         free(job->log);
-        json_decref(job->exit);
+        drop_exit(&job->known.exit);
+        drop_exit(&job->known.task_exit);
         json_decref(job->report);
-        json_decref(job->task_exit);
         sw_buf_done(&job->attempts);
     }
     free(poll->jobs);
-    free(poll->live);
-    free(poll->past);
+    free(poll->answers.live.items);
+    free(poll->answers.past.items);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------- */
 
-static void add_live(struct slurm_poll *poll, char *line)
+static void add_row(struct slurm_rows *rows, bool (*parse)(char *, struct slurm_row *), char *line)
 {
-    if (poll->live_count == poll->live_room) {
-        poll->live_room = poll->live_room ? poll->live_room * 2 : 64;
-        poll->live = sw_realloc_array(poll->live, poll->live_room, sizeof *poll->live);
+    if (rows->count == rows->room) {
+        rows->room = rows->room ? rows->room * 2 : 64;
+        rows->items = sw_realloc_array(rows->items, rows->room, sizeof *rows->items);
     }
-    poll->live_count += slurm_squeue_line(line, &poll->live[poll->live_count]);
-}
-
-static void add_past(struct slurm_poll *poll, char *line)
-{
-    if (poll->past_count == poll->past_room) {
-        poll->past_room = poll->past_room ? poll->past_room * 2 : 64;
-        poll->past = sw_realloc_array(poll->past, poll->past_room, sizeof *poll->past);
-    }
-    poll->past_count += slurm_sacct_line(line, &poll->past[poll->past_count]);
+    rows->count += parse(line, &rows->items[rows->count]);
 }
 
 static void note_growth(struct slurm_poll *poll, struct slurm_record *record)
@@ -87,20 +77,30 @@ static void note_growth(struct slurm_poll *poll, struct slurm_record *record)
             poll->jobs[i].grown_ms = at_ms;
 }
 
-/* Kept when it failed and no task before it did. */
-static void note_task(struct slurm_question *job, struct slurm_record *record)
+/* The record and, behind a tab, the report. */
+static struct slurm_exit read_exit(struct slurm_record *record)
 {
-    const char *number = slurm_field(record);
-    char *end = NULL;
-    long task = strtol(number, &end, 10);
-    sw_auto(json) json_t *exit = sw_json_parse(record->rest, strlen(record->rest), "exit record", NULL);
+    const char *text = slurm_field(record);
 
-    if (end == number || *end || !exit || sw_json_int(exit, "exit_code", 0) == 0 || task < 0 ||
-        task > INT32_MAX || (job->task_exit && job->task <= (int)task))
+    return (struct slurm_exit){ sw_json_parse(text, strlen(text), "exit record", NULL),
+                                sw_report_parse(record->rest, strlen(record->rest)) };
+}
+
+/* Kept when it failed and no task before it did. */
+static void note_task(struct slurm_known *known, struct slurm_record *record)
+{
+    size_t task;
+    bool numbered = slurm_field_index(record, INT32_MAX, &task);
+    struct slurm_exit exit = read_exit(record);
+
+    if (!numbered || !exit.record || sw_json_int(exit.record, "exit_code", 0) == 0 ||
+        (known->task_exit.record && known->task <= (int)task)) {
+        drop_exit(&exit);
         return;
-    json_decref(job->task_exit);
-    job->task_exit = sw_take(exit);
-    job->task = (int)task;
+    }
+    drop_exit(&known->task_exit);
+    known->task_exit = exit;
+    known->task = (int)task;
 }
 
 static void read_job(struct slurm_question *job, struct sw_observation *seen, struct slurm_record *record)
@@ -108,9 +108,9 @@ static void read_job(struct slurm_question *job, struct sw_observation *seen, st
     const char *kind = record->kind, *text = record->rest;
 
     if (!strcmp(kind, "number"))
-        job->number = strtoll(text, NULL, 10);
+        job->known.number = strtoll(text, NULL, 10);
     else if (!strcmp(kind, "canceled"))
-        job->canceled = true;
+        job->known.canceled = true;
     else if (!strcmp(kind, "attempt"))
         sw_buf_addf(&job->attempts, "%s\n", text);
     else if (!strcmp(kind, "submitting"))
@@ -118,11 +118,11 @@ static void read_job(struct slurm_question *job, struct sw_observation *seen, st
     else if (!strcmp(kind, "secrets"))
         seen->leaves_secrets = true;
     else if (!strcmp(kind, "task"))
-        note_task(job, record);
+        note_task(&job->known, record);
     else if (!strcmp(kind, "report") && !job->report)
         job->report = sw_report_parse(text, strlen(text));
-    else if (!strcmp(kind, "exit") && !job->exit)
-        job->exit = sw_json_parse(text, strlen(text), "exit record", NULL);
+    else if (!strcmp(kind, "exit") && !job->known.exit.record)
+        job->known.exit = read_exit(record);
 }
 
 static void read_answer(struct slurm_poll *poll, struct sw_observation *seen, struct sw_buf *answer)
@@ -134,9 +134,9 @@ static void read_answer(struct slurm_poll *poll, struct sw_observation *seen, st
         size_t i;
 
         if (!strcmp(record.kind, "squeue"))
-            add_live(poll, record.rest);
+            add_row(&poll->answers.live, slurm_squeue_line, record.rest);
         else if (!strcmp(record.kind, "sacct"))
-            add_past(poll, record.rest);
+            add_row(&poll->answers.past, slurm_sacct_line, record.rest);
         else if (!strcmp(record.kind, "grown"))
             note_growth(poll, &record);
         else if (!strcmp(record.kind, "accounting"))
@@ -144,44 +144,32 @@ static void read_answer(struct slurm_poll *poll, struct sw_observation *seen, st
         else if (slurm_field_index(&record, poll->count, &i))
             read_job(&poll->jobs[i], &seen[i], &record);
     }
-    slurm_live_sort(poll->live, poll->live_count);
+    slurm_rows_sort(&poll->answers.live);
 }
 
 /* ---- one job ------------------------------------------------------------------------------------ */
 
-static void add_attempts(struct slurm_question *job, struct sw_observation *seen)
-{
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
-
-    slurm_attempts_parse(sw_buf_text(&job->attempts), job->attempts.length, &attempts);
-    slurm_attempts_describe(&attempts, seen);
-    if (!json_object_get(seen->job.details, "attempt"))       /* submitted by an older version */
-        seen->attempt = 0;
-}
-
 static void fill(const struct slurm_poll *poll, struct slurm_question *job, struct sw_observation *seen,
                  int64_t now_ms)
 {
-    const struct slurm_answers answers = { poll->live, poll->live_count, poll->past, poll->past_count };
-    const struct slurm_known known = {
-        .slurm_id = job->number, .mark = { job->name, job->comment }, .search = poll->search,
-        .exit = job->exit, .canceled = job->canceled, .task_exit = job->task_exit, .task = job->task,
-        .now_ms = now_ms, .dependency = job->dependency,
-        .accounting = !poll->accounting_silent && !poll->accounting_off,
-    };
+    struct slurm_known *known = &job->known;
 
-    if (slurm_observation(&answers, &known, seen)) {
+    known->search = poll->search;
+    known->now_ms = now_ms;
+    known->accounting = !poll->accounting_silent && !poll->accounting_off;
+    if (slurm_observation(&poll->answers, known, seen)) {
         seen->last_output_ms = job->grown_ms;
         if (seen->state != SW_PENDING)
             seen->runner = sw_take(job->report);
-        add_attempts(job, seen);
-    } else if (job->canceled && !job->number) {
+        slurm_attempts_describe(sw_buf_text(&job->attempts), job->attempts.length, seen);
+    } else if (known->canceled && !known->number) {
         seen->presence = SW_PRESENT;
         seen->state = SW_CANCELED;
         snprintf(seen->reason, sizeof seen->reason, SW_REASON_CANCELED);
         snprintf(seen->message, sizeof seen->message, "canceled before it was submitted");
     } else {
-        seen->presence = job->submitting || (job->number && poll->accounting_silent) ? SW_UNSEEN : SW_ABSENT;
+        seen->presence = job->submitting || (known->number && poll->accounting_silent) ? SW_UNSEEN
+                                                                                       : SW_ABSENT;
     }
 }
 
@@ -199,10 +187,10 @@ static int init_job(struct slurm_question *job, struct sw_connection *conn, cons
     struct slurm_job_options options;
 
     slurm_job_options_fill(json_object_get(ref->plan, "options"), &options, NULL);
-    job->number = ref->remote_id ? strtoll(ref->remote_id, NULL, 10) : 0;
     job->name = sw_format("%s%s", prefix, ref->id);
     job->comment = slurm_comment(ref->id, slurm_submitted_as(ref));
-    job->dependency = options.dependency;
+    job->known = (struct slurm_known){ .mark = { job->name, job->comment }, .dependency = options.dependency,
+        .number = ref->remote_id ? strtoll(ref->remote_id, NULL, 10) : 0 };
     job->is_array = options.array != NULL;
     if (!is_guarded(ref))
         return 0;
@@ -217,23 +205,8 @@ static int init_job(struct slurm_question *job, struct sw_connection *conn, cons
 static void add_job(struct sw_buf *out, size_t index, const struct slurm_question *job,
                     const struct sw_jobref *ref)
 {
-    sw_buf_add(out, "job ");
-    sw_buf_add_number(out, (int64_t)index);
-    sw_buf_add_char(out, ' ');
-    sw_buf_add_number(out, job->number);
-    sw_buf_add_char(out, ' ');
-    sw_buf_add(out, ref->id);
-    sw_buf_add_char(out, '.');
-    sw_buf_add_number(out, slurm_submitted_as(ref));
-    sw_buf_add(out, job->is_array ? " 1\n" : " 0\n");
-}
-
-static void add_number(struct sw_buf *numbers, int64_t number)
-{
-    if (number == 0)
-        return;
-    sw_buf_add_char(numbers, ',');
-    sw_buf_add_number(numbers, number);
+    sw_buf_addf(out, "job %zu %lld %s.%d %d\n", index, (long long)job->known.number, ref->id,
+                slurm_submitted_as(ref), job->is_array);
 }
 
 static int write_jobs(struct sw_buf *out, struct slurm_poll *poll, struct sw_connection *conn,
@@ -257,8 +230,9 @@ static int write_jobs(struct sw_buf *out, struct slurm_poll *poll, struct sw_con
         }
         last_base = base;
         last_prefix = prefix;
-        poll->search |= poll->jobs[i].number == 0;
-        add_number(&numbers, poll->jobs[i].number);
+        poll->search |= poll->jobs[i].known.number == 0;
+        if (poll->jobs[i].known.number)
+            sw_buf_addf(&numbers, ",%lld", (long long)poll->jobs[i].known.number);
         add_job(out, i, &poll->jobs[i], &seen[i].job);
     }
     sw_buf_addf(out, "}\nnumbers=%s\n", sw_buf_text(&numbers));

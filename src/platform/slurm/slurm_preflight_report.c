@@ -17,8 +17,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "core/registry_login.h"
-#include "platform/slurm/slurm_credentials.h"
-#include "platform/slurm/slurm_site.h"
+#include "platform/slurm/slurm_image.h"
 
 enum { HOSTS_MOST = 32 };
 

@@ -87,13 +87,13 @@ static bool split(char *line, char *fields[FIELDS])
     return true;
 }
 
-bool slurm_squeue_line(char *line, struct slurm_live *out)
+bool slurm_squeue_line(char *line, struct slurm_row *out)
 {
     char *fields[FIELDS];
 
     if (!split(line, fields))
         return false;
-    *out = (struct slurm_live){
+    *out = (struct slurm_row){
         .state = fields[0], .why = fields[3],
         .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]), .nodes = fields[6],
         .name = fields[7], .comment = fields[8],
@@ -111,14 +111,14 @@ static bool code_and_signal(const char *text, int *code, int *signal)
            *code >= 0 && *signal >= 0;
 }
 
-bool slurm_sacct_line(char *line, struct slurm_past *out)
+bool slurm_sacct_line(char *line, struct slurm_row *out)
 {
     char *fields[FIELDS];
     int derived_signal;
 
     if (!split(line, fields))
         return false;
-    *out = (struct slurm_past){
+    *out = (struct slurm_row){
         .state = fields[1], .start_ms = slurm_when(fields[4]), .end_ms = slurm_when(fields[5]),
         .nodes = fields[6], .name = fields[7], .comment = fields[8],
     };

@@ -7,14 +7,13 @@
  *
  * Pure.
  */
-#include "platform/slurm/slurm_site.h"
+#include "platform/slurm/slurm_internal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/slurm/slurm_internal.h"
 
 /* ---- Key=Value --------------------------------------------------------------------------------- */
 
@@ -132,51 +131,45 @@ static bool takes_work(const char *state)
     return true;
 }
 
-static void add(json_t *row, const char *key, int64_t more)
-{
-    json_object_set_new(row, key, json_integer(sw_json_int(row, key, 0) + more));
-}
-
-struct node {
-    bool works, idle;
-    int64_t gpus, gpus_free, cpus, cpus_free, memory_mib;
-    char *gres;                    /* owned */
-};
-
-static void count_node(json_t *row, const struct node *node)
-{
-    json_t *types = json_object_get(row, "gpu_types");
-
-    add(row, "nodes", 1);
-    add(row, "nodes_up", node->works);
-    add(row, "nodes_idle", node->works && node->idle);
-    add(row, "gpus_total", slurm_gres_gpus(node->gres, types));
-    add(row, "gpus_free", node->gpus_free);
-    add(row, "cpus_total", node->cpus);
-    add(row, "cpus_free", node->cpus_free);
-    if (node->memory_mib * 1048576 > sw_json_int(row, "node_memory_bytes", 0))
-        json_object_set_new(row, "node_memory_bytes", json_integer(node->memory_mib * 1048576));
-    if (node->gpus > sw_json_int(row, "node_gpus", 0))
-        json_object_set_new(row, "node_gpus", json_integer(node->gpus));
-}
-
 static int64_t at_least_0(int64_t number)
 {
     return number > 0 ? number : 0;
 }
 
-static void read_node(const char *line, struct node *node)
+/* What one node adds to its partitions and to the cluster; without a line nothing. */
+static json_t *node_of(const char *line)
 {
-    sw_autofree char *state = value_of(line, "State"), *used = value_of(line, "GresUsed");
+    sw_autofree char *state = value_of(line, "State"), *gres = value_of(line, "Gres");
+    sw_autofree char *used = value_of(line, "GresUsed");
+    bool works = takes_work(state);
+    json_t *types = json_object();
+    int64_t gpus = slurm_gres_gpus(gres, types), cpus = number_of(line, "CPUTot");
 
-    node->works = takes_work(state);
-    node->idle = state && sw_text_starts(state, "IDLE");
-    node->gres = value_of(line, "Gres");
-    node->gpus = slurm_gres_gpus(node->gres, NULL);
-    node->cpus = number_of(line, "CPUTot");
-    node->memory_mib = number_of(line, "RealMemory");
-    node->gpus_free = node->works ? at_least_0(node->gpus - slurm_gres_gpus(used, NULL)) : 0;
-    node->cpus_free = node->works ? at_least_0(node->cpus - number_of(line, "CPUAlloc")) : 0;
+    return sw_json_object(
+        SW_INT("nodes", *line != '\0'), SW_INT("nodes_up", works),
+        SW_INT("nodes_idle", works && sw_text_starts(state, "IDLE")), SW_INT("gpus_total", gpus),
+        SW_INT("gpus_free", works ? at_least_0(gpus - slurm_gres_gpus(used, NULL)) : 0),
+        SW_SUB("gpu_types", types), SW_INT("node_gpus", gpus), SW_INT("cpus_total", cpus),
+        SW_INT("cpus_free", works ? at_least_0(cpus - number_of(line, "CPUAlloc")) : 0),
+        SW_INT("node_memory_bytes", number_of(line, "RealMemory") * 1048576));
+}
+
+/* Sums, but of what is "node_..." the greatest. */
+static void add_up(json_t *row, const json_t *more)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)more, key, value) {
+        int64_t was = sw_json_int(row, key, 0), number = json_integer_value(value);
+
+        if (json_is_object(value))
+            add_up(json_object_get(row, key), value);
+        else if (!sw_text_starts(key, "node_"))
+            json_object_set_new(row, key, json_integer(was + number));
+        else if (number > was)
+            json_object_set_new(row, key, json_integer(number));
+    }
 }
 
 static json_t *partition_named(json_t *partitions, const char *name)
@@ -193,20 +186,18 @@ static json_t *partition_named(json_t *partitions, const char *name)
 static void place_node(const char *line, json_t *partitions, json_t *all)
 {
     sw_autofree char *names = value_of(line, "Partitions");
-    struct node node;
+    sw_auto(json) json_t *node = node_of(line);
     char *rest = names;
 
     if (!sw_text_starts(line, "NodeName="))
         return;
-    read_node(line, &node);
-    count_node(all, &node);
+    add_up(all, node);
     for (char *name; rest && (name = strsep(&rest, ","));) {
         json_t *row = partition_named(partitions, name);
 
         if (row)
-            count_node(row, &node);
+            add_up(row, node);
     }
-    free(node.gres);
 }
 
 /* ---- partitions -------------------------------------------------------------------------------- */
@@ -219,14 +210,6 @@ static json_t *limit_of(const char *line, const char *key)
     if (!text || !slurm_time_parse(text, &minutes) || minutes < 0)
         return json_null();
     return json_integer(minutes);
-}
-
-static json_t *counters(void)
-{
-    return sw_json_object(
-        SW_INT("nodes", 0), SW_INT("nodes_up", 0), SW_INT("nodes_idle", 0), SW_INT("gpus_total", 0),
-        SW_INT("gpus_free", 0), SW_SUB("gpu_types", json_object()), SW_INT("node_gpus", 0),
-        SW_INT("cpus_total", 0), SW_INT("cpus_free", 0), SW_INT("node_memory_bytes", 0));
 }
 
 static void add_partition(json_t *partitions, const char *line)
@@ -248,7 +231,7 @@ static void add_partition(json_t *partitions, const char *line)
     if (!row)                      /* a name that is not text */
         return;
     {
-        sw_auto(json) json_t *zero = counters();
+        sw_auto(json) json_t *zero = node_of("");
 
         json_object_update(row, zero);
     }
@@ -258,7 +241,7 @@ static void add_partition(json_t *partitions, const char *line)
 json_t *slurm_site(const char *partition_lines, const char *node_lines)
 {
     sw_autofree char *parts = sw_strdup(partition_lines), *nodes = sw_strdup(node_lines);
-    json_t *partitions = json_array(), *all = counters();
+    json_t *partitions = json_array(), *all = node_of("");
     char *rest = parts;
 
     for (char *line; (line = strsep(&rest, "\n"));)

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/slurm/slurm_site.h"
 #include "platform/slurm/slurm_upload.h"
 
 /* ---- the script -------------------------------------------------------------------------------- */
@@ -89,41 +88,31 @@ static int set_files(struct sw_buf *out, const struct slurm_job *job, struct sw_
 
 /* ---- what the cluster allowed a moment ago ------------------------------------------------------- */
 
-/* A limit that allowed as much still does: the cluster is asked once per connection. */
-static bool is_allowed(struct slurm_connection *slurm, const char *partition, int64_t minutes)
+/* A base folder that no other may write to stays so, and a limit that allowed as much still does: the
+ * cluster is asked once per connection. */
+static bool is_known(struct slurm_connection *slurm, const struct slurm_job *job, const char *partition)
 {
-    bool allowed;
+    bool known;
 
     pthread_mutex_lock(&slurm->lock);
-    allowed = slurm->allowed_in && sw_text_same(slurm->allowed_in, partition ? partition : "") &&
-              minutes <= slurm->allowed_minutes;
+    known = sw_text_same(slurm->safe_base, job->names.base) && sw_text_same(slurm->allowed_in, partition) &&
+            job->shape.limit_minutes <= slurm->allowed_minutes;
     pthread_mutex_unlock(&slurm->lock);
-    return allowed;
-}
-
-static bool is_safe(struct slurm_connection *slurm, const char *base)
-{
-    bool safe;
-
-    pthread_mutex_lock(&slurm->lock);
-    safe = sw_text_same(slurm->safe_base, base);
-    pthread_mutex_unlock(&slurm->lock);
-    return safe;
+    return known;
 }
 
 static void remember(struct slurm_connection *slurm, const struct slurm_job *job)
 {
     sw_autofree char *partition = slurm_joined(job->options.partition);
-    bool known = !job->options.check || is_allowed(slurm, partition, job->shape.limit_minutes);
 
+    if (!job->options.check || is_known(slurm, job, partition ? partition : ""))
+        return;
     pthread_mutex_lock(&slurm->lock);
     free(slurm->safe_base);
+    free(slurm->allowed_in);
     slurm->safe_base = sw_strdup(job->names.base);
-    if (!known) {
-        free(slurm->allowed_in);
-        slurm->allowed_in = sw_strdup(partition ? partition : "");
-        slurm->allowed_minutes = job->shape.limit_minutes;
-    }
+    slurm->allowed_in = sw_strdup(partition ? partition : "");
+    slurm->allowed_minutes = job->shape.limit_minutes;
     pthread_mutex_unlock(&slurm->lock);
 }
 
@@ -132,6 +121,7 @@ static int make_script(struct sw_buf *out, struct slurm_connection *slurm, const
 {
     const struct slurm_names *names = &job->names;
     sw_autofree char *partition = slurm_joined(job->options.partition);
+    bool known = is_known(slurm, job, partition ? partition : "");
 
     slurm_text_add(out, SLURM_TEXT_COMMON);
     slurm_set(out, "own_umask", slurm_umask(&job->options));
@@ -142,11 +132,11 @@ static int make_script(struct sw_buf *out, struct slurm_connection *slurm, const
     slurm_set(out, "comment", names->comment);
     slurm_set(out, "account", job->options.account);
     slurm_set(out, "waits_for", slurm_waits_for_ours(job) ? job->options.dependency : NULL);
-    slurm_set_flag(out, "base_is_safe", is_safe(slurm, names->base));
+    slurm_set_flag(out, "base_is_safe", known);
     sw_buf_addf(out, "now=%lld\nown_token=%lld-%d\n", (long long)(sw_now_ms() / 1000),
                 (long long)sw_now_ms(), (int)getpid());
     slurm_upload_values(out, job, upload, sent);
-    slurm_needs_values(out, job, !is_allowed(slurm, partition, job->shape.limit_minutes));
+    slurm_needs_values(out, job, !known);
     sw_buf_add(out, "image_job=\n");
     if ((slurm_converts_elsewhere(job) && slurm_convert_values(out, job, err) < 0) ||
         set_files(out, job, err) < 0)
@@ -202,12 +192,12 @@ static int send_once(struct sw_connection *conn, const struct slurm_job *job, st
                      unsigned *sent, struct sw_submission *out, struct sw_error *err)
 {
     struct sw_ssh_piece pieces[SLURM_PIECES];
-    struct sw_ssh_call call = { .input = pieces };
+    struct sw_ssh_call call = { .input = pieces,
+                                .input_count = slurm_upload_pieces(upload, *sent, pieces) };
     sw_auto(sw_buf) struct sw_buf script = SW_BUF_INIT;
     sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
 
-    if (slurm_upload_pieces(upload, *sent, pieces, &call.input_count, err) < 0 ||
-        make_script(&script, slurm_of(conn), job, upload, *sent, err) < 0)
+    if (make_script(&script, slurm_of(conn), job, upload, *sent, err) < 0)
         return -1;
     call.script = script.data;
     if (slurm_ask(conn, &call, &reply, err) < 0)

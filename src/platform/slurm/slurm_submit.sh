@@ -123,8 +123,8 @@ number_of() {
     [ ! -e "$past/canceled" ] || ended=canceled
     case $kind$ended in
     afterany* | after) ;;
-    afternotok*'"exit_code":0,'*) fail depend "'$1' has not failed" ;;
-    afterok*'"exit_code":0,'* | afterok | aftercorr* | afternotok*) ;;
+    afternotok'{"exit_code":0,'*) fail depend "'$1' has not failed" ;;
+    afterok'{"exit_code":0,'* | afterok | aftercorr* | afternotok*) ;;
     afterok*) fail depend "'$1' has not ended well" ;;
     esac
 }

@@ -2,8 +2,7 @@
 /*
  * slurm_upload.c - the bytes that go to the cluster beside a submit's script; see slurm_upload.h.
  *
- * A submit usually sends none of the shared files, so it should not read them either: what a runner and the
- * certificates are called is found once per connection, the latter again when their file changes.
+ * What a runner is called is found once per connection.
  *
  * Which kinds of machines a partition has is asked where the job is submitted, in the same round trip. Which
  * kind a job got is asked by its batch script (`uname -m`), so a partition may have both.
@@ -92,52 +91,20 @@ size_t slurm_runner_names(struct sw_connection *conn, const char *names[SLURM_MA
 
 /* ---- certificates, secrets, code --------------------------------------------------------------- */
 
-/* Reads them, and what they are called. */
-static int read_certificates(struct slurm_upload *upload, char name[SLURM_CA_ROOM],
-                             struct sw_error *err)
+static int load_certificates(struct slurm_upload *upload, const struct slurm_job *job, struct sw_error *err)
 {
+    const char *file = sw_plan_ca(job->plan);
+    struct slurm_shared_file *out = &upload->shared[SLURM_SHARED_CA];
     char hash[SW_DIGEST_HEX];
 
-    sw_buf_clear(&upload->certificates);
-    if (sw_payload_read_ca(upload->ca_file, &upload->certificates, err) < 0)
-        return -1;
-    upload->shared[SLURM_SHARED_CA].bytes = sw_buf_text(&upload->certificates);
-    upload->shared[SLURM_SHARED_CA].size = upload->certificates.length;
-    sw_sha256_hex(upload->certificates.data, upload->certificates.length, hash);
-    snprintf(name, SLURM_CA_ROOM, "ca-%.16s.pem", hash);
-    return 0;
-}
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* A file that is not there is for read_certificates() to complain about. */
-static int load_certificates(struct slurm_upload *upload, struct slurm_connection *slurm, const char *base,
-                             struct sw_error *err)
-{
-    char name[SLURM_CA_ROOM] = "";
-    struct stat info = { 0 };
-
-    if (!upload->ca_file)
+    if (!file)
         return 0;
-    if (stat(upload->ca_file, &info) == 0) {
-        pthread_mutex_lock(&slurm->lock);
-        if (same_file(&info, &slurm->ca_file))
-            memcpy(name, slurm->ca_name, sizeof name);
-        pthread_mutex_unlock(&slurm->lock);
-    }
-    if (!name[0]) {
-        if (read_certificates(upload, name, err) < 0)
-            return -1;
-        pthread_mutex_lock(&slurm->lock);
-        slurm->ca_file = info;
-        memcpy(slurm->ca_name, name, sizeof name);
-        pthread_mutex_unlock(&slurm->lock);
-    }
-    upload->shared[SLURM_SHARED_CA].path = sw_format("%s/entrypoints/%s", base, name);
+    if (sw_payload_read_ca(file, &upload->certificates, err) < 0)
+        return -1;
+    out->bytes = sw_buf_text(&upload->certificates);
+    out->size = upload->certificates.length;
+    sw_sha256_hex(out->bytes, out->size, hash);
+    out->path = sw_format("%s/entrypoints/ca-%.16s.pem", job->names.base, hash);
     return 0;
 }
 
@@ -167,9 +134,7 @@ static int load_code(struct slurm_upload *upload, const struct slurm_job *job, s
 int slurm_upload_load(struct slurm_upload *upload, struct sw_connection *conn, struct slurm_job *job,
                       const struct sw_secrets *secrets, struct sw_error *err)
 {
-    upload->ca_file = sw_plan_ca(job->plan);
-    if (load_runners(upload, slurm_of(conn), job, err) < 0 ||
-        load_certificates(upload, slurm_of(conn), job->names.base, err) < 0 ||
+    if (load_runners(upload, slurm_of(conn), job, err) < 0 || load_certificates(upload, job, err) < 0 ||
         load_secrets(upload, secrets, err) < 0 || load_code(upload, job, err) < 0)
         return -1;
     for (size_t kind = 0; kind < SLURM_MACHINES; kind++)
@@ -184,10 +149,10 @@ int slurm_upload_load(struct slurm_upload *upload, struct sw_connection *conn, s
 static void add_file(struct sw_buf *out, const char *name, const char *path, size_t size)
 {
     slurm_set(out, name, path);
+    sw_buf_addf(out, "%s_size=", name);
     if (size > 0)
-        sw_buf_addf(out, "%s_size=%zu\n", name, size);
-    else
-        sw_buf_addf(out, "%s_size=\n", name);
+        sw_buf_add_number(out, (int64_t)size);
+    sw_buf_add_char(out, '\n');
 }
 
 void slurm_upload_values(struct sw_buf *out, const struct slurm_job *job, const struct slurm_upload *upload,
@@ -214,36 +179,19 @@ unsigned slurm_upload_missing(const char *what)
 
 /* ---- the input --------------------------------------------------------------------------------- */
 
-/* Should the file have changed meanwhile, the first submit that finds it so has the new name. */
-static int need_bytes(struct slurm_upload *upload, struct sw_error *err)
+size_t slurm_upload_pieces(const struct slurm_upload *upload, unsigned sent,
+                           struct sw_ssh_piece pieces[SLURM_PIECES])
 {
-    char name[SLURM_CA_ROOM];
+    size_t count = 0;
 
-    if (upload->shared[SLURM_SHARED_CA].bytes)
-        return 0;
-    if (read_certificates(upload, name, err) < 0)
-        return -1;
-    if (strcmp(strrchr(upload->shared[SLURM_SHARED_CA].path, '/') + 1, name) != 0)
-        return sw_fail(err, SW_E_CONFLICT, "the file of certificates changes while it is read");
-    return 0;
-}
-
-int slurm_upload_pieces(struct slurm_upload *upload, unsigned sent,
-                        struct sw_ssh_piece pieces[SLURM_PIECES], size_t *count,
-                        struct sw_error *err)
-{
-    *count = 0;
-    if (sent & 1u << SLURM_SHARED_CA && need_bytes(upload, err) < 0)
-        return -1;
     for (unsigned i = 0; i < SLURM_SHARED_FILES; i++)
         if (sent & 1u << i)
-            pieces[(*count)++] = (struct sw_ssh_piece){ .bytes = upload->shared[i].bytes,
-                                                        .length = upload->shared[i].size, .fd = -1 };
+            pieces[count++] = (struct sw_ssh_piece){ .bytes = upload->shared[i].bytes,
+                                                     .length = upload->shared[i].size, .fd = -1 };
     if (upload->secrets_size)
-        pieces[(*count)++] = (struct sw_ssh_piece){ .length = upload->secrets_size,
-                                                    .fd = upload->secrets };
+        pieces[count++] = (struct sw_ssh_piece){ .length = upload->secrets_size, .fd = upload->secrets };
     if (upload->code.length)
-        pieces[(*count)++] = (struct sw_ssh_piece){ .bytes = upload->code.bytes,
-                                                    .length = upload->code.length, .fd = -1 };
-    return 0;
+        pieces[count++] = (struct sw_ssh_piece){ .bytes = upload->code.bytes,
+                                                 .length = upload->code.length, .fd = -1 };
+    return count;
 }

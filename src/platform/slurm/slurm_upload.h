@@ -15,14 +15,13 @@
 enum { SLURM_SHARED_CA = SLURM_MACHINES, SLURM_SHARED_FILES };        /* the runners by kind come first */
 
 struct slurm_shared_file {
-    const void *bytes;             /* NULL: not read, or we have none */
+    const void *bytes;             /* NULL: we have none */
     size_t size;
     char *path;                    /* on the cluster; owned; NULL: the job needs none */
 };
 
 struct slurm_upload {              /* slurm_upload_done() */
     struct slurm_shared_file shared[SLURM_SHARED_FILES];
-    const char *ca_file;           /* where the certificates are here, borrowed from the plan; NULL: none */
     struct sw_buf certificates;    /* what the shared file's bytes may point to */
     int secrets;                   /* memory file; -1: none */
     size_t secrets_size;
@@ -44,9 +43,8 @@ unsigned slurm_upload_missing(const char *what);
 
 /* The standard input in the script's order; how many pieces. */
 enum { SLURM_PIECES = SLURM_SHARED_FILES + 2 };
-int slurm_upload_pieces(struct slurm_upload *upload, unsigned sent,
-                        struct sw_ssh_piece pieces[SLURM_PIECES], size_t *count,
-                        struct sw_error *err);
+size_t slurm_upload_pieces(const struct slurm_upload *upload, unsigned sent,
+                           struct sw_ssh_piece pieces[SLURM_PIECES]);
 
 /* The names of the runners of this version: how many. */
 size_t slurm_runner_names(struct sw_connection *conn, const char *names[SLURM_MACHINES]);

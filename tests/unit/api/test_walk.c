@@ -53,7 +53,7 @@ static const struct {
     { "slurm.max_cpus_per_task", "src/platform/slurm/slurm_shape.c" },
     { "slurm.arch", "src/platform/slurm/slurm_upload.c" },
     { "slurm.mpi", "src/platform/slurm/slurm_batch.c" },
-    { "slurm.registry_login", "src/platform/slurm/slurm_login.c" },
+    { "slurm.registry_login", "src/platform/slurm/slurm_registry.c" },
     { "slurm.force_reconvert_latest", "src/platform/slurm/slurm_convert.c" },
     { "slurm.sqsh_latest", "src/platform/slurm/slurm_convert.c" },
     { "slurm.conversion_memory_gb", "src/platform/slurm/slurm_convert.c" },

@@ -147,9 +147,30 @@ static void a_duration_in_a_document_is_a_number_or_a_text(void **state)
     assert_int_equal(sw_json_duration_ms(options, "d", 7), 7);
 }
 
+static void a_range_of_durations_has_two_ends(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t low_ms, high_ms;             /* -1: it is refused */
+    } rows[] = {
+        { "30s", 30000, 30000 }, { "30s..10m", 30000, 600000 }, { "5..5", 5000, 5000 },
+        { "10m..30s", -1, -1 }, { "..10m", -1, -1 }, { "30s..", -1, -1 }, { "soon", -1, -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t low_ms = -1, high_ms = -1;
+
+        sw_duration_range_parse(rows[i].text, &low_ms, &high_ms, NULL);
+        if (low_ms != rows[i].low_ms || high_ms != rows[i].high_ms)
+            fail_msg("'%s' is %lld..%lld", rows[i].text, (long long)low_ms, (long long)high_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_of_durations_has_two_ends),
         cmocka_unit_test(durations_mean_what_people_write),
         cmocka_unit_test(a_duration_in_a_document_is_a_number_or_a_text),
         cmocka_unit_test(sizes_follow_kubernetes),

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "plan/mounts.h"
-#include "platform/slurm/slurm_credentials.h"
+#include "platform/slurm/slurm_image.h"
 
 static struct slurm_registry registry_of(const char *reference)
 {

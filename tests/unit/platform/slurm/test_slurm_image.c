@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "plan/mounts.h"
 #include "platform/slurm/slurm_image.h"
+#include "platform/slurm/slurm_internal.h"
 
 #define DIGEST "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -111,51 +112,75 @@ static void what_is_no_image_is_refused_with_the_reason(void **state)
 
 /* ---- the step's flags --------------------------------------------------------------------- */
 
-static void the_flags_of_a_step_are_said_or_left_to_the_site(void **state)
+/* A job with this image, these mounts and a folder of the site. */
+static struct slurm_job job_of(struct sw_plan *plan, const char *image, json_t *mounts,
+                               enum slurm_container_kind container)
 {
-    sw_auto(slurm_image) struct slurm_image image = { 0 };
+    *plan = (struct sw_plan){ .image = (char *)image, .mounts = mounts };
+    return (struct slurm_job){ .plan = plan, .names = { .base = (char *)"/base", .mounts = (char *)"/m" },
+                               .options = { .container = container, .mount_home = true,
+                                            .container_writable = true } };
+}
+
+static void the_flags_of_a_step_say_what_the_options_say(void **state)
+{
+    sw_auto(json) json_t *mounts = json_pack("[s]", "/data:/results");
+    sw_auto(json) json_t *env = json_pack("[s,s]", "A", "it's");
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    struct slurm_container c = { .image = &image, .bundle = "/oci/app" };
+    struct sw_plan plan;
+    struct slurm_job job = job_of(&plan, "/oci/app", NULL, SLURM_CONTAINER_OCI);
 
     (void)state;
-    slurm_container_flags(&out, &(struct slurm_container){ .image = &image });
-    assert_string_equal(sw_buf_text(&out), "");
-    slurm_container_flags(&out, &c);
+    assert_int_equal(slurm_container_step(&out, &job, NULL), 0);
     assert_string_equal(sw_buf_text(&out), " --container=/oci/app");
     sw_buf_clear(&out);
-    assert_int_equal(slurm_image_parse("app:1", &image, NULL), 0);
-    c = (struct slurm_container){ .image = &image };
-    slurm_container_flags(&out, &c);
-    assert_string_equal(sw_buf_text(&out), " --container-image=\"$SLIPWAY_IMAGE\"");
+    for (int i = 0; i < 2; i++) {
+        job = job_of(&plan, i ? "app:1" : NULL, NULL, i ? SLURM_CONTAINER_NONE : SLURM_CONTAINER_AUTO);
+        assert_int_equal(slurm_container_step(&out, &job, NULL), 0);
+        assert_string_equal(sw_buf_text(&out), "");
+    }
+    job = job_of(&plan, "app:1", mounts, SLURM_CONTAINER_AUTO);
+    job.options.container_env = env;
+    assert_int_equal(slurm_container_step(&out, &job, NULL), 0);
+    assert_true(sw_text_starts(sw_buf_text(&out), " --container-image=\"$SLIPWAY_IMAGE\""
+        " --container-mounts=/base:/base\"${SLIPWAY_MOUNTS:+,$SLIPWAY_MOUNTS}\" --container-env="));
+    assert_non_null(strstr(sw_buf_text(&out), ",A,it'\"'\"'s' --no-container-remap-root"
+                           " --container-mount-home --no-container-entrypoint --container-writable"));
     sw_buf_clear(&out);
-    c = (struct slurm_container){ .image = &image, .mounts = "/base:/base",
-        .mounts_from = "SLIPWAY_MOUNTS", .env = "A,B", .workdir = "/it's", .remap_root = SLURM_NO,
-        .mount_home = SLURM_YES, .entrypoint = SLURM_NO, .writable = SLURM_YES };
-    slurm_container_flags(&out, &c);
-    assert_string_equal(sw_buf_text(&out),
-        " --container-image=\"$SLIPWAY_IMAGE\""
-        " --container-mounts=/base:/base\"${SLIPWAY_MOUNTS:+,$SLIPWAY_MOUNTS}\" --container-env=A,B"
-        " --container-workdir='/it'\"'\"'s' --no-container-remap-root --container-mount-home"
-        " --no-container-entrypoint --container-writable");
+    job = job_of(&plan, "app:1", NULL, SLURM_CONTAINER_AUTO);
+    job.options.container_writable = false;
+    assert_int_equal(slurm_container_step(&out, &job, NULL), 0);
+    assert_non_null(strstr(sw_buf_text(&out), "=/base:/base,\"$slipway_results\":/results --container-env="));
+    assert_non_null(strstr(sw_buf_text(&out), " --container-readonly"));
 }
 
 static void what_no_container_can_do_is_refused(void **state)
 {
-    sw_auto(slurm_image) struct slurm_image none = { 0 }, image = { 0 };
-    struct sw_error err = { 0 };
+    static const struct {
+        const char *image, *mount, *says;            /* NULL: it is taken */
+        enum slurm_container_kind container;
+    } rows[] = {
+        { NULL, NULL, NULL, SLURM_CONTAINER_AUTO },
+        { "app:1", "/a:/b", NULL, SLURM_CONTAINER_AUTO },
+        { NULL, "/a:/b", "without a container", SLURM_CONTAINER_AUTO },
+        { "app:1", "/a:/b", "without a container", SLURM_CONTAINER_NONE },
+        { NULL, NULL, "names no image", SLURM_CONTAINER_PYXIS },
+        { "/oci", NULL, NULL, SLURM_CONTAINER_OCI },
+        { "oci", NULL, "absolute path", SLURM_CONTAINER_OCI },
+        { "/oci", "/a:/b", "into an OCI bundle", SLURM_CONTAINER_OCI },
+    };
 
     (void)state;
-    assert_int_equal(slurm_image_parse("app:1", &image, NULL), 0);
-    assert_int_equal(slurm_container_check(&(struct slurm_container){ .image = &none }, &err), 0);
-    assert_int_equal(slurm_container_check(&(struct slurm_container){ .image = &none,
-                                           .mounts = "/a:/b" }, &err), -1);
-    assert_non_null(strstr(err.message, "without a container"));
-    assert_int_equal(slurm_container_check(&(struct slurm_container){ .image = &image,
-                                           .bundle = "/oci" }, &err), -1);
-    assert_int_equal(slurm_container_check(&(struct slurm_container){ .image = &none,
-                                           .bundle = "oci" }, &err), -1);
-    assert_int_equal(slurm_container_check(&(struct slurm_container){ .image = &none,
-                                           .bundle = "/oci", .mounts = "/a:/b" }, &err), -1);
+    for (size_t i = 0; i < SW_COUNT(rows); i++) {
+        sw_auto(json) json_t *mounts = rows[i].mount ? json_pack("[s]", rows[i].mount) : NULL;
+        struct sw_error err = { 0 };
+        struct sw_plan plan;
+        const struct slurm_job job = job_of(&plan, rows[i].image, mounts, rows[i].container);
+        int taken = slurm_container_preflight(&job, &err);
+
+        if ((taken == 0) != !rows[i].says || (rows[i].says && !strstr(err.message, rows[i].says)))
+            fail_msg("row %zu: %s", i, err.message);
+    }
 }
 
 /* ---- the conversion, run for real --------------------------------------------------------- */
@@ -434,7 +459,7 @@ int main(void)
         cmocka_unit_test(each_way_to_write_an_image_becomes_what_pyxis_and_enroot_take),
         cmocka_unit_test(two_images_never_share_a_file),
         cmocka_unit_test(what_is_no_image_is_refused_with_the_reason),
-        cmocka_unit_test(the_flags_of_a_step_are_said_or_left_to_the_site),
+        cmocka_unit_test(the_flags_of_a_step_say_what_the_options_say),
         cmocka_unit_test(what_no_container_can_do_is_refused),
         cmocka_unit_test(the_texts_are_as_reviewed),
         STAGED(ten_jobs_that_ask_together_import_once),

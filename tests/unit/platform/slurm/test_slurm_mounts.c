@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "plan/mounts.h"
-#include "platform/slurm/slurm_mounts.h"
+#include "platform/slurm/slurm_internal.h"
 
 /* A bare repository with a branch, a tag that is an object of its own, and a commit behind both. */
 static const char make_repository[] =
@@ -20,18 +20,15 @@ static const char make_repository[] =
 
 static char *text_for(const struct stage *stage, const char *list, bool check)
 {
-    sw_autofree char *cache = stage_path(stage, "git"), *file = stage_path(stage, "meta/j.mounts");
+    sw_autofree char *file = stage_path(stage, "meta/j.mounts");
     sw_auto(json) json_t *entries = json_loads(list, 0, NULL);
-    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const struct slurm_mounts_site site = {
-        .cache = cache, .list = file, .check = check, .limit_s = 30,
-        .patience = { .lease_s = 3, .beat_s = 1, .wait_s = 30 } };
+    const struct sw_plan plan = { .mounts = entries };
+    const struct slurm_job job = { .plan = &plan, .options.check = check,
+        .names = { .base = (char *)stage->folder, .mounts = file } };
 
-    assert_int_equal(sw_mounts_parse(entries, &mounts, NULL), 0);
-    sw_text_once(&out);
-    slurm_mounts_stage(&out, &mounts, &site);
-    return sw_buf_steal(&out);
+    assert_int_equal(slurm_mounts_script(&out, &job, NULL), 0);
+    return sw_strdup(strchr(sw_buf_text(&out), '\n') + 1);       /* the first line ends a second attempt */
 }
 
 static char *one_repository(const struct stage *stage, const char *ref)
@@ -167,17 +164,16 @@ static void the_texts_are_as_reviewed(void **state)
     sw_auto(json) json_t *list = json_pack("[s, s, s]", "/lustre/coco:/data:ro",
         "git+https://git.example.org/team/code.git@v1.2:/opt/code",
         "git+ssh://git@git.example.org/team/lib@0123456789012345678901234567890123456789:/opt/lib:rw");
-    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const struct slurm_mounts_site site = { .cache = "/lustre/me/.cache/git",
-                                            .list = "/lustre/me/meta/j.mounts", .check = true };
+    const struct sw_plan plan = { .mounts = list };
+    const struct slurm_job job = { .plan = &plan, .options.check = true,
+        .names = { .base = (char *)"/lustre/me", .mounts = (char *)"/lustre/me/meta/j.mounts" } };
 
     (void)state;
-    assert_int_equal(sw_mounts_parse(list, &mounts, NULL), 0);
-    slurm_mounts_stage(&out, &mounts, &site);
+    assert_int_equal(slurm_mounts_script(&out, &job, NULL), 0);
     expect_golden("mounts.sh", sw_buf_text(&out));
     sw_buf_clear(&out);
-    slurm_mounts_describe(&out, &mounts, &site);
+    assert_int_equal(slurm_mounts_shown(&out, &job, NULL), 0);
     expect_golden("mounts.txt", sw_buf_text(&out));
 }
 

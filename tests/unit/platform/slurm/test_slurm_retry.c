@@ -8,10 +8,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "core/observation.h"
 #include "plan/mounts.h"
-#include "platform/slurm/slurm_retry.h"
-#include "platform/slurm/slurm_text.h"
+#include "platform/slurm/slurm_internal.h"
 
 static const char sbatch_works[] = "echo \"$*\" >> $HERE/sbatch.calls\n"
                                    "env | grep -c '^SLURM_JOB\\|^ADDED' >> $HERE/sbatch.env\n"
@@ -23,9 +21,10 @@ static char *script(const char *retry, const char *checkpoint, const char *middl
     sw_auto(json) json_t *said = retry ? json_loads(retry, 0, NULL) : NULL;
     sw_auto(json) json_t *from = checkpoint ? json_loads(checkpoint, 0, NULL) : NULL;
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const struct slurm_retry values = {
-        .script = "/lustre/job's.sbatch", .name = "tao-job-a", .comment = "slipway:a:1", .retry = said,
-        .checkpoint = from, .first = 1, .gpus = 8 };
+    const struct sw_plan plan = { .retry = said, .checkpoint = from };
+    const struct slurm_job values = { .plan = &plan, .attempt = 1, .shape.gpus = 8,
+        .names = { .sbatch = (char *)"/lustre/job's.sbatch", .job_name = (char *)"tao-job-a",
+                   .comment = (char *)"slipway:a:1" } };
 
     sw_text_once(&out);
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);
@@ -69,11 +68,17 @@ static void expect_word(const struct stage *stage, const char *word)
     }
 }
 
-static void attempts_of(const struct stage *stage, struct slurm_attempts *out)
+/* The last line of the record is the end of an attempt, and says this. */
+static void expect_end(const struct stage *stage, int attempt, const char *says)
 {
     sw_autofree char *text = stage_read(stage, "attempts");
+    sw_autofree char *begin = sw_format("{\"attempt\":%d,", attempt);
+    const char *last = text;
 
-    slurm_attempts_parse(text, strlen(text), out);
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        last = line;
+    if (!sw_text_starts(last, begin) || !strstr(last, "\"event\":\"end\"") || !strstr(last, says))
+        fail_msg("not '%s' but %s", says, last);
 }
 
 /* ---- which failures ------------------------------------------------------------------------- */
@@ -144,7 +149,6 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
 {
     struct stage *stage = *state;
     sw_autofree char *text = script("{\"wait\":\"30s\"}", NULL, GPU_LOST), *calls = NULL, *env = NULL;
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
 
     stage_run(stage, "dash", "job", text);
     expect_word(stage, "again");
@@ -152,12 +156,8 @@ static void a_successor_avoids_the_node_and_carries_nothing_of_ours(void **state
     assert_string_equal(calls, "--parsable --dependency= --begin now+30 --exclude=n1 /lustre/job's.sbatch\n");
     env = stage_read(stage, "sbatch.env");
     assert_string_equal(env, "0\n");
-    attempts_of(stage, &attempts);
-    assert_int_equal(attempts.count, 1);
-    assert_string_equal(attempts.items[0].action, "successor");
-    assert_string_equal(attempts.items[0].next, "101");
-    assert_string_equal(attempts.items[0].cause, "gpu");
-    assert_string_equal(attempts.items[0].node, "n1");
+    expect_end(stage, 1, "\"cause\":\"gpu\"");
+    expect_end(stage, 1, "\"node\":\"n1\",\"action\":\"successor\",\"next\":\"101\"");
 }
 
 static void of_several_nodes_the_one_that_failed_is_avoided(void **state)
@@ -236,7 +236,6 @@ static void the_tenth_retry_is_the_last_and_waits_grow(void **state)
 {
     struct stage *stage = *state;
     sw_autofree char *text = script("{\"wait\":\"40s..10m\"}", NULL, GPU_LOST), *calls = NULL;
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
 
     for (int i = 0; i < 11; i++) {
         sw_autofree char *id = sw_format("%d", 1000 + 100 * i);       /* no jitter for these */
@@ -249,11 +248,9 @@ static void the_tenth_retry_is_the_last_and_waits_grow(void **state)
     assert_non_null(strstr(calls, "now+40 "));
     assert_non_null(strstr(calls, "now+320 "));
     assert_non_null(strstr(calls, "now+600 "));
-    attempts_of(stage, &attempts);
-    assert_int_equal(attempts.count, 11);
-    assert_string_equal(attempts.items[10].action, "none");
-    assert_int_equal(attempts.items[10].number, 11);
-    assert_string_equal(attempts.items[10].cause, "gpu");
+    assert_int_equal(stage_lines(stage, "attempts"), 22);
+    expect_end(stage, 11, "\"cause\":\"gpu\"");
+    expect_end(stage, 11, "\"action\":\"none\"");
 }
 
 static void slurm_s_own_restarts_are_counted(void **state)
@@ -339,15 +336,19 @@ static void a_torn_record_is_read_as_far_as_it_goes(void **state)
         "{\"attempt\":2,\"at\":30,\"event\":\"begin\",\"slurm_job_id\":\"5\",\"restart\":1,"
         "\"nodes\":\"n[1-2]\",\"out_from\":99,\"err_from\":7}\n"
         "{\"attempt\":2,\"at\":40,\"event\":\"en";
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
+    struct sw_observation seen = { 0 };
+    sw_autofree char *before = NULL;
 
     (void)state;
-    slurm_attempts_parse(text, strlen(text), &attempts);
-    assert_int_equal(attempts.count, 2);
-    assert_int_equal(attempts.items[0].exit_code, 1);
-    assert_int_equal(attempts.items[1].exit_code, SW_NO_EXIT_CODE);
-    assert_int_equal(attempts.items[1].out_from, 99);
-    assert_string_equal(attempts.items[1].action, "");
+    slurm_attempts_describe(text, strlen(text), &seen);
+    assert_int_equal(seen.attempt, 2);
+    before = sw_json_dump(seen.before);
+    assert_non_null(strstr(before, "\"number\":1,"));
+    assert_non_null(strstr(before, "\"exit_code\":1,"));
+    assert_non_null(strstr(before, "\"remote_id\":\"5\""));
+    assert_int_equal(json_array_size(seen.before), 1);
+    assert_string_equal(seen.message, "attempt 2; attempt 1 ended: gpu, on n2");
+    json_decref(seen.before);
 }
 
 #define BEGIN(number, at) "{\"attempt\":" #number ",\"at\":" #at ",\"event\":\"begin\"," \
@@ -375,11 +376,9 @@ static void the_client_says_which_attempt_it_is(void **state)
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(rows); i++) {
-        sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
         struct sw_observation seen = { 0 };
 
-        slurm_attempts_parse(rows[i].record, strlen(rows[i].record), &attempts);
-        slurm_attempts_describe(&attempts, &seen);
+        slurm_attempts_describe(rows[i].record, strlen(rows[i].record), &seen);
         assert_string_equal(seen.message, rows[i].message);
         assert_int_equal(seen.attempt, rows[i].attempt);
         assert_int_equal(json_array_size(seen.before), rows[i].before);
@@ -390,13 +389,11 @@ static void the_client_says_which_attempt_it_is(void **state)
 static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
 {
     static const char record[] = BEGIN(1, 10) END(1, "successor", "6") BEGIN(2, 30) BEGIN(3, 50);
-    sw_auto(slurm_attempts) struct slurm_attempts attempts = { 0 };
     struct sw_observation seen = { .message = "it is in the queue" };
     sw_autofree char *text = NULL;
 
     (void)state;
-    slurm_attempts_parse(record, strlen(record), &attempts);
-    slurm_attempts_describe(&attempts, &seen);
+    slurm_attempts_describe(record, strlen(record), &seen);
     text = sw_json_dump(seen.before);
     assert_string_equal(text,
         "[{\"number\":1,\"state\":\"Error\",\"reason\":\"exit\","
@@ -412,9 +409,12 @@ static void what_is_said_of_an_attempt_is_what_the_store_keeps(void **state)
 static void the_text_is_as_reviewed(void **state)
 {
     sw_auto(sw_buf) struct sw_buf out = SW_BUF_INIT;
-    const struct slurm_retry values = {
-        .script = "/lustre/me/sbatch/job_a.sbatch", .name = "tao-job-a", .comment = "slipway:a:1",
-        .exclude = "n9", .first = 1, .gpus = 8 };
+    sw_auto(json) json_t *exclude = json_string("n9");
+    const struct sw_plan plan = { 0 };
+    const struct slurm_job values = { .plan = &plan, .attempt = 1, .shape.gpus = 8,
+        .options.exclude = exclude,
+        .names = { .sbatch = (char *)"/lustre/me/sbatch/job_a.sbatch", .job_name = (char *)"tao-job-a",
+                   .comment = (char *)"slipway:a:1" } };
 
     (void)state;
     assert_int_equal(slurm_retry_text(&out, &values, NULL), 0);

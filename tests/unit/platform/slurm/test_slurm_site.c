@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "platform/slurm/slurm_site.h"
+#include "platform/slurm/slurm_internal.h"
 
 static void gpus_are_counted_in_every_spelling(void **state)
 {

@@ -125,7 +125,7 @@ enum { ROWS = 8 };
 
 struct told {                      /* what the two programs print, and our own record */
     const char *squeue[ROWS], *sacct[ROWS];
-    const char *record;
+    const char *record, *report;
     bool canceled;
     int64_t number;
     const char *dependency;
@@ -133,13 +133,13 @@ struct told {                      /* what the two programs print, and our own r
 
 static bool look(const struct told *told, struct sw_observation *seen)
 {
-    struct slurm_live live[ROWS];
-    struct slurm_past past[ROWS];
+    struct slurm_row live[ROWS], past[ROWS];
     sw_auto(json) json_t *exit = told->record ? json_loads(told->record, 0, NULL) : NULL;
-    struct slurm_answers answers = { .live = live, .past = past };
-    struct slurm_known known = { .slurm_id = told->number ? told->number : 7,
-                                 .mark = { "tao-job-a", "slipway:a:1" }, .search = true, .exit = exit,
-                                 .canceled = told->canceled, .now_ms = 1000000,
+    sw_auto(json) json_t *report = told->report ? json_loads(told->report, 0, NULL) : NULL;
+    struct slurm_answers answers = { .live.items = live, .past.items = past };
+    struct slurm_known known = { .number = told->number ? told->number : 7,
+                                 .mark = { "tao-job-a", "slipway:a:1" }, .search = true,
+                                 .exit = { exit, report }, .canceled = told->canceled, .now_ms = 1000000,
                                  .dependency = told->dependency };
     char *lines[2 * ROWS];
     size_t count = 0;
@@ -147,12 +147,12 @@ static bool look(const struct told *told, struct sw_observation *seen)
 
     for (size_t i = 0; i < ROWS && told->squeue[i]; i++) {
         lines[count] = sw_strdup(told->squeue[i]);
-        assert_true(slurm_squeue_line(lines[count++], &live[answers.live_count++]));
+        assert_true(slurm_squeue_line(lines[count++], &live[answers.live.count++]));
     }
-    slurm_live_sort(live, answers.live_count);
+    slurm_rows_sort(&answers.live);
     for (size_t i = 0; i < ROWS && told->sacct[i]; i++) {
         lines[count] = sw_strdup(told->sacct[i]);
-        assert_true(slurm_sacct_line(lines[count++], &past[answers.past_count++]));
+        assert_true(slurm_sacct_line(lines[count++], &past[answers.past.count++]));
     }
     *seen = (struct sw_observation){ .exit_code = SW_NO_EXIT_CODE, .failed_replica = -1 };
     any = slurm_observation(&answers, &known, seen);
@@ -177,10 +177,27 @@ static void a_truth_follows_from_what_is_told(void **state)
         { { .squeue = { "COMPLETING|7|800|None|900|1000|n1|tao-job-a|slipway:a:1" },
             .record = "{\"exit_code\":0}" }, SW_RUNNING, -1, 0, "" },
         { { .squeue = { "COMPLETED|7|800|None|900|1000|n1|tao-job-a|slipway:a:1" },
-            .record = "{\"exit_code\":0}" }, SW_COMPLETE, 0, 0, "" },
+            .record = "{\"exit_code\":0}" }, SW_COMPLETE, 0, 0, "exit" },
         { { .squeue = { "FAILED|7|800|NonZeroExitCode|900|1000|n1|tao-job-a|slipway:a:1" },
-            .record = "{\"exit_code\":137,\"signal\":9,\"reason\":\"signal\"}" },
-          SW_ERROR, 137, 9, "signal" },
+            .record = "{\"exit_code\":137}" }, SW_ERROR, 137, 9, "signal" },
+        /* the command itself ended with 137, and its runner says so */
+        { { .squeue = { "FAILED|7|800|NonZeroExitCode|900|1000|n1|tao-job-a|slipway:a:1" },
+            .record = "{\"exit_code\":137}", .report = "{\"exit_code\":137}" },
+          SW_ERROR, 137, 0, "exit" },
+        { { .record = "{\"exit_code\":74}", .report = "{\"exit_code\":74,\"failed\":\"collect\","
+                                                    "\"message\":\"no space\"}" },
+          SW_ERROR, 74, 0, "outputs" },
+        { { .record = "{\"exit_code\":1}", .report = "{\"exit_code\":1,\"oom_kills\":1}" },
+          SW_ERROR, 1, 0, "memory" },
+        /* marks of our script */
+        { { .record = "{\"exit_code\":124,\"mark\":\"time\"}" }, SW_ERROR, 124, 0, "time" },
+        { { .record = "{\"exit_code\":1,\"mark\":\"status\"}" }, SW_ERROR, 1, 0, "status" },
+        { { .record = "{\"exit_code\":78,\"mark\":\"image-error\"}" }, SW_ERROR, 78, 0, "image-error" },
+        { { .record = "{\"exit_code\":143,\"mark\":\"preempted\"}",
+            .report = "{\"exit_code\":143,\"signal\":15,\"stopped\":true}" },
+          SW_ERROR, 143, 15, "preempted" },
+        { { .record = "{\"exit_code\":143,\"mark\":\"canceled\"}" }, SW_CANCELED, 143, 0, "canceled" },
+        { { .record = "{\"exit_code\":0,\"mark\":\"canceled\"}" }, SW_COMPLETE, 0, 0, "exit" },
         /* Slurm ended it since what it depends on failed; a person would be named */
         { { .squeue = { "CANCELLED|7|800|DependencyNeverSatisfied|900|900||tao-job-a|slipway:a:1" },
             .dependency = "afterok:train-k3" }, SW_ERROR, -1, 0, "dependency-failed" },
@@ -196,13 +213,13 @@ static void a_truth_follows_from_what_is_told(void **state)
           SW_ERROR, 3, 0, "exit" },
         { { .sacct = { "7|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a|",
                        "7.batch|COMPLETED|0:0||900|1000|n1|batch|", "7.0|COMPLETED|0:0||900|1000|n1|sh|" } },
-          SW_COMPLETE, 0, 0, "" },
+          SW_COMPLETE, 0, 0, "exit" },
         { { .sacct = { "7|CANCELLED by 1000|0:0|0:0|Unknown|1000|None assigned|tao-job-a|" } },
           SW_CANCELED, -1, 0, "canceled" },
         { { .sacct = { "7|TIMEOUT|0:0|0:0|900|1000|n1|tao-job-a|",
-                       "7.0|CANCELLED|0:15||900|1000|n1|sh|" } }, SW_ERROR, 0, 0, "time" },
+                       "7.0|CANCELLED|0:15||900|1000|n1|sh|" } }, SW_ERROR, 124, 0, "time" },
         { { .sacct = { "7|OUT_OF_MEMORY|0:125|0:0|900|1000|n1|tao-job-a|" } },
-          SW_ERROR, 253, 125, "memory" },
+          SW_ERROR, 137, 0, "memory" },
         { { .sacct = { "7|NODE_FAIL|1:0|0:0|900|1000|n1|tao-job-a|" } }, SW_ERROR, 1, 0, "node-lost" },
         /* between two runs */
         { { .squeue = { "PENDING|7|800|BeginTime|1100|N/A||tao-job-a|slipway:a:1" },
@@ -219,8 +236,8 @@ static void a_truth_follows_from_what_is_told(void **state)
         { { .sacct = { "7+0|COMPLETED|0:0|0:0|900|1000|n1|tao-job-a|",
                        "7+1|RUNNING|0:0|0:0|900|Unknown|n2|tao-job-a|" } }, SW_RUNNING, -1, 0, "" },
         /* accounting is switched off, the controller forgot it: our record is all there is */
-        { { .record = "{\"exit_code\":3,\"reason\":\"exit\"}" }, SW_ERROR, 3, 0, "exit" },
-        { { .record = "{\"exit_code\":143,\"reason\":\"exit\"}", .canceled = true },
+        { { .record = "{\"exit_code\":3}" }, SW_ERROR, 3, 0, "exit" },
+        { { .record = "{\"exit_code\":143}", .canceled = true },
           SW_CANCELED, -1, 0, "canceled" },
     };
 
@@ -259,8 +276,7 @@ static void a_broken_line_is_no_row(void **state)
 {
     static const char *const lines[] = { "", "|", "RUNNING|7", "RUNNING|x|800|||||",
                                          "RUNNING|7.0|800|N|1|2|n|x|c" };
-    struct slurm_live live;
-    struct slurm_past past;
+    struct slurm_row live, past;
 
     (void)state;
     for (size_t i = 0; i < SW_COUNT(lines); i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slurm_login.c - a registry's password brought to the cluster, for `registry_login: true`.
+ * slurm_registry.c - registries by name, their credentials on the cluster, and a password brought there, for
+ * `registry_login: true`.
  *
  * Pyxis does not see the job's environment; enroot reads ~/.config/enroot/.credentials there. The
  * value goes through the connection's standard input into that file: it is in no argument, no script and
@@ -14,7 +15,55 @@
 
 #include "core/registry_login.h"
 #include "plan/mounts.h"
-#include "platform/slurm/slurm_credentials.h"
+#include "platform/slurm/slurm_image.h"
+
+/* The registry sends enroot on to another host for a token: enroot looks for a line of both. */
+static const struct slurm_registry known[] = {
+    { "nvcr.io", { "nvcr.io", "authn.nvidia.com" } },
+    { SW_REGISTRY_HUB, { "registry-1.docker.io", "auth.docker.io" } },
+};
+
+const struct slurm_registry *slurm_registry_of(const struct slurm_image *image,
+                                               struct slurm_registry *unknown)
+{
+    if (image->kind != SLURM_IMAGE_REGISTRY)
+        return NULL;
+    for (size_t i = 0; i < SW_COUNT(known); i++)
+        if (strcmp(known[i].host, image->ref.registry) == 0)
+            return &known[i];
+    *unknown = (struct slurm_registry){ .host = image->ref.registry,
+                                        .machines = { image->ref.registry } };
+    return unknown;
+}
+
+/* enroot leaves the port out. Owned. */
+static char *machine_of(const char *host)
+{
+    return sw_strndup(host, strcspn(host, ":"));
+}
+
+void slurm_credentials_check(struct sw_buf *out, const struct slurm_registry *registry)
+{
+    slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
+    for (size_t i = 0; i < SW_COUNT(registry->machines) && registry->machines[i]; i++) {
+        sw_autofree char *machine = machine_of(registry->machines[i]);
+
+        slurm_call_add(out, "sw_credential_check", (const char *const[]){ machine }, 1);
+    }
+}
+
+void slurm_credentials_install(struct sw_buf *out, const struct slurm_registry *registry,
+                               const char *login)
+{
+    sw_autofree char *first = machine_of(registry->machines[0]);
+    sw_autofree char *second = registry->machines[1] ? machine_of(registry->machines[1]) : NULL;
+
+    slurm_text_add(out, SLURM_TEXT_CREDENTIALS);
+    slurm_call_add(out, "sw_credential_install", (const char *const[]){ login, first, second },
+                   second ? 3 : 2);
+}
+
+/* ---- a password ------------------------------------------------------------------------------- */
 
 static int find_login(struct sw_connection *conn, const struct slurm_image *image,
                       struct sw_registry_login *out, struct sw_error *err)

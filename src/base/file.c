@@ -279,6 +279,23 @@ int sw_remove_tree(const char *path, struct sw_error *err)
     return 0;
 }
 
+int sw_remove_all_but(const char *folder, const char *kept, struct sw_error *err)
+{
+    DIR *entries = opendir(folder);
+    int result = 0;
+
+    if (!entries)
+        return errno == ENOENT ? 0 : sw_fail_errno(err, SW_E_IO, "cannot read '%s'", folder);
+    for (struct dirent *entry; result == 0 && (entry = readdir(entries));) {
+        sw_autofree char *path = sw_path_join(folder, entry->d_name);
+
+        if (*entry->d_name != '.' && strcmp(entry->d_name, kept) != 0)
+            result = sw_remove_tree(path, err);
+    }
+    closedir(entries);
+    return result;
+}
+
 /* ---- looking ---------------------------------------------------------------------------- */
 
 bool sw_file_exists(const char *path)

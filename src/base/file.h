@@ -26,6 +26,8 @@ int sw_file_write(const char *path, const void *bytes, size_t length, mode_t mod
 int sw_mkdirs(const char *path, mode_t mode, struct sw_error *err);   /* like mkdir -p */
 /* Remove a folder and all in it without following links; missing is success. */
 int sw_remove_tree(const char *path, struct sw_error *err);
+/* Remove what is in a folder but for `kept` and hidden names; missing is success. */
+int sw_remove_all_but(const char *folder, const char *kept, struct sw_error *err);
 bool sw_file_exists(const char *path);
 /* The same through links, and apart from "not allowed to look": -1. */
 int sw_file_look(const char *path, bool *exists, struct sw_error *err);

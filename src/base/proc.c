@@ -31,27 +31,36 @@ static int read_boot_id(char out[40])
     return 0;
 }
 
-int sw_proc_of(pid_t pid, struct sw_proc *out)
+int sw_proc_stat(pid_t pid, struct sw_proc_stat *out)
 {
     char path[64];
     sw_autofree char *stat = NULL;
     char *after_name, state = 'X';
-    unsigned long long start = 0;
+    long pages = 0;
 
+    *out = (struct sw_proc_stat){ .pid = pid };
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     stat = sw_file_read(path, 8192, NULL, NULL);
-    if (!stat)
-        return -1;
     /* The name is between parentheses and may itself hold any of them: look from the end. */
-    after_name = strrchr(stat, ')');
+    after_name = stat ? strrchr(stat, ')') : NULL;
     if (!after_name ||
         sscanf(after_name + 1,
-               " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &state, &start) != 2 ||
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
+               " %*u %ld", &state, &out->parent, &out->start_ticks, &pages) != 4 ||
         state == 'Z' || state == 'X')
         return -1;
+    out->resident_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+    return 0;
+}
+
+int sw_proc_of(pid_t pid, struct sw_proc *out)
+{
+    struct sw_proc_stat stat;
+
+    if (sw_proc_stat(pid, &stat) < 0)
+        return -1;
     out->pid = pid;
-    out->start_ticks = start;
+    out->start_ticks = stat.start_ticks;
     return read_boot_id(out->boot_id);
 }
 

@@ -10,6 +10,7 @@
 #define SW_BASE_PROC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -22,6 +23,13 @@ struct sw_proc {
     char boot_id[40];
 };
 
+struct sw_proc_stat {
+    pid_t pid, parent;
+    unsigned long long start_ticks;
+    int64_t resident_bytes;
+};
+
+int sw_proc_stat(pid_t pid, struct sw_proc_stat *out);   /* -1: no such process, or a zombie */
 int sw_proc_self(struct sw_proc *out);
 int sw_proc_of(pid_t pid, struct sw_proc *out);      /* -1: no such process, or a zombie */
 bool sw_proc_alive(const struct sw_proc *proc);      /* the very same process, not a zombie */

@@ -94,19 +94,8 @@ static int remove_local(const struct sw_connection *conn, const char *id, bool k
                         struct sw_error *err)
 {
     sw_autofree char *folder = docker_job_folder(conn, id);
-    DIR *entries = keep_results ? opendir(folder) : NULL;
 
-    if (!keep_results)
-        return sw_remove_tree(folder, err);
-    for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        sw_autofree char *path = sw_path_join(folder, entry->d_name);
-
-        if (strcmp(entry->d_name, "results") != 0 && entry->d_name[0] != '.')
-            sw_remove_tree(path, NULL);
-    }
-    if (entries)
-        closedir(entries);
-    return 0;
+    return keep_results ? sw_remove_all_but(folder, "results", err) : sw_remove_tree(folder, err);
 }
 
 /* Results in a volume of the job: what is to be kept is copied here, and then the volume may go, too. 1: it

@@ -7,7 +7,6 @@
  */
 #include "platform/local/local_internal.h"
 
-#include <fcntl.h>
 #include <signal.h>
 
 #include "base/clock.h"
@@ -30,17 +29,6 @@ static int64_t grace_of(const char *folder)
     return sw_json_int(launch, "grace_ms", 10000);
 }
 
-static int raise_flag(const char *folder, struct sw_error *err)
-{
-    sw_autofree char *path = sw_path_join(folder, LOCAL_CANCEL);
-    sw_autofd int fd = -1;
-
-    if (sw_mkdirs(folder, 0700, err) < 0)
-        return -1;
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
-}
-
 static void signal_supervisor(const char *folder)
 {
     sw_auto(json) json_t *who = local_record_read(folder, LOCAL_SUPERVISOR);
@@ -60,7 +48,8 @@ static void begin(struct sw_connection *conn, struct sw_batch_job *one, int64_t 
     if (local_has(ending->folder, LOCAL_EXIT))
         return;
     if (local_refuse_elsewhere(ending->folder, job->id, &one->err) < 0 ||
-        raise_flag(ending->folder, &one->err) < 0) {
+        sw_mkdirs(ending->folder, 0700, &one->err) < 0 ||
+        local_flag(ending->folder, LOCAL_CANCEL, &one->err) < 0) {
         one->result = -1;
         return;
     }
@@ -98,16 +87,14 @@ static void wait_for_all(struct local_ending *endings, size_t count)
 
 static int conclude(const struct local_ending *ending, const char *id, struct sw_error *err)
 {
-    sw_auto(json) json_t *lost = NULL;
-
     if (ending->late) {
         sw_fail(err, SW_E_TIMEOUT, "'%s' does not end: its supervisor is still busy", id);
         return sw_hint(err, "the cancel stays asked for; look again with `slipway status %s`", id);
     }
-    if (local_has(ending->folder, LOCAL_EXIT) || !local_has(ending->folder, LOCAL_SUPERVISOR))
+    if (local_has(ending->folder, LOCAL_EXIT) || !local_has(ending->folder, LOCAL_SUPERVISOR) ||
+        local_declare_lost(ending->folder))         /* it was killed on the way */
         return 0;
-    lost = local_declare_lost(ending->folder);      /* it was killed on the way */
-    return lost ? 0 : sw_fail(err, SW_E_TIMEOUT, "cannot tell whether '%s' ended", id);
+    return sw_fail(err, SW_E_TIMEOUT, "cannot tell whether '%s' ended", id);
 }
 
 void local_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -25,14 +24,14 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/payload.h"
-#include "platform/local/local_tree.h"
 
 extern char **environ;
 
-enum { ENVIRON_MAX = 4 * 1024 * 1024, CHECK_EVERY_MS = 500, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
+enum { CHECK_EVERY_MS = 100, GUEST_GRACE_MS = 2000, COMMAND_MS = 2000 };
 
 struct guest {                         /* a process beside the rank */
     struct sw_stream stream;
+    const struct sw_exec *what;        /* while it is started */
     pid_t pid;                         /* 0: it could not be started, or ended */
     int exit_status;                   /* then */
 
@@ -75,22 +74,11 @@ static int not_running(const char *id, const json_t *status, struct sw_error *er
                    id);
 }
 
-static bool is_marked(const char *environment, size_t length, const char *folder)
-{
-    sw_autofree char *mark = sw_format("SLIPWAY_JOB_DIR=%s", folder);
-
-    for (const char *at = environment; at < environment + length; at += strlen(at) + 1)
-        if (strcmp(at, mark) == 0)
-            return true;
-    return false;
-}
-
 static char *environment_of(const struct guest *guest, pid_t pid, size_t *length)
 {
-    sw_autofree char *path = sw_format("/proc/%d/environ", (int)pid);
-    sw_autofree char *text = sw_file_read(path, ENVIRON_MAX, length, NULL);
+    sw_autofree char *text = local_environ(pid, length);
 
-    return text && is_marked(text, *length, guest->folder) ? sw_take(text) : NULL;
+    return sw_text_same(local_mark_in(text, *length), guest->folder) ? sw_take(text) : NULL;
 }
 
 /* Of the processes below the runner the nearest that has another environment than the runner's own: that
@@ -160,11 +148,12 @@ static int find_rank(const struct sw_jobref *job, int replica, struct guest *gue
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-static void set(struct guest *guest, const char *name, const char *value)
+/* `text`, taken: "NAME=value"; replaces one of that name. */
+static void add_variable(struct guest *guest, char *text)
 {
-    size_t length = strlen(name), i = 0;
+    size_t length = strcspn(text, "="), i = 0;
 
-    while (i < guest->count && (strncmp(guest->environment[i], name, length) != 0 ||
+    while (i < guest->count && (strncmp(guest->environment[i], text, length) != 0 ||
                                 guest->environment[i][length] != '='))
         i++;
     if (i == guest->count) {
@@ -174,7 +163,7 @@ static void set(struct guest *guest, const char *name, const char *value)
     } else {
         free(guest->environment[i]);
     }
-    guest->environment[i] = sw_format("%s=%s", name, value);
+    guest->environment[i] = text;
 }
 
 static void make_environment(struct guest *guest, const char *term)
@@ -182,26 +171,32 @@ static void make_environment(struct guest *guest, const char *term)
     const char *at = guest->inherited, *end = at + guest->inherited_length, *name;
     json_t *value;
 
-    for (; at < end; at += strlen(at) + 1) {
-        guest->environment = sw_realloc_array(guest->environment, guest->count + 2,
-                                              sizeof *guest->environment);
-        guest->environment[guest->count++] = sw_strdup(at);
-        guest->environment[guest->count] = NULL;
-    }
+    for (; at < end; at += strlen(at) + 1)
+        add_variable(guest, sw_strdup(at));
     json_object_foreach(guest->payload->env, name, value)
         if (json_is_string(value))
-            set(guest, name, json_string_value(value));
+            add_variable(guest, sw_format("%s=%s", name, json_string_value(value)));
     if (guest->payload->command_dir)
-        set(guest, "PWD", guest->payload->command_dir);
+        add_variable(guest, sw_format("PWD=%s", guest->payload->command_dir));
     if (term)
-        set(guest, "TERM", term);                     /* the terminal is the caller's, not the job's */
+        add_variable(guest, sw_format("TERM=%s", term));     /* the terminal is the caller's */
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
+/* The cgroup that a supervisor made for the job of `pid`; NULL: none. */
+static char *cgroup_of_job(pid_t pid)
+{
+    sw_autofree char *place = local_cgroup_of(pid);
+    const char *name = place ? strrchr(place, '/') : NULL;
+
+    return name && sw_text_starts(name + 1, LOCAL_CGROUP_PREFIX)
+               ? sw_format(LOCAL_CGROUPS "%s", place) : NULL;
+}
+
 static void find_limits(struct guest *guest)
 {
-    sw_autofree char *cgroup = local_cgroup_of_job(guest->runner);
+    sw_autofree char *cgroup = cgroup_of_job(guest->runner);
 
     if (sched_getaffinity(guest->runner, sizeof guest->cpus, &guest->cpus) < 0)
         CPU_ZERO(&guest->cpus);
@@ -213,16 +208,10 @@ static void find_limits(struct guest *guest)
 
 enum { IN_PROGRAM, IN_LIMITS, IN_FOLDER };       /* steps at which the start may fail */
 
-struct guest_command {
-    const struct guest *guest;
-    const struct sw_exec *what;
-};
-
 static void become_guest(void *context, struct sw_start_failure *why)
 {
-    const struct guest_command *command = context;
-    const struct guest *guest = command->guest;
-    const struct sw_exec *what = command->what;
+    const struct guest *guest = context;
+    const struct sw_exec *what = guest->what;
     sw_autofd int cgroup = guest->cgroup ? open(guest->cgroup, O_WRONLY | O_CLOEXEC) : -1;
 
     signal(SIGINT, SIG_DFL);
@@ -263,13 +252,13 @@ static void say_not_started(struct guest *guest, const struct sw_exec *what, int
 
 static int start(struct guest *guest, const struct sw_exec *what, struct sw_error *err)
 {
-    struct guest_command command = { guest, what };
     struct sw_start_failure why;
     pid_t pid;
 
+    guest->what = what;
     make_environment(guest, what->term);
     find_limits(guest);
-    pid = sw_proc_start(become_guest, &command, &why, err);
+    pid = sw_proc_start(become_guest, guest, &why, err);
     if (pid < 0 && (!why.error || why.step != IN_PROGRAM))
         return why.error ? explain(guest, &why, err) : -1;
     if (pid < 0)
@@ -284,26 +273,18 @@ static int start(struct guest *guest, const struct sw_exec *what, struct sw_erro
 static int await_end(const struct guest *guest)
 {
     sw_autofd int process = (int)syscall(SYS_pidfd_open, guest->pid, 0);
-    sw_autofd int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    char events[4096] __attribute__((aligned(8)));
+    struct pollfd wait = { .fd = process, .events = POLLIN };
     int64_t kill_at = 0;
     int status = 0;
 
-    if (watch >= 0)
-        inotify_add_watch(watch, guest->folder, IN_MOVED_TO | IN_ONLYDIR);
     while (waitpid(guest->pid, &status, WNOHANG) == 0) {
-        struct pollfd wait[] = { { .fd = process, .events = POLLIN },
-                                 { .fd = watch, .events = POLLIN } };
-
         if (kill_at && sw_monotonic_ms() >= kill_at) {
             kill(guest->pid, SIGKILL);
         } else if (!kill_at && local_has(guest->folder, LOCAL_EXIT)) {
             kill(guest->pid, SIGTERM);
             kill_at = sw_monotonic_ms() + GUEST_GRACE_MS;
         }
-        poll(wait, 2, process < 0 ? 20 : CHECK_EVERY_MS);
-        while (watch >= 0 && read(watch, events, sizeof events) > 0)
-            ;
+        poll(&wait, 1, process < 0 ? 20 : CHECK_EVERY_MS);
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -327,14 +308,6 @@ static int guest_status(struct sw_stream *stream, int *exit_status, struct sw_er
     return 0;
 }
 
-static int raise_flag(const struct guest *guest, struct sw_error *err)
-{
-    sw_autofree char *flag = sw_path_join(guest->folder, LOCAL_GUESTS);
-    sw_autofd int fd = open(flag, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", flag);
-}
-
 int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
                     struct sw_stream **out, struct sw_error *err)
 {
@@ -344,8 +317,8 @@ int local_exec_open(struct sw_connection *conn, const struct sw_jobref *job, con
 
     guest->stream = (struct sw_stream){ .ops = &ops, .fd = -1, .passed = true };
     guest->folder = local_attempt_folder(conn, job->id, job->attempt);
-    if (find_rank(job, what->replica, guest, err) < 0 || raise_flag(guest, err) < 0 ||
-        start(guest, what, err) < 0) {
+    if (find_rank(job, what->replica, guest, err) < 0 ||
+        local_flag(guest->folder, LOCAL_GUESTS, err) < 0 || start(guest, what, err) < 0) {
         guest_close(&guest->stream);
         return -1;
     }

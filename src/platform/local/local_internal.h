@@ -32,6 +32,7 @@
 #define LOCAL_GUESTS     "guests"            /* a flag: `exec` was used and may have left processes */
 
 #define LOCAL_SUPERVISOR_NAME "slipway-sup"  /* what the kernel calls its process */
+#define LOCAL_CGROUPS "/sys/fs/cgroup"
 #define LOCAL_CGROUP_PREFIX "slipway-"       /* the rest is the job's id, "-" and the attempt */
 
 enum {
@@ -69,24 +70,60 @@ int local_record_write(const char *folder, const char *name, const json_t *recor
 int local_record_keep(const char *folder, const char *name, const json_t *record,
                       struct sw_error *err);
 bool local_has(const char *folder, const char *name);
+int local_flag(const char *folder, const char *name, struct sw_error *err);     /* an empty file */
 
 int local_lock_take(const char *folder);         /* descriptor, or -1: another process holds it */
 bool local_lock_held(const char *folder);        /* asks without taking it */
 void local_host_name(char out[128]);
+/* Where a process is in cgroup v2, below LOCAL_CGROUPS: "/user.slice/..."; NULL: nowhere. */
+char *local_cgroup_of(pid_t pid);
 /* A file without a name that holds the secrets, for a child: other processes of this user can read the
  * environment of a process. Descriptor, or -1 with errno. */
 int local_secrets_file(const struct sw_secrets *secrets);
 
-/* ---- local_cgroup.c: where processes are in cgroup v2 ---------------------------------------- */
+/* ---- local_tree.c: the processes of a job -------------------------------------------------
+ *
+ * Those below its supervisor, or those that carry its marks (its folder in their environment, its
+ * log's pipe) when the supervisor is no more. */
 
-char *local_cgroup_of(pid_t pid);                /* "/user.slice/..."; NULL: no cgroup v2 */
-/* The cgroup that a supervisor made for the job of `pid` ("/sys/fs/cgroup/..."); NULL: none. */
-char *local_cgroup_of_job(pid_t pid);
-/* Our empty ones that may be left, where supervisors of this session make them. */
-void local_cgroup_empty(void (*fn)(void *context, const char *path, const char *name),
-                        void *context);
+struct local_processes {
+    struct sw_proc_stat *items;
+    size_t count;
+};
 
-/* ---- local_job.c: one attempt on this machine -------------------------------------------- */
+void local_processes_done(struct local_processes *all);
+static inline void local_processes_auto(struct local_processes *all) { local_processes_done(all); }
+
+/* Everything below `root`, zombies left out: costs what the tree costs, not what the machine does,
+ * so it can be asked every few seconds. Other supervisors and what is below them are jobs
+ * of their own and are left out too. */
+void local_tree_below(pid_t root, struct local_processes *out);
+
+/* The environment of a process as /proc gives it, owned, NULL: it is closed to us; and the attempt's
+ * folder that it carries as a mark, NULL: none. */
+char *local_environ(pid_t pid, size_t *length);
+const char *local_mark_in(const char *text, size_t length);
+
+/* Adds the processes of this user that carry a mark of the attempt in `folder`. */
+void local_tree_marked(const char *folder, struct local_processes *out);
+
+/* Processes of this user that carry the mark of any attempt below `root` (jobs' folders): `fn`
+ * gets the attempt's folder of each. */
+void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
+                                                         const char *folder), void *context);
+
+/* Signal each, but not those whose pid is in `spare`; a number used again is never hit. */
+void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,
+                       size_t spare_count);
+
+/* Memory of all these: resident pages summed; when that is above `limit`, shared pages are
+ * counted fairly (PSS) before the limit counts as exceeded. */
+int64_t local_tree_memory(const struct local_processes *all, int64_t limit);
+
+/* End what carries the mark: TERM, a short grace, KILL. True: nothing is left. */
+bool local_tree_sweep(const char *folder, int64_t grace_ms);
+
+/* ---- local.c: one attempt on this machine -------------------------------------------- */
 
 struct local_job_options {
     bool share_gpus, inherit_env;
@@ -95,7 +132,6 @@ struct local_job_options {
     const char *shell;
     int64_t disk_wait_ms;
 };
-extern const struct sw_option local_options[];
 
 struct local_job {
     struct local_job_options options;
@@ -116,33 +152,20 @@ static inline void local_job_auto(struct local_job *job) { local_job_done(job); 
 /* ---- local_render.c: plan -> payload and launch record (pure) ------------------------------ */
 
 struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err);
-bool local_rewrites_paths(const struct sw_plan *plan);            /* always */
 json_t *local_launch(const struct local_job *job, int attempt);
 json_t *local_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-
-/* ---- local_source.c: where inputs come from and outputs go -------------------------------- */
 
 /* Owned local path of a plain path or file:// URI; anything else is SW_E_UNSUPPORTED. */
 char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err);
 /* The same, but what lies elsewhere (s3://, ...) is given back as it is. Unknown: SW_E_UNSUPPORTED. */
 char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err);
-int local_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
-json_t *local_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
-
-/* ---- local_env.c: what of the client's environment a job may see --------------------------- */
-
-/* Is this variable of the client kept from jobs that do not name it under `secrets`? */
-bool local_env_is_credential(const char *name, size_t length);
-/* NULL-ended vector of borrowed texts; free() the vector only. */
-char **local_env_for(const struct local_job *job, char *const *environment);
-
-/* ---- local_preflight_report.c -------------------------------------------------------------- */
-
-json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 
 /* ---- local_preflight.c, local_submit.c, local_observe.c, local_cancel.c, local_cleanup.c ---- */
 
+json_t *local_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
 int local_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
+/* Is this variable of the client kept from jobs that do not name it under `secrets`? */
+bool local_env_is_credential(const char *name);
 int local_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                  const struct sw_secrets *secrets, struct sw_submission *receipt,
                  struct sw_error *err);
@@ -156,7 +179,7 @@ void local_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t
 /* SW_E_UNREACHABLE for an attempt that another machine runs. */
 int local_refuse_elsewhere(const char *folder, const char *id, struct sw_error *err);
 
-/* ---- local_log.c: a rank's log by offset and by time ---------------------------------------- */
+/* ---- local_inspect.c --------------------------------------------------------------------------- */
 
 ssize_t local_log_read(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                        int64_t offset, char *bytes, size_t size, struct sw_error *err);
@@ -167,10 +190,6 @@ int local_log_time(struct sw_connection *conn, const struct sw_jobref *job, int 
 int local_log_since(struct sw_connection *conn, const struct sw_jobref *job, int replica, int64_t at_ms,
                     int64_t *offset, struct sw_error *err);
 int64_t local_last_output_ms(const char *folder, int ranks);      /* 0: there was none */
-
-/* ---- local_inspect.c --------------------------------------------------------------------------- */
-
-
 json_t *local_replicas(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
 void local_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
                     struct sw_evidence *out,
@@ -189,8 +208,8 @@ json_t *local_inventory(struct sw_connection *conn, struct sw_error *err);
 bool local_is_elsewhere(const char *folder, char host[128]);
 
 /* The supervisor is gone and left no exit record: ends the processes it left, and writes that record.
- * Returns it (owned), or NULL when the supervisor lives after all, or elsewhere. */
-json_t *local_declare_lost(const char *folder);
+ * False: the supervisor lives after all, or elsewhere. */
+bool local_declare_lost(const char *folder);
 
 /* What submit returns about the job in this folder. */
 void local_submission(struct sw_submission *receipt, const char *folder, const char *results_dir);

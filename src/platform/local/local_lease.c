@@ -129,16 +129,12 @@ static void unlock(int fd)
 
 static int open_folder_at(const char *path, mode_t mode)
 {
-    int fd;
+    sw_autofd int fd = -1;
 
     if (mkdir(path, mode) == 0 && chmod(path, mode) < 0)
         return -1;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return fd >= 0 && faccessat(fd, ".", W_OK, AT_EACCESS) == 0 ? sw_take_fd(fd) : -1;
 }
 
 static int open_lease_folder(const char *asked, const char *state_dir)
@@ -155,9 +151,21 @@ static int open_lease_folder(const char *asked, const char *state_dir)
     return fd;
 }
 
-static void lease_name(const struct sw_gpu *gpu, char out[128])
+struct lease_name { char text[128]; };
+
+static struct lease_name name_of(const struct sw_gpu *gpu)
 {
-    snprintf(out, 128, "%s.lease", gpu->uuid);
+    struct lease_name name;
+
+    snprintf(name.text, sizeof name.text, "%s.lease", gpu->uuid);
+    return name;
+}
+
+static DIR *open_entries(int folder)
+{
+    int copy = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    return copy >= 0 ? fdopendir(copy) : NULL;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------ */
@@ -172,8 +180,8 @@ static bool ticket_number(const char *name, unsigned long long *number)
 /* How many wait before `number`, and the highest number seen. */
 static int count_ahead(int folder, unsigned long long number, unsigned long long *highest)
 {
-    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ahead = 0;
-    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *entries = open_entries(folder);
+    int ahead = 0;
 
     *highest = 0;
     if (!entries)
@@ -228,71 +236,55 @@ static void drop_ticket(struct gpu_queue *queue)
 
 static bool take_one(struct gpu_queue *queue, const struct sw_gpu *gpu, struct gpu_lease *lease)
 {
-    char name[128];
-    int fd;
+    sw_autofd int fd = open_shared(queue->folder, name_of(gpu).text);
 
-    lease_name(gpu, name);
-    fd = open_shared(queue->folder, name);
-    if (fd < 0)
+    if (fd < 0 || !try_lock(fd))
         return false;
-    if (!try_lock(fd)) {
-        close(fd);
-        return false;
-    }
     if (ftruncate(fd, 0) == 0)
         dprintf(fd, "%s %d\n", queue->request.job_id, (int)getuid());
     fcntl(fd, F_SETFD, 0);              /* inherited: see above */
     lease->gpus[lease->count] = *gpu;
-    lease->fds[lease->count++] = fd;
+    lease->fds[lease->count++] = sw_take_fd(fd);
     return true;
 }
 
-static struct gpu_lease *take(struct gpu_queue *queue)
+/* NULL: not enough are free; *free_count says how many are. */
+static struct gpu_lease *take(struct gpu_queue *queue, bool our_turn, int *free_count)
 {
     struct gpu_lease *lease = sw_new(struct gpu_lease);
+    const struct sw_gpu *free_ones[SW_GPU_MAX];
 
-    for (int i = 0; i < queue->gpu_count && lease->count < queue->request.count; i++) {
-        char name[128];
-
-        lease_name(&queue->gpus[i], name);
-        if (!is_held(queue->folder, name))
-            take_one(queue, &queue->gpus[i], lease);
-    }
+    *free_count = 0;
+    for (int i = 0; i < queue->gpu_count; i++)
+        if (!is_held(queue->folder, name_of(&queue->gpus[i]).text))
+            free_ones[(*free_count)++] = &queue->gpus[i];
+    if (our_turn && *free_count >= queue->request.count)
+        for (int i = 0; i < *free_count && lease->count < queue->request.count; i++)
+            take_one(queue, free_ones[i], lease);
     if (lease->count == queue->request.count)
         return lease;
     gpu_lease_free(lease);
     return NULL;
 }
 
-static int count_free(const struct gpu_queue *queue)
+static int least_busy_first(const void *a, const void *b)
 {
-    int free_count = 0;
+    const struct sw_gpu *one = a, *other = b;
 
-    for (int i = 0; i < queue->gpu_count; i++) {
-        char name[128];
-
-        lease_name(&queue->gpus[i], name);
-        free_count += !is_held(queue->folder, name);
-    }
-    return free_count;
+    if (one->memory_used_bytes != other->memory_used_bytes)
+        return one->memory_used_bytes > other->memory_used_bytes ? 1 : -1;
+    return one->index - other->index;
 }
 
 /* Sharing: no lease, only names; begin with those that are least busy. */
-static struct gpu_lease *share(const struct gpu_queue *queue)
+static struct gpu_lease *share(struct gpu_queue *queue)
 {
     struct gpu_lease *lease = sw_new(struct gpu_lease);
-    bool used[SW_GPU_MAX] = { false };
 
-    while (lease->count < queue->request.count) {
-        int best = -1;
-
-        for (int i = 0; i < queue->gpu_count; i++)
-            if (!used[i] && (best < 0 || queue->gpus[i].memory_used_bytes <
-                                             queue->gpus[best].memory_used_bytes))
-                best = i;
-        used[best] = true;
-        lease->gpus[lease->count] = queue->gpus[best];
-        lease->fds[lease->count++] = -1;
+    qsort(queue->gpus, (size_t)queue->gpu_count, sizeof *queue->gpus, least_busy_first);
+    for (; lease->count < queue->request.count; lease->count++) {
+        lease->gpus[lease->count] = queue->gpus[lease->count];
+        lease->fds[lease->count] = -1;
     }
     return lease;
 }
@@ -300,7 +292,7 @@ static struct gpu_lease *share(const struct gpu_queue *queue)
 struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
 {
     char events[4096] __attribute__((aligned(8)));
-    struct gpu_lease *lease = NULL;
+    struct gpu_lease *lease;
     unsigned long long highest;
     int ahead, free_count;
 
@@ -308,24 +300,19 @@ struct gpu_lease *gpu_queue_try(struct gpu_queue *queue, char message[256])
         return share(queue);
     while (queue->watch >= 0 && read(queue->watch, events, sizeof events) > 0)
         ;
-    if (!lock_soon(queue->lock)) {
-        snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
-                 queue->request.count == 1 ? "" : "s");
+    snprintf(message, 256, "waiting for %d GPU%s", queue->request.count,
+             queue->request.count == 1 ? "" : "s");
+    if (!lock_soon(queue->lock))
         return NULL;
-    }
     if (queue->ticket < 0)
         take_ticket(queue);
     ahead = count_ahead(queue->folder, queue->number, &highest);
-    free_count = count_free(queue);
-    if (ahead == 0 && free_count >= queue->request.count)
-        lease = take(queue);
+    lease = take(queue, ahead == 0, &free_count);
     if (lease)
         drop_ticket(queue);
     unlock(queue->lock);
-    if (!lease)
-        snprintf(message, 256, "waiting for %d GPU%s: %d of %d free, %d job%s ahead",
-                 queue->request.count, queue->request.count == 1 ? "" : "s", free_count,
-                 queue->gpu_count, ahead, ahead == 1 ? "" : "s");
+    snprintf(message + strlen(message), 200, ": %d of %d free, %d job%s ahead", free_count,
+             queue->gpu_count, ahead, ahead == 1 ? "" : "s");
     return lease;
 }
 
@@ -340,18 +327,15 @@ struct gpu_queue *gpu_queue_join(const struct gpu_request *request, struct sw_er
     for (int i = 0; i < total; i++)
         if (gpu_fits(&all[i], request->type, request->ids))
             queue->gpus[queue->gpu_count++] = all[i];
-    if (queue->gpu_count < request->count) {
+    if (queue->gpu_count < request->count)
         sw_fail(err, SW_E_REFUSED, "the job needs %d GPUs, and this machine has %d that fit",
                 request->count, queue->gpu_count);
-        gpu_queue_leave(queue);
-        return NULL;
-    }
-    if (request->share)
+    else if (request->share)
         return queue;
-    queue->folder = open_lease_folder(request->lease_dir, request->state_dir);
-    queue->lock = queue->folder >= 0 ? open_shared(queue->folder, "queue.lock") : -1;
-    if (queue->lock < 0) {
+    else if ((queue->folder = open_lease_folder(request->lease_dir, request->state_dir)) < 0 ||
+             (queue->lock = open_shared(queue->folder, "queue.lock")) < 0)
         sw_fail_errno(err, SW_E_IO, "cannot use the folder of GPU leases");
+    if (queue->lock < 0) {
         gpu_queue_leave(queue);
         return NULL;
     }
@@ -370,12 +354,9 @@ void gpu_queue_leave(struct gpu_queue *queue)
     if (!queue)
         return;
     drop_ticket(queue);
-    if (queue->watch >= 0)
-        close(queue->watch);
-    if (queue->lock >= 0)
-        close(queue->lock);
-    if (queue->folder >= 0)
-        close(queue->folder);
+    sw_fd_auto(&queue->watch);
+    sw_fd_auto(&queue->lock);
+    sw_fd_auto(&queue->folder);
     free(queue);
 }
 
@@ -389,8 +370,7 @@ void gpu_lease_free(struct gpu_lease *lease)
     if (!lease)
         return;
     for (int i = 0; i < lease->count; i++)
-        if (lease->fds[i] >= 0)
-            close(lease->fds[i]);
+        sw_fd_auto(&lease->fds[i]);
     free(lease);
 }
 
@@ -398,14 +378,14 @@ bool gpu_holder(const struct sw_gpu *gpu, const char *lease_dir, const char *sta
                 char id[SW_ID_SIZE])
 {
     sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
-    char name[128], text[128] = "";
+    struct lease_name name = name_of(gpu);
+    char text[128] = "";
     sw_autofd int fd = -1;
     ssize_t n;
 
-    lease_name(gpu, name);
-    if (folder < 0 || !is_held(folder, name))
+    if (folder < 0 || !is_held(folder, name.text))
         return false;
-    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    fd = openat(folder, name.text, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
     text[n > 0 ? n : 0] = '\0';
     text[strcspn(text, " \n")] = '\0';
@@ -438,8 +418,7 @@ void gpu_dead_tickets(const char *lease_dir, const char *state_dir, bool remove,
 {
     sw_autofd int folder = open_lease_folder(lease_dir, state_dir);
     sw_autofd int lock = folder >= 0 ? open_shared(folder, "queue.lock") : -1;
-    int copy = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *entries = open_entries(folder);
 
     /* Under the folder's lock: a ticket is made first and locked a moment later. */
     if (entries && lock >= 0 && lock_soon(lock)) {

@@ -17,7 +17,6 @@
 #include "core/reason.h"
 #include "core/report.h"
 #include "core/state.h"
-#include "platform/local/local_tree.h"
 
 enum { SWEEP_GRACE_MS = 2000 };
 
@@ -95,22 +94,19 @@ bool local_is_elsewhere(const char *folder, char host[128])
     return true;
 }
 
-json_t *local_declare_lost(const char *folder)
+bool local_declare_lost(const char *folder)
 {
     char host[128];
     sw_autofd int lock = local_is_elsewhere(folder, host) ? -1 : local_lock_take(folder);
     sw_auto(json) json_t *record = NULL;
 
-    if (lock < 0)
-        return NULL;
-    record = local_record_read(folder, LOCAL_EXIT);
-    if (record)
-        return sw_take(record);
+    if (lock < 0 || local_has(folder, LOCAL_EXIT))
+        return lock >= 0;
     record = lost_record(folder);
     if (json_object_get(json_object_get(record, "facts"), "supervisor_killed"))
         local_tree_sweep(folder, SWEEP_GRACE_MS);
     local_record_keep(folder, LOCAL_EXIT, record, NULL);
-    return sw_take(record);
+    return true;
 }
 
 static json_t *canceled_record(void)
@@ -185,13 +181,10 @@ int local_observe(struct sw_connection *conn, struct sw_observation *jobs, size_
 void local_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = NULL;
-        sw_auto(json) json_t *record = NULL;
+        sw_autofree char *folder = local_attempt_folder(conn, jobs[i].job.id, jobs[i].job.attempt);
 
-        if (jobs[i].presence != SW_PRESENT || jobs[i].state != SW_ERROR)
-            continue;
-        folder = local_attempt_folder(conn, jobs[i].job.id, jobs[i].job.attempt);
-        if (local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT))
-            record = local_declare_lost(folder);
+        if (jobs[i].presence == SW_PRESENT && jobs[i].state == SW_ERROR &&
+            local_has(folder, LOCAL_SUPERVISOR) && !local_has(folder, LOCAL_EXIT))
+            local_declare_lost(folder);
     }
 }

@@ -95,6 +95,14 @@ bool local_has(const char *folder, const char *name)
     return sw_file_exists(path);
 }
 
+int local_flag(const char *folder, const char *name, struct sw_error *err)
+{
+    sw_autofree char *path = sw_path_join(folder, name);
+    sw_autofd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    return fd >= 0 ? 0 : sw_fail_errno(err, SW_E_IO, "cannot write '%s'", path);
+}
+
 static struct flock whole_file(void)
 {
     return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -125,6 +133,20 @@ void local_host_name(char out[128])
     if (gethostname(out, 128) < 0)
         snprintf(out, 128, "localhost");
     out[127] = '\0';
+}
+
+/* The line "0::/path" of /proc/PID/cgroup. */
+char *local_cgroup_of(pid_t pid)
+{
+    sw_autofree char *path = sw_format("/proc/%d/cgroup", (int)pid);
+    sw_autofree char *text = sw_file_read(path, 65536, NULL, NULL);
+    char *line = !text ? NULL : sw_text_starts(text, "0::") ? text : strstr(text, "\n0::");
+
+    if (!line)
+        return NULL;
+    line = strstr(line, "0::") + 3;
+    line[strcspn(line, "\n")] = '\0';
+    return sw_strdup(line);
 }
 
 int local_secrets_file(const struct sw_secrets *secrets)

@@ -18,6 +18,60 @@
 #include "base/units.h"
 #include "core/job_env.h"
 #include "plan/entrypoint.h"
+#include "storage/storage.h"
+
+/* ---- where inputs come from and outputs go: paths of this machine, or URIs for the runner --- */
+
+static size_t scheme_length(const char *uri)
+{
+    const char *colon = strstr(uri, "://");
+
+    if (!colon || colon == uri || memchr(uri, '/', (size_t)(colon - uri)))
+        return 0;
+    return (size_t)(colon - uri);
+}
+
+char *local_source_path(const char *uri, const char *base_dir, struct sw_error *err)
+{
+    size_t scheme = scheme_length(uri);
+    const char *rest = scheme ? uri + scheme + 3 : uri;
+
+    if (scheme && (scheme != 4 || strncmp(uri, "file", 4) != 0)) {
+        sw_fail(err, SW_E_UNSUPPORTED, "'%s' is not a path of this machine", uri);
+        sw_hint(err, "a plain path or file:// is meant here");
+        return NULL;
+    }
+    if (scheme && sw_text_starts(rest, "localhost/"))
+        rest += strlen("localhost");
+    if (scheme && *rest != '/') {
+        sw_fail(err, SW_E_SPEC, "'%s' names another machine: file:// needs three slashes", uri);
+        return NULL;
+    }
+    if (sw_text_starts(rest, "~/")) {
+        sw_autofree char *home = sw_path_home(rest + 2);
+
+        return sw_path_absolute(home, "/");
+    }
+    return sw_path_absolute(rest, base_dir);
+}
+
+/* lustre:// and slurm:// are paths too, on whatever this machine has mounted. */
+char *local_place_of(const char *uri, const char *base_dir, struct sw_error *err)
+{
+    sw_auto(sw_uri) struct sw_uri parts = { 0 };
+    const struct sw_storage *storage;
+
+    if (!sw_uri_is_remote(uri) || sw_text_starts(uri, "file://"))
+        return local_source_path(uri, base_dir, err);
+    if (sw_uri_parse(uri, &parts, err) < 0)
+        return NULL;
+    storage = sw_storage_find(parts.scheme, err);
+    if (!storage)
+        return NULL;
+    return storage->local ? storage->path(&parts, err) : sw_strdup(uri);
+}
+
+/* ---- the payload ---------------------------------------------------------------------------- */
 
 /* What is left after all known placeholders were filled in is a typing mistake. */
 static int check_python_args(const json_t *argv, struct sw_error *err)
@@ -157,12 +211,6 @@ static int set_outputs(struct sw_payload *payload, const struct sw_plan *plan, s
         json_object_set_new(entry, "to", sw_json_text(place));
     }
     return 0;
-}
-
-bool local_rewrites_paths(const struct sw_plan *plan)
-{
-    (void)plan;
-    return true;
 }
 
 struct sw_payload *local_payload(const struct local_job *job, struct sw_error *err)

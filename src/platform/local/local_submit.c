@@ -2,14 +2,15 @@
 /*
  * local_submit.c - hand a plan to a new supervisor, at most once.
  *
- * A conversation over a socket makes "at most once" certain whenever the client dies:
+ * A conversation over a socket, one message at a time, makes "at most once" certain whenever the
+ * client dies:
  *
  *     client                                   supervisor (own session, double fork)
  *     writes the folder, starts it       ->    takes the folder's lock
  *     (descriptor 3: secrets)                  reads them all
  *                                        <-    "ready", or "known" when it was started before
  *     "go"                               ->    writes supervisor.json: from here on the job exists
- *                                        <-    "ok PID"
+ *                                        <-    "ok"
  *
  * When the client dies before "go", the supervisor reads end-of-file and exits. No file is synced to disk
  * on the way: the plan is in the store already, and a machine that loses these files has lost the
@@ -19,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -28,14 +28,14 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/bundle.h"
+#include "storage/settings.h"
 
 extern char **environ;
 
-enum { ANSWER_DEADLINE_MS = 20000 };
+enum { ANSWER_DEADLINE_S = 20 };
 
 void local_submission(struct sw_submission *receipt, const char *folder, const char *results_dir)
 {
@@ -90,6 +90,72 @@ static int write_folder(const struct local_job *job, int attempt, struct sw_erro
     return 0;
 }
 
+/* ---- what of the client's environment a job may see ----------------------------------------
+ *
+ * A job on this machine inherits the environment, as any command would: PATH, conda, proxies.
+ * What looks like a credential stays behind unless the job names it under `secrets`; then it
+ * travels by a file in memory. The environment is handed on and never written down. */
+
+/* Besides those of the data (storage/settings.h). */
+static const char *const credential_endings[] = {
+    "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY",
+    "_PRIVATE_KEY",
+};
+
+/* With `inherit_env: false` only what a program cannot sensibly be without. */
+static const char *const bare_minimum[] = {
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "TERM",
+};
+
+bool local_env_is_credential(const char *name)
+{
+    const struct sw_setting_row *setting = sw_setting_find(name, strlen(name));
+    bool is = (setting && setting->way == SW_SETTING_SECRET) || strcmp(name, "CLOUD_METADATA") == 0;
+
+    for (size_t i = 0; !is && *name && i < SW_COUNT(credential_endings); i++)
+        is = sw_text_ends(name + 1, credential_endings[i]);     /* the ending alone is no name */
+    return is;
+}
+
+static bool passes(const struct local_job *job, const char *name)
+{
+    bool minimum = false;
+    json_t *secret;
+    size_t i;
+
+    json_array_foreach(job->plan.secrets, i, secret)
+        if (sw_text_same(json_string_value(secret), name))
+            return false;
+    /* SLIPWAY_*: a job started from within a job is a job of its own. */
+    if (sw_text_starts(name, "SLIPWAY_") || local_env_is_credential(name) ||
+        (job->plan.python && strcmp(name, "PYTHONHOME") == 0))
+        return false;
+    for (i = 0; i < SW_COUNT(bare_minimum); i++)
+        minimum = minimum || strcmp(bare_minimum[i], name) == 0;
+    return minimum || job->options.inherit_env;
+}
+
+/* NULL-ended vector of borrowed texts; free() the vector only. */
+static char **environment_for(const struct local_job *job)
+{
+    size_t count = 0, kept = 0;
+    char **out;
+
+    while (environ[count])
+        count++;
+    out = sw_realloc_array(NULL, count + 1, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        sw_autofree char *name = sw_strndup(environ[i], strcspn(environ[i], "="));
+
+        if (strchr(environ[i], '=') && passes(job, name))
+            out[kept++] = environ[i];
+    }
+    out[kept] = NULL;
+    return out;
+}
+
+/* ---- the supervisor -------------------------------------------------------------------------- */
+
 /* A descriptor far above 0-4, so that moving it to 3 or 4 in the child overwrites no other. */
 static int out_of_the_way(int fd)
 {
@@ -135,19 +201,21 @@ static int start_supervisor(const struct local_job *job, const struct sw_secrets
                             struct sw_error *err)
 {
     sw_autofree char *program = sw_helper_path("slipway-supervisor", err);
-    sw_autofree char **environment = local_env_for(job, environ);
+    sw_autofree char **environment = environment_for(job);
     sw_autofd int values = out_of_the_way(local_secrets_file(secrets));
     sw_autofd int ours = -1, theirs = -1;
+    const struct timeval patience = { .tv_sec = ANSWER_DEADLINE_S };
     int ends[2];
     pid_t pid = 0;
 
     if (!program)
         return -1;
-    if (values < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+    if (values < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot open a socket or a file in memory");
     ours = out_of_the_way(ends[0]);
     theirs = out_of_the_way(ends[1]);
-    if (ours < 0 || theirs < 0)
+    if (ours < 0 || theirs < 0 ||
+        setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot open a socket");
     if (spawn_program(program, job->folder, environment, values, theirs, &pid) < 0)
         return sw_fail_errno(err, SW_E_IO, "cannot start '%s'", program);
@@ -157,36 +225,16 @@ static int start_supervisor(const struct local_job *job, const struct sw_secrets
     return sw_take_fd(ours);
 }
 
-/* One line of the supervisor; -1 when none comes any more. */
+/* One message of the supervisor; -1 when none comes any more. */
 static int read_answer(int control, char *line, size_t size)
 {
-    int64_t deadline = sw_monotonic_ms() + ANSWER_DEADLINE_MS;
-    size_t length = 0;
+    ssize_t n;
 
-    while (length + 1 < size) {
-        struct pollfd wait = { .fd = control, .events = POLLIN };
-        int64_t left = deadline - sw_monotonic_ms();
-        ssize_t n;
-
-        if (left <= 0) {
-            errno = ETIMEDOUT;
-            return -1;
-        }
-        if (poll(&wait, 1, (int)left) <= 0)
-            continue;
-        n = recv(control, line + length, 1, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = ECONNRESET;
-            return -1;
-        }
-        if (line[length] == '\n')
-            break;
-        length++;
-    }
-    line[length] = '\0';
-    return 0;
+    do
+        n = recv(control, line, size - 1, 0);
+    while (n < 0 && errno == EINTR);
+    line[n > 0 ? n : 0] = '\0';
+    return n > 0 ? 0 : -1;
 }
 
 static int converse(int control, const char *folder, struct sw_error *err)
@@ -199,7 +247,7 @@ static int converse(int control, const char *folder, struct sw_error *err)
         return 0;
     if (!sw_text_starts(line, "ready"))
         return sw_fail(err, SW_E_IO, "%s", line);
-    if (send(control, "go\n", 3, MSG_NOSIGNAL) == 3 && read_answer(control, line, sizeof line) == 0)
+    if (send(control, "go", 2, MSG_NOSIGNAL) == 2 && read_answer(control, line, sizeof line) == 0)
         return sw_text_starts(line, "ok") ? 0 : sw_fail(err, SW_E_IO, "%s", line);
     /* Did "go" arrive? The record answers, unless the supervisor is about to write it. */
     if (local_has(folder, LOCAL_SUPERVISOR) || local_has(folder, LOCAL_EXIT))

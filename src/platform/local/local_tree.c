@@ -8,7 +8,6 @@
  * job's log as standard output or error (for those who cleared their environment). Only
  * processes that carry one of them, and belong to this user, are touched.
  */
-#include "platform/local/local_tree.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -25,6 +24,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "platform/local/local_internal.h"
 
 enum { ENVIRON_MAX = 4 * 1024 * 1024, CHILDREN_MAX = 4096 };
@@ -35,7 +35,7 @@ void local_processes_done(struct local_processes *all)
     *all = (struct local_processes){ 0 };
 }
 
-static void add(struct local_processes *all, const struct local_process *one)
+static void add(struct local_processes *all, const struct sw_proc_stat *one)
 {
     if ((all->count & (all->count - 1)) == 0)
         all->items = sw_realloc_array(all->items, all->count ? all->count * 2 : 1,
@@ -52,26 +52,6 @@ static bool read_small(const char *path, char *text, size_t size)
     return n > 0;
 }
 
-static bool read_process(pid_t pid, struct local_process *out)
-{
-    char path[64], text[2048], state = 'X';
-    int parent = 0;
-    long pages = 0;
-    unsigned long long start = 0;
-    const char *after_name;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (!read_small(path, text, sizeof text) || !(after_name = strrchr(text, ')')))
-        return false;
-    if (sscanf(after_name + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
-               " %*u %ld", &state, &parent, &start, &pages) != 4)
-        return false;
-    *out = (struct local_process){ .pid = pid, .parent = parent, .start_ticks = start,
-                                   .resident_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE) };
-    return state != 'Z' && state != 'X';
-}
-
 static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_t pid),
                  void *context)
 {
@@ -81,9 +61,9 @@ static void scan(struct local_processes *all, bool (*wanted)(void *context, pid_
         return;
     for (struct dirent *entry; (entry = readdir(proc));) {
         pid_t pid = isdigit((unsigned char)*entry->d_name) ? (pid_t)atoi(entry->d_name) : 0;
-        struct local_process one;
+        struct sw_proc_stat one;
 
-        if (pid > 0 && (!wanted || wanted(context, pid)) && read_process(pid, &one))
+        if (pid > 0 && (!wanted || wanted(context, pid)) && sw_proc_stat(pid, &one) == 0)
             add(all, &one);
     }
     closedir(proc);
@@ -106,16 +86,6 @@ static bool has(const struct local_processes *all, pid_t pid)
         if (all->items[i].pid == pid)
             return true;
     return false;
-}
-
-void local_processes_subtract(struct local_processes *from, const struct local_processes *these)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < from->count; i++)
-        if (!has(these, from->items[i].pid))
-            from->items[kept++] = from->items[i];
-    from->count = kept;
 }
 
 /* Adds the children of one process: each of its threads has a list of its own. false: that cannot be read, or
@@ -141,9 +111,9 @@ static bool add_children(pid_t parent, struct local_processes *all)
             continue;
         whole = whole && strlen(text) < sizeof text - 1;
         for (; all->count < CHILDREN_MAX && sscanf(rest, "%d%n", &pid, &used) == 1; rest += used) {
-            struct local_process one;
+            struct sw_proc_stat one;
 
-            if (read_process(pid, &one) && !is_a_supervisor(pid))
+            if (sw_proc_stat(pid, &one) == 0 && !is_a_supervisor(pid))
                 add(all, &one);
         }
     }
@@ -162,7 +132,7 @@ static void search_below(pid_t root, struct local_processes *out)
     do {                                /* one generation per round */
         found = 0;
         for (size_t i = 0; i < all.count; i++) {
-            struct local_process *one = &all.items[i];
+            struct sw_proc_stat *one = &all.items[i];
 
             if (one->pid == 0 || (one->parent != root && !has(out, one->parent)))
                 continue;
@@ -199,44 +169,25 @@ void local_tree_below(pid_t root, struct local_processes *out)
     search_below(root, out);
 }
 
-int64_t local_tree_resident(pid_t root)
-{
-    sw_auto(local_processes) struct local_processes all = { 0 };
-    int64_t bytes = 0;
-
-    add_children(root, &all);
-    for (size_t i = 0; i < all.count; i++) {      /* grows while we walk: the next generation */
-        bytes += all.items[i].resident_bytes;
-        add_children(all.items[i].pid, &all);
-    }
-    return bytes;
-}
-
 struct marks {
-    char *environment;          /* "SLIPWAY_JOB_DIR=..." */
+    const char *folder;         /* the attempt's */
     json_t *pipes;              /* array of "pipe:[123]" from supervisor.json; may be NULL */
+    const struct local_processes *known;
 };
 
-/* The first variable of a process that begins with `mark`: owned, NULL when there is none. */
-static char *environment_of(pid_t pid, const char *mark)
+char *local_environ(pid_t pid, size_t *length)
 {
-    char path[64];
-    size_t length = 0;
-    sw_autofree char *text = NULL;
+    sw_autofree char *path = sw_format("/proc/%d/environ", (int)pid);
 
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    text = sw_file_read(path, ENVIRON_MAX, &length, NULL);
-    for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
-        if (strncmp(at, mark, strlen(mark)) == 0)
-            return sw_strdup(at);
-    return NULL;
+    return sw_file_read(path, ENVIRON_MAX, length, NULL);
 }
 
-static bool has_environment(pid_t pid, const char *mark)
+const char *local_mark_in(const char *text, size_t length)
 {
-    sw_autofree char *found = environment_of(pid, mark);
-
-    return found && strcmp(found, mark) == 0;
+    for (const char *at = text; text && at < text + length; at += strlen(at) + 1)
+        if (sw_text_starts(at, "SLIPWAY_JOB_DIR="))
+            return strchr(at, '=') + 1;
+    return NULL;
 }
 
 static bool is_another_of_ours(pid_t pid)
@@ -267,20 +218,21 @@ static bool writes_to(pid_t pid, int fd, const json_t *pipes)
 static bool carries_mark(void *context, pid_t pid)
 {
     const struct marks *marks = context;
+    sw_autofree char *text = NULL;
+    size_t length = 0;
 
-    if (!is_another_of_ours(pid))
+    if (!is_another_of_ours(pid) || has(marks->known, pid))
         return false;
-    return has_environment(pid, marks->environment) || writes_to(pid, 1, marks->pipes) ||
-           writes_to(pid, 2, marks->pipes);
+    text = local_environ(pid, &length);
+    return sw_text_same(local_mark_in(text, length), marks->folder) ||
+           writes_to(pid, 1, marks->pipes) || writes_to(pid, 2, marks->pipes);
 }
 
 void local_tree_marked(const char *folder, struct local_processes *out)
 {
-    sw_autofree char *environment = sw_format("SLIPWAY_JOB_DIR=%s", folder);
     sw_auto(json) json_t *supervisor = local_record_read(folder, LOCAL_SUPERVISOR);
-    struct marks marks = { environment, json_object_get(supervisor, "pipes") };
+    struct marks marks = { folder, json_object_get(supervisor, "pipes"), out };
 
-    *out = (struct local_processes){ 0 };
     scan(out, carries_mark, &marks);
 }
 
@@ -293,31 +245,36 @@ static bool is_of_this_user(void *context, pid_t pid)
 void local_tree_each_marked(const char *root, void (*fn)(void *context, pid_t pid,
                                                          const char *folder), void *context)
 {
-    static const char name[] = "SLIPWAY_JOB_DIR=";
-    sw_autofree char *mark = sw_format("%s%s/", name, root);
+    sw_autofree char *below = sw_format("%s/", root);
     sw_auto(local_processes) struct local_processes all = { 0 };
 
     scan(&all, is_of_this_user, NULL);
     for (size_t i = 0; i < all.count; i++) {
-        sw_autofree char *found = environment_of(all.items[i].pid, mark);
+        size_t length = 0;
+        sw_autofree char *text = local_environ(all.items[i].pid, &length);
+        const char *folder = local_mark_in(text, length);
 
-        if (found)
-            fn(context, all.items[i].pid, found + strlen(name));
+        if (folder && sw_text_starts(folder, below))
+            fn(context, all.items[i].pid, folder);
     }
 }
 
 void local_tree_signal(const struct local_processes *all, int signal, const pid_t *spare,
                        size_t spare_count)
 {
+    struct sw_proc one;
+
+    if (sw_proc_self(&one) < 0)
+        return;
     for (size_t i = 0; i < all->count; i++) {
-        struct sw_proc now;
         bool spared = false;
 
         for (size_t j = 0; j < spare_count; j++)
             spared = spared || spare[j] == all->items[i].pid;
-        if (!spared && sw_proc_of(all->items[i].pid, &now) == 0 &&
-            now.start_ticks == all->items[i].start_ticks)
-            sw_proc_signal(&now, signal);
+        one.pid = all->items[i].pid;
+        one.start_ticks = all->items[i].start_ticks;
+        if (!spared)
+            sw_proc_signal(&one, signal);
     }
 }
 

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,24 +28,10 @@
 
 enum { SECRETS_FD = 3, CONTROL_FD = 4, LOCK_PATIENCE_MS = 10000 };
 
-static void answer(const char *fmt, ...) SW_PRINTF(1, 2);
-static void answer(const char *fmt, ...)
+/* The client may be gone; then the folder holds the answer. */
+static void answer(const char *text)
 {
-    char line[900];
-    va_list args;
-    int length;
-
-    va_start(args, fmt);
-    length = vsnprintf(line, sizeof line - 1, fmt, args);
-    va_end(args);
-    if (length > (int)sizeof line - 2)
-        length = (int)sizeof line - 2;
-    for (int i = 0; i < length; i++)
-        if (line[i] == '\n')
-            line[i] = ' ';
-    line[length] = '\n';
-    if (send(CONTROL_FD, line, (size_t)length + 1, MSG_NOSIGNAL) < 0)
-        return;                        /* the client is gone; the folder holds the answer */
+    send(CONTROL_FD, text, strlen(text), MSG_NOSIGNAL);
 }
 
 /* Away from the client: no descriptor, folder, terminal or parent of its. */
@@ -77,7 +62,9 @@ static int take_lock(const char *folder)
         if (lock >= 0)
             return lock;
         if (why != EAGAIN && why != EACCES) {
-            answer("cannot lock '%s': %s", folder, strerror(why));
+            sw_autofree char *text = sw_format("cannot lock '%s': %s", folder, strerror(why));
+
+            answer(text);
             return -1;
         }
         if (sw_monotonic_ms() > deadline) {
@@ -161,7 +148,7 @@ static bool received_go(void)
 {
     char line[3];
 
-    return recv(CONTROL_FD, line, sizeof line, MSG_WAITALL) == 3 && memcmp(line, "go\n", 3) == 0;
+    return recv(CONTROL_FD, line, sizeof line, 0) == 2 && memcmp(line, "go", 2) == 0;
 }
 
 /* The pipes of the logs: a process that writes to one of them belongs to the job. */
@@ -203,7 +190,7 @@ static int start(struct sup *sup, int lock)
 
     if (load(sup, &err) < 0 || open_descriptors(sup, &err) < 0) {
         close(lock);              /* a client that reads of the failure finds nothing of us */
-        answer("%s", err.message);
+        answer(err.message);
         return -1;
     }
     answer("ready");
@@ -211,10 +198,10 @@ static int start(struct sup *sup, int lock)
         return -1;
     if (write_who(sup, &err) < 0) {
         close(lock);
-        answer("%s", err.message);
+        answer(err.message);
         return -1;
     }
-    answer("ok %d", (int)getpid());
+    answer("ok");
     close(CONTROL_FD);
     return 0;
 }

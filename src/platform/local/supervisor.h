@@ -84,7 +84,7 @@ struct sup_usage {                     /* supervisor_usage.c */
     int64_t next_at, every_ms;        /* monotonic */
 };
 
-struct sup_guard {                    /* supervisor_guard.c */
+struct sup_guard {                    /* supervisor_usage.c */
     int64_t no_output_ms, idle_gpu_ms;    /* 0: not asked for */
     bool stop;
     int64_t output_at, busy_at;       /* monotonic */
@@ -140,7 +140,6 @@ void sup_decide(struct sup *sup, enum sw_state state, const char *reason, int ex
 /* supervisor_start.c: processes. */
 int sup_start_replica(struct sup *sup, int rank);
 int sup_start_helper(struct sup *sup, const char *mode);
-char *sup_report_path(const struct sup *sup, const char *what);
 int sup_free_port(void);
 
 /* supervisor_phases.c: from the first record to the exit record. */
@@ -149,29 +148,21 @@ void sup_write_status(struct sup *sup, enum sw_state state, const char *reason,
                       const char *message);
 void sup_repeat_status(const struct sup *sup);     /* the same state, with what is new */
 
-/* supervisor_usage.c: what the job uses, while its commands run. */
+/* supervisor_usage.c: what the job uses while its commands run, and whether it makes progress. */
 void sup_usage_begin(struct sup *sup);
 void sup_usage_measure(struct sup *sup, int64_t now);
 void sup_usage_end(struct sup *sup);
+void sup_guard_load(struct sup *sup);
+void sup_guard_output(struct sup *sup);                       /* there was some */
+void sup_guard_check(struct sup *sup, int64_t now);
+int64_t sup_guard_next(const struct sup *sup);                /* monotonic; 0: nothing to expect */
 
 /* supervisor_facts.c: what else was seen. */
 void sup_facts_begin(struct sup *sup);
 void sup_facts_gather(struct sup *sup);
 /* What the runner said of a phase or a rank joins the fact "runner" (core/report.h). */
 void sup_facts_report(struct sup *sup, const json_t *report);
-
-/* supervisor_xid.c: "xid" among the facts. */
-void sup_find_xids(const struct sup *sup);
 int sup_xid_of(const char *record, int64_t since_us, const char addresses[][32], int count);
-
-/* supervisor_guard.c: a job that makes no progress. */
-void sup_guard_load(struct sup *sup);
-void sup_guard_begin(struct sup *sup);
-void sup_guard_output(struct sup *sup);                       /* there was some */
-void sup_guard_gpus(struct sup *sup, int64_t now);            /* their load was read */
-void sup_guard_check(struct sup *sup, int64_t now);
-int64_t sup_guard_next(const struct sup *sup);                /* monotonic; 0: nothing to expect */
-int64_t sup_guard_patience(const struct sup *sup, int64_t every_ms);
 
 /* The program `slipway-supervisor`; main() is in src/program. */
 int supervisor_main(int argc, char **argv);

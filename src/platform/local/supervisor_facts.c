@@ -2,18 +2,27 @@
 /*
  * supervisor_facts.c - what else was seen at the end of a job, for diagnose/ to judge.
  *
- * Each fact is something that happened on this machine, under the name diagnose/ knows it by;
- * what cannot be read (the kernel's messages, as an ordinary user) is left out.
+ * Each fact is something that happened on this machine, under the name diagnose/ knows it by.
+ * What cannot be read is left out. Only the kernel's messages have the Xid codes of GPUs: most users,
+ * on most machines, may not read those, and that is no error.
  */
 #include "platform/local/supervisor.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/report.h"
 
-enum { FULL_BELOW_BYTES = 1024 * 1024 };
+enum {
+    FULL_BELOW_BYTES = 1024 * 1024,
+    KMSG_RECORD_MAX = 8192, KMSG_RECORDS_MAX = 100000, XIDS_MAX = 16,
+};
 
 /* ---- disks ---------------------------------------------------------------------------------- */
 
@@ -41,6 +50,66 @@ static void check_disks(const struct sup *sup)
     }
     if (sup->end.signal == SIGBUS && is_full("/dev/shm"))
         json_object_set_new(sup->facts, "shm_full", json_true());
+}
+
+/* ---- Xids ----------------------------------------------------------------------------------- */
+
+/* "6,123,4567890,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=..." -> 79; -1: not such a record, from
+ * before `since_us`, or of another GPU than those in `addresses`. */
+int sup_xid_of(const char *record, int64_t since_us, const char addresses[][32], int count)
+{
+    const char *said = strchr(record, ';');
+    long long at_us;
+    char address[32];
+    int code;
+
+    if (!said || sscanf(record, "%*u,%*u,%lld", &at_us) != 1 || at_us < since_us)
+        return -1;
+    said = strstr(said, "NVRM: Xid (PCI:");
+    if (!said || sscanf(said, "NVRM: Xid (PCI:%31[0-9a-fA-F:]): %6d", address, &code) != 2)
+        return -1;
+    for (int i = 0; i < count; i++)
+        if (strcasecmp(address, addresses[i]) == 0)
+            return code;
+    return -1;
+}
+
+static void add_once(json_t *codes, int code)
+{
+    size_t i;
+    json_t *known;
+
+    json_array_foreach(codes, i, known)
+        if (json_integer_value(known) == code)
+            return;
+    if (json_array_size(codes) < XIDS_MAX)
+        json_array_append_new(codes, json_integer(code));
+}
+
+static void find_xids(const struct sup *sup)
+{
+    sw_autofd int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    sw_auto(json) json_t *codes = json_array();
+    char addresses[SW_GPU_MAX][32], record[KMSG_RECORD_MAX];
+    int count = 0;
+
+    for (int i = 0; i < sup->lease->count; i++)
+        count += sw_gpu_meter_pci(sup->usage.meter, i, addresses[count]);
+    for (int i = 0; kmsg >= 0 && count > 0 && i < KMSG_RECORDS_MAX; i++) {
+        ssize_t n = read(kmsg, record, sizeof record - 1);
+        int code;
+
+        if (n < 0 && errno == EPIPE)             /* overwritten while we read: go on after it */
+            continue;
+        if (n <= 0)
+            break;
+        record[n] = '\0';
+        code = sup_xid_of(record, sup->commands_began_us, (const char(*)[32])addresses, count);
+        if (code >= 0)
+            add_once(codes, code);
+    }
+    if (json_array_size(codes) > 0)
+        json_object_set(sup->facts, "xid", codes);
 }
 
 /* ---- the runner's own words ------------------------------------------------------------------ */
@@ -87,7 +156,7 @@ void sup_facts_gather(struct sup *sup)
     if (sup->end.state == SW_ERROR) {
         check_disks(sup);
         if (sup->usage.meter)
-            sup_find_xids(sup);
+            find_xids(sup);
     }
     sup_usage_end(sup);
     sup_limits_close(&sup->limits, sup->facts);

@@ -107,7 +107,7 @@ void sup_limits_open(struct sup_limits *limits, const char *hierarchy, const cha
     *limits = (struct sup_limits){ .memory_bytes = memory_bytes, .sample = memory_bytes > 0 };
     if (!place || (memory_bytes <= 0 && cpus <= 0))
         return;
-    here = sw_format("%s%s", hierarchy ? hierarchy : "/sys/fs/cgroup", place);
+    here = sw_format("%s%s", hierarchy ? hierarchy : LOCAL_CGROUPS, place);
     beside = strcmp(place, "/") == 0 ? NULL : sw_path_absolute("..", here);
     if (beside)
         limits->cgroup = make_below(beside, name, memory_bytes > 0, cpus > 0);

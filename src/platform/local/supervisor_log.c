@@ -7,7 +7,7 @@
  * dropped in silence: what had to be given up is counted and said in the exit record.
  *
  * logs/<rank>.idx holds lines "offset time_ms", one for each moment in which something is written
- * (local_log.c reads them). A line is written before its bytes, and times never go back, even
+ * (local_inspect.c reads them). A line is written before its bytes, and times never go back, even
  * when the clock does.
  */
 #include "platform/local/supervisor.h"

@@ -26,7 +26,6 @@
 #include "core/reason.h"
 #include "core/run_end.h"
 #include "platform/local/local_internal.h"
-#include "platform/local/local_tree.h"
 
 enum {
     SAMPLE_EVERY_MS = 250,

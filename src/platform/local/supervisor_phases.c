@@ -25,7 +25,6 @@
 #include "core/report.h"
 #include "core/stop.h"
 #include "platform/local/local_internal.h"
-#include "platform/local/local_tree.h"
 
 enum {
     QUEUE_CHECK_MS = 1000,          /* besides being woken: how often a waiting job checks */
@@ -66,15 +65,23 @@ static json_t *replicas_json(const struct sup *sup)
     return all;
 }
 
+/* What the status and the exit record both say. */
+static json_t *record_json(const struct sup *sup, enum sw_state state, const char *reason,
+                           const char *message)
+{
+    return sw_json_object(SW_STR("state", sw_state_name(state)), SW_STR("reason", reason),
+                          SW_STR("message", message), SW_INT("pid", getpid()),
+                          SW_INT("started_ms", sup->started_ms),
+                          SW_SUB("replicas", replicas_json(sup)), SW_SUB_COPY("facts", sup->facts));
+}
+
 void sup_repeat_status(const struct sup *sup)
 {
-    sw_auto(json) json_t *record = sw_json_object(
-        SW_STR("state", sw_state_name(sup->said.state)), SW_STR("reason", sup->said.reason),
-        SW_STR("message", sup->said.message), SW_INT("pid", getpid()),
-        SW_INT("started_ms", sup->started_ms), SW_SUB("replicas", replicas_json(sup)),
-        SW_SUB_COPY("facts", sup->facts),
-        SW_SUB("live", sup->usage.shown ? json_incref(sup->usage.shown) : NULL));
+    sw_auto(json) json_t *record =
+        record_json(sup, sup->said.state, sup->said.reason, sup->said.message);
 
+    if (sup->usage.shown)
+        json_object_set(record, "live", sup->usage.shown);
     /* A full disk may refuse it: then the older one stays, and the exit record says more. */
     local_record_write(sup->folder, LOCAL_STATUS, record, NULL);
 }
@@ -92,14 +99,12 @@ static void write_exit(struct sup *sup)
 {
     const struct sup_end *end = &sup->end;
     sw_autofree char *reserve = sw_path_join(sup->folder, RESERVE);
-    sw_auto(json) json_t *record = sw_json_object(
-        SW_STR("state", sw_state_name(end->state)), SW_STR("reason", end->reason),
-        SW_STR("message", end->message), SW_INT("exit_code", end->exit_code),
-        SW_INT("signal", end->signal), SW_INT("failed_replica", end->failed_replica),
-        SW_INT("pid", getpid()), SW_INT("started_ms", sup->started_ms),
-        SW_INT("ended_ms", sw_now_ms()), SW_SUB("replicas", replicas_json(sup)),
-        SW_SUB_COPY("facts", sup->facts));
+    sw_auto(json) json_t *record = record_json(sup, end->state, end->reason, end->message);
 
+    json_object_set_new(record, "exit_code", json_integer(end->exit_code));
+    json_object_set_new(record, "signal", json_integer(end->signal));
+    json_object_set_new(record, "failed_replica", json_integer(end->failed_replica));
+    json_object_set_new(record, "ended_ms", json_integer(sw_now_ms()));
     unlink(reserve);
     /* While we wait, the lock shows that we live; a folder that was removed by hand needs no record. */
     while (local_record_keep(sup->folder, LOCAL_EXIT, record, NULL) < 0 &&
@@ -133,7 +138,7 @@ static void share_out(struct sup *sup)
 static void wait_for_gpus(struct sup *sup)
 {
     struct sw_error err = { 0 };
-    char message[256] = "", written[256] = "";
+    char message[256] = "";
     sw_autofree char *state_dir = sw_path_absolute("../../..", sup->folder);
     const struct gpu_request request = {
         .count = sup->gpus * sup->nodes, .type = sw_json_str(sup->launch, "gpu_type"),
@@ -151,9 +156,8 @@ static void wait_for_gpus(struct sup *sup)
         return;
     }
     while (!sup->end.decided && !(sup->lease = gpu_queue_try(sup->queue, message))) {
-        if (strcmp(message, written) != 0)
+        if (strcmp(message, sup->said.message) != 0)
             sup_write_status(sup, SW_PENDING, SW_REASON_GPU_WAIT, message);
-        memcpy(written, message, sizeof written);
         sup_turn(sup, sw_monotonic_ms() + QUEUE_CHECK_MS);
     }
     gpu_queue_leave(sup->queue);
@@ -164,38 +168,34 @@ static void wait_for_gpus(struct sup *sup)
 
 /* Everything of the job but us: what is below us and, when `slipway exec` was used, what it left
  * elsewhere. That search reads the environment of many processes: only where there is reason. */
-static void find_all(const struct sup *sup, struct local_processes *below,
-                     struct local_processes *guests)
+static void find_all(const struct sup *sup, struct local_processes *all)
 {
-    local_tree_below(getpid(), below);
-    if (local_has(sup->folder, LOCAL_GUESTS)) {
-        local_tree_marked(sup->folder, guests);
-        local_processes_subtract(guests, below);
-    }
+    local_tree_below(getpid(), all);
+    if (local_has(sup->folder, LOCAL_GUESTS))
+        local_tree_marked(sup->folder, all);
 }
 
 /* The runners are spared at first: they end by themselves when their command does, and then
  * report how it ended. */
 static void signal_tree(struct sup *sup, int signal, bool spare_runners)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
+    sw_auto(local_processes) struct local_processes all = { 0 };
     pid_t spare[LOCAL_REPLICAS_MAX];
     size_t count = 0;
 
     for (int i = 0; spare_runners && i < sup->nodes; i++)
         if (sup->replicas[i].pid && !sup->replicas[i].ended)
             spare[count++] = sup->replicas[i].pid;
-    find_all(sup, &below, &guests);
-    local_tree_signal(&below, signal, spare, count);
-    local_tree_signal(&guests, signal, spare, count);
+    find_all(sup, &all);
+    local_tree_signal(&all, signal, spare, count);
 }
 
 static bool anything_left(const struct sup *sup)
 {
-    sw_auto(local_processes) struct local_processes below = { 0 }, guests = { 0 };
+    sw_auto(local_processes) struct local_processes all = { 0 };
 
-    find_all(sup, &below, &guests);
-    return below.count > 0 || guests.count > 0;
+    find_all(sup, &all);
+    return all.count > 0;
 }
 
 static void end_everything(struct sup *sup)
@@ -310,7 +310,6 @@ static void run_commands(struct sup *sup)
             break;
     sup_write_status(sup, SW_RUNNING, "", "");
     sup_usage_begin(sup);
-    sup_guard_begin(sup);
     while (!sup->end.decided && !sup_all_ended(sup))
         sup_turn(sup, 0);
     if (!sup->end.decided)

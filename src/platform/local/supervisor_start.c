@@ -12,17 +12,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/proc.h"
 #include "core/job_env.h"
 #include "core/reason.h"
 #include "platform/local/local_internal.h"
@@ -38,11 +36,6 @@ int sup_free_port(void)
         getsockname(fd, (struct sockaddr *)&at, &size) < 0)
         return 29400;
     return ntohs(at.sin_port);
-}
-
-char *sup_report_path(const struct sup *sup, const char *what)
-{
-    return sw_format("%s/report-%s.json", sup->folder, what);
 }
 
 static void set_all(const json_t *env, int overwrite)
@@ -83,72 +76,54 @@ static void set_environment(const struct sup *sup, int rank)
 }
 
 struct sup_runner_call {                        /* what a runner is started with */
+    const struct sup *sup;
     int rank;
     const char *mode, *report;
-    pid_t parent;
-    int log, failed, secrets;        /* descriptors */
+    int log, secrets;                /* descriptors */
 };
 
-static void become_runner(const struct sup *sup, const struct sup_runner_call *call)
+static void become_runner(void *context, struct sw_start_failure *why)
 {
+    const struct sup_runner_call *call = context;
+    const struct sup *sup = call->sup;
     sw_autofree char *payload = sw_path_join(sup->folder, LOCAL_PAYLOAD);
     sw_autofree char *secrets = sw_format("%d", call->secrets);
     char *const argv[] = { (char *)"slipway-runner", (char *)call->mode, (char *)"--report",
                            (char *)call->report, (char *)"--secrets-fd", secrets, payload, NULL };
-    int rank = call->rank;
-    sigset_t none;
 
-    sigemptyset(&none);
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != call->parent)
-        _exit(127);
     dup2(call->log, 1);
     dup2(call->log, 2);
     fcntl(call->secrets, F_SETFD, 0);
-    set_environment(sup, rank);
-    if (rank < 0 && sup->end.decided) {
+    set_environment(sup, call->rank);
+    if (call->rank < 0 && sup->end.decided) {
         sw_autofree char *code = sw_format("%d", sup->end.exit_code);
 
         setenv("SLIPWAY_EXIT_CODE", code, 1);       /* for the manifest of the results */
         if (json_object_get(sup->launch, "command_exit"))
             setenv("SLIPWAY_COLLECT_ONLY", code, 1);
     }
-    if (rank >= 0) {
+    if (call->rank >= 0) {
         sup_limits_join(&sup->limits);
         if (sup->cpus > 0 && !sup->limits.cgroup)
-            sup_affinity(sup->cpus, rank);
+            sup_affinity(sup->cpus, call->rank);
     }
-    sigprocmask(SIG_SETMASK, &none, NULL);
     execv(sup->runner, argv);
-    if (write(call->failed, &errno, sizeof errno) < 0)
-        _exit(126);
-    _exit(127);
+    why->error = errno;
 }
 
-static pid_t start_runner(const struct sup *sup, int rank, const char *mode, const char *report,
+/* `what`: the rank's number, or the mode; names its report. -1: errno says why. */
+static pid_t start_runner(const struct sup *sup, int rank, const char *mode, const char *what,
                           const struct sup_log *log)
 {
+    sw_autofree char *report = sw_format("%s/report-%s.json", sup->folder, what);
     sw_autofd int secrets = local_secrets_file(sup->secrets);
-    pid_t parent = getpid(), pid;
-    int ends[2], why = 0;
-    ssize_t n;
+    struct sup_runner_call call = { sup, rank, mode, report, log->pipe_write, secrets };
+    struct sw_start_failure why = { 0 };
+    pid_t pid = secrets < 0 ? -1 : sw_proc_start(become_runner, &call, &why, NULL);
 
-    if (secrets < 0 || pipe2(ends, O_CLOEXEC) < 0)
-        return -1;
-    pid = fork();
-    if (pid == 0)
-        become_runner(sup, &(struct sup_runner_call){ rank, mode, report, parent, log->pipe_write, ends[1],
-                                           secrets });
-    close(ends[1]);
-    do
-        n = pid > 0 ? read(ends[0], &why, sizeof why) : 0;
-    while (n < 0 && errno == EINTR);
-    close(ends[0]);
-    if (n == (ssize_t)sizeof why) {
-        errno = why;
-        return -1;
-    }
+    if (why.error)
+        errno = why.error;
     return pid;
 }
 
@@ -156,8 +131,7 @@ int sup_start_replica(struct sup *sup, int rank)
 {
     struct sup_replica *replica = &sup->replicas[rank];
     sw_autofree char *name = sw_format("%d", rank);
-    sw_autofree char *report = sup_report_path(sup, name);
-    pid_t pid = start_runner(sup, rank, "run", report, &replica->log);
+    pid_t pid = start_runner(sup, rank, "run", name, &replica->log);
 
     if (pid < 0) {
         sup_decide(sup, SW_ERROR, SW_REASON_START, 126, "cannot start the runner for rank %d: %s", rank,
@@ -171,11 +145,8 @@ int sup_start_replica(struct sup *sup, int rank)
 
 int sup_start_helper(struct sup *sup, const char *mode)
 {
-    sw_autofree char *report = sup_report_path(sup, mode);
-    pid_t pid = start_runner(sup, -1, mode, report, &sup->replicas[0].log);
+    pid_t pid = start_runner(sup, -1, mode, mode, &sup->replicas[0].log);
 
-    if (pid < 0)
-        return -1;
-    sup->helper = pid;
-    return 0;
+    sup->helper = pid < 0 ? 0 : pid;
+    return pid < 0 ? -1 : 0;
 }

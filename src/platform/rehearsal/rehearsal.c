@@ -9,8 +9,6 @@
  * Faults come from the connection (profile or environment) or from the job's own block; the
  * connection's win, so SLIPWAY_REHEARSAL_API=up repairs a job that asked for a broken API.
  */
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,12 +49,15 @@ static const struct sw_option rehearsal_options[] = {
     { 0 }
 };
 
+enum counter { CALLS, SUBMITS, POLLS, NEW_FILES, COUNTERS };
+static const char *const counter_names[] = { "calls", "submits", "polls" };
+
 struct rehearsal_connection {
     char *server;                     /* the folder of the pretended server */
     char *name;                       /* the server's own; "": there is only one */
     char *api;                        /* the connection's own faults; NULL: the job's count */
     struct rehearsal_faults faults;
-    atomic_llong calls, submits, polls, new_files;
+    atomic_llong counts[COUNTERS];
 };
 
 static struct rehearsal_connection *of(struct sw_connection *conn)
@@ -92,8 +93,6 @@ static void rehearsal_close(struct sw_connection *conn)
 {
     struct rehearsal_connection *here = of(conn);
 
-    if (!here)
-        return;
     free(here->server);
     free(here->name);
     free(here->api);
@@ -123,10 +122,16 @@ static int rehearsal_identify(struct sw_connection *conn, struct sw_buf *identit
 
 /* How many calls of this kind came before: in this session, or over all clients when the job itself asked
  * for faults. */
-static int64_t calls_before(struct rehearsal_connection *here, atomic_llong *counter, const char *id,
-                            const char *name)
+static int64_t calls_before(struct rehearsal_connection *here, enum counter which, const char *id)
 {
-    return here->api ? atomic_fetch_add(counter, 1) : rehearsal_job_count(here->server, id, name);
+    return here->api ? atomic_fetch_add(&here->counts[which], 1)
+                     : rehearsal_job_count(here->server, id, counter_names[which]);
+}
+
+static bool is_among_first(struct rehearsal_connection *here, enum counter which, const char *id,
+                           int64_t count)
+{
+    return count > 0 && calls_before(here, which, id) < count;
 }
 
 /* The faults that hold for a job: the connection's, or else those it asked for itself. */
@@ -154,7 +159,7 @@ static int call(struct rehearsal_connection *here, const struct rehearsal_faults
     if (faults->slow_ms > 0)
         sw_sleep_ms(faults->slow_ms);
     if (faults->down_calls > 0 || faults->cut_every > 0) {
-        int64_t before = calls_before(here, &here->calls, id, "calls");
+        int64_t before = calls_before(here, CALLS, id);
 
         if (before < faults->down_calls || is_cut(before, faults->cut_every))
             return sw_fail(err, SW_E_UNREACHABLE, "the rehearsal's API is down, as its script says");
@@ -193,46 +198,45 @@ static int rehearsal_preflight(struct sw_connection *conn, const struct sw_plan 
 /* Nodes are rehearsal-0, rehearsal-1, ...: as many as are needed, after the last one to avoid. */
 static int first_node(const json_t *avoid)
 {
-    int first = 0;
+    int first = 0, number;
     json_t *name;
     size_t i;
 
-    json_array_foreach(avoid, i, name) {
-        const char *text = json_string_value(name);
-        int64_t number = text && sw_text_starts(text, "rehearsal-")
-                             ? rehearsal_number(text + strlen("rehearsal-"), 9999) : -1;
-
-        if (number >= first)
-            first = (int)number + 1;
-    }
+    json_array_foreach(avoid, i, name)
+        if (json_is_string(name) &&
+            sscanf(json_string_value(name), "rehearsal-%4d", &number) == 1 && number >= first)
+            first = number + 1;
     return first;
 }
 
-/* The connection's faults are among the plan's options, too, and are not the job's own. */
-static struct rehearsal_job job_of_plan(const struct rehearsal_connection *here,
-                                        const struct sw_plan *plan, int64_t now_ms)
+/* What the server remembers, but for the time. The connection's faults are among the plan's options,
+ * too, and are not the job's own. */
+static json_t *job_of_plan(const struct rehearsal_connection *here, const struct sw_plan *plan,
+                           int attempt)
 {
     const struct rehearsal_job_options options = options_of(plan);
     bool own = !sw_text_empty(options.api) && !sw_text_same(options.api, here->api);
 
-    return (struct rehearsal_job){
-        .script = sw_strdup(options.script), .api = own ? sw_strdup(options.api) : NULL,
-        .nodes = plan->nodes, .first_node = first_node(plan->avoid), .submitted_ms = now_ms,
-        .limit_ms = plan->time_ms };
+    return sw_json_object(
+        SW_STR("id", plan->job_id),
+        SW_INT("attempt", attempt),
+        SW_NULL("submitted_ms"),
+        SW_STR("script", options.script),
+        SW_STR_OPT("api", own ? options.api : NULL),
+        SW_INT("nodes", plan->nodes),
+        SW_INT("first_node", first_node(plan->avoid)),
+        SW_INT("limit_ms", plan->time_ms));
 }
 
 static json_t *rehearsal_render(struct sw_connection *conn, const struct sw_plan *plan,
                                 struct sw_error *err)
 {
-    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     sw_auto(json) json_t *body = NULL;
     sw_autofree char *text = NULL;
 
     if (rehearsal_preflight(conn, plan, err) < 0)
         return NULL;
-    job = job_of_plan(of(conn), plan, 0);
-    body = rehearsal_job_json(&job, plan->job_id, 1);
-    json_object_set_new(body, "submitted_ms", json_null());
+    body = job_of_plan(of(conn), plan, 1);
     text = sw_json_dump_pretty(body);
     return json_pack("[o]", sw_json_object(
         SW_STR("what", "what the pretended server remembers; the command is not run"),
@@ -265,22 +269,21 @@ static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *pl
                             struct sw_error *err)
 {
     struct rehearsal_connection *here = of(conn);
-    sw_auto(rehearsal_job) struct rehearsal_job job = job_of_plan(here, plan, sw_now_ms());
-    struct rehearsal_faults faults = faults_of(here, job.api);
-    sw_autofree char *folder = rehearsal_job_folder(here->server, plan->job_id);
+    sw_auto(json) json_t *job = job_of_plan(here, plan, attempt);
+    struct rehearsal_faults faults = faults_of(here, sw_json_str(job, "api"));
+    sw_autofree char *folder = sw_path_join(here->server, plan->job_id);
     bool made = false;
 
     (void)secrets;                     /* nothing runs, so none is needed */
     if (rehearsal_preflight(conn, plan, err) < 0 || sw_mkdirs(folder, 0700, err) < 0 ||
         call(here, &faults, plan->job_id, err) < 0)
         return -1;
-    job.submitted_ms = sw_now_ms();
-    if (rehearsal_job_make(here->server, plan->job_id, attempt, &job, &made, err) < 0)
+    json_object_set_new(job, "submitted_ms", json_integer(sw_now_ms()));
+    if (rehearsal_job_make(here->server, plan->job_id, attempt, job, &made, err) < 0)
         return -1;
     if (made)
-        leave_note(here, plan->job_id, job.script);
-    if (faults.lost_answers > 0 &&
-        calls_before(here, &here->submits, plan->job_id, "submits") < faults.lost_answers)
+        leave_note(here, plan->job_id, sw_json_str(job, "script"));
+    if (is_among_first(here, SUBMITS, plan->job_id, faults.lost_answers))
         return sw_fail(err, SW_E_UNREACHABLE,
                        "the rehearsal's API took the job, and its answer was lost");
     fill_submission(here, plan->job_id, receipt);
@@ -289,42 +292,24 @@ static int rehearsal_submit(struct sw_connection *conn, const struct sw_plan *pl
 
 /* ---- observe ---------------------------------------------------------------------------------- */
 
-struct rehearsal_view {                /* one attempt with its script, now */
-    struct rehearsal_job job;
-    struct rehearsal_script script;
-    struct rehearsal_run run;
-    struct rehearsal_faults faults;    /* that hold for it */
-};
-
-static void rehearsal_view_auto(struct rehearsal_view *view)
-{
-    rehearsal_job_done(&view->job);
-    rehearsal_script_done(&view->script);
-}
-
 /* What the server knows, without a call to it. */
-static int view_load(const struct rehearsal_connection *here, const char *id, int attempt,
-                     struct rehearsal_view *view, struct sw_error *err)
+static int load(const struct rehearsal_connection *here, const char *id, int attempt,
+                struct rehearsal_job *job, struct sw_error *err)
 {
-    int number = attempt > 1 ? attempt : 1;
+    int result = rehearsal_job_read(here->server, id, attempt > 1 ? attempt : 1, job, err);
 
-    if (rehearsal_job_read(here->server, id, number, &view->job, err) < 0)
-        return -1;
-    view->run = (struct rehearsal_run){
-        .submitted_ms = view->job.submitted_ms, .canceled_ms = view->job.canceled_ms,
-        .limit_ms = view->job.limit_ms, .now_ms = sw_now_ms() };
-    view->faults = faults_of(here, view->job.api);
-    return rehearsal_script_parse(view->job.script, number, &view->script, err);
+    job->faults = faults_of(here, job->api);
+    return result;
 }
 
 /* The same by a call, with its faults. `replica`: that must exist. */
-static int view_ask(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
-                    struct rehearsal_view *view, struct sw_error *err)
+static int ask(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
+               struct rehearsal_job *job, struct sw_error *err)
 {
-    if (view_load(of(conn), ref->id, ref->attempt, view, err) < 0 ||
-        call(of(conn), &view->faults, ref->id, err) < 0)
+    if (load(of(conn), ref->id, ref->attempt, job, err) < 0 ||
+        call(of(conn), &job->faults, ref->id, err) < 0)
         return -1;
-    if (replica < 0 || replica >= view->job.nodes)
+    if (replica < 0 || replica >= job->nodes)
         return sw_fail(err, SW_E_NOT_FOUND, "the job has no replica %d", replica);
     return 0;
 }
@@ -335,44 +320,37 @@ static int64_t by_its_clock(const struct rehearsal_faults *faults, int64_t at_ms
     return at_ms > faults->clock_back_ms ? at_ms - faults->clock_back_ms : at_ms;
 }
 
-static void describe(const struct rehearsal_view *view, struct sw_observation *seen)
+static void describe(const struct rehearsal_job *job, struct sw_observation *seen)
 {
-    rehearsal_observe_at(&view->script, &view->run, seen);
+    rehearsal_observe_at(&job->steps, &job->run, seen);
     if (seen->started_ms)
-        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", view->job.first_node);
-    seen->until_ms = by_its_clock(&view->faults, seen->until_ms);
-    seen->started_ms = by_its_clock(&view->faults, seen->started_ms);
-    seen->ended_ms = by_its_clock(&view->faults, seen->ended_ms);
+        snprintf(seen->node, sizeof seen->node, "rehearsal-%d", job->first_node);
+    seen->until_ms = by_its_clock(&job->faults, seen->until_ms);
+    seen->started_ms = by_its_clock(&job->faults, seen->started_ms);
+    seen->ended_ms = by_its_clock(&job->faults, seen->ended_ms);
     snprintf(seen->remote_id, sizeof seen->remote_id, "rehearsal://%s", seen->job.id);
-    seen->last_output_ms = rehearsal_last_output(&view->script, &view->run);
-}
-
-/* Is the job missing from the server's list this time? The connection's count is for whole lists. */
-static bool job_hides(struct rehearsal_connection *here, const struct rehearsal_faults *faults,
-                      const char *id)
-{
-    return !here->api && faults->unseen_calls > 0 &&
-           rehearsal_job_count(here->server, id, "polls") < faults->unseen_calls;
+    seen->last_output_ms = rehearsal_last_output(&job->steps, &job->run);
 }
 
 /* -1: this job asked for an API that is down now. */
 static int observe_one(struct rehearsal_connection *here, struct sw_observation *seen, bool hidden,
                        struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     struct sw_error why = { 0 };
 
-    if (view_load(here, seen->job.id, seen->job.attempt, &view, &why) < 0) {
+    if (load(here, seen->job.id, seen->job.attempt, &job, &why) < 0) {
         seen->presence = why.code == SW_E_NOT_FOUND ? SW_ABSENT : SW_UNSEEN;
         return 0;
     }
-    if (!here->api && call(here, &view.faults, seen->job.id, err) < 0)
+    if (!here->api && call(here, &job.faults, seen->job.id, err) < 0)
         return -1;
     /* A job that was never confirmed may be on its way: a list without it proves nothing. */
-    if (hidden || job_hides(here, &view.faults, seen->job.id))
+    if (hidden ||
+        (!here->api && is_among_first(here, POLLS, seen->job.id, job.faults.unseen_calls)))
         seen->presence = sw_text_empty(seen->job.remote_id) ? SW_UNSEEN : SW_ABSENT;
     else
-        describe(&view, seen);
+        describe(&job, seen);
     return 0;
 }
 
@@ -387,8 +365,7 @@ static int rehearsal_observe(struct sw_connection *conn, struct sw_observation *
 
     if (call_server(here, err) < 0)
         return -1;
-    hidden = here->api && here->faults.unseen_calls > 0 &&
-             atomic_fetch_add(&here->polls, 1) < here->faults.unseen_calls;
+    hidden = here->api && is_among_first(here, POLLS, "", here->faults.unseen_calls);
     for (size_t i = 0; i < count; i++)
         unreachable += observe_one(here, &jobs[i], hidden, &why) < 0;
     if (count > 0 && unreachable == count)
@@ -407,56 +384,56 @@ static size_t before_rotation(struct rehearsal_connection *here, const struct re
 
     if (inside < 0)
         return size;
-    if (inside == 0 && offset > 0 && atomic_fetch_add(&here->new_files, 1) % 3 != 2)
+    if (inside == 0 && offset > 0 && atomic_fetch_add(&here->counts[NEW_FILES], 1) % 3 != 2)
         return 0;
     return (int64_t)size > faults->rotate_bytes - inside ? (size_t)(faults->rotate_bytes - inside)
                                                          : size;
 }
 
-static ssize_t rehearsal_log_read_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static ssize_t rehearsal_log_read_of(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
                                      int64_t offset, char *bytes, size_t size, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
 
-    if (view_ask(conn, job, replica, &view, err) < 0)
+    if (ask(conn, ref, replica, &job, err) < 0)
         return -1;
-    size = before_rotation(of(conn), &view.faults, offset, size);
-    return (ssize_t)rehearsal_log_read(&view.script, &view.run, offset, bytes, size);
+    size = before_rotation(of(conn), &job.faults, offset, size);
+    return (ssize_t)rehearsal_log_read(&job.steps, &job.run, offset, bytes, size);
 }
 
-static int rehearsal_log_size_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static int rehearsal_log_size_of(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
                                  int64_t *size, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
 
-    if (view_ask(conn, job, replica, &view, err) < 0)
+    if (ask(conn, ref, replica, &job, err) < 0)
         return -1;
-    *size = rehearsal_log_size(&view.script, &view.run);
+    *size = rehearsal_log_size(&job.steps, &job.run);
     return 0;
 }
 
 /* Times come with the bytes: no call of their own, so no fault either. */
-static int rehearsal_log_time_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static int rehearsal_log_time_of(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
                                  int64_t offset, int64_t *at_ms, int64_t *until, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
 
     (void)replica;
-    if (view_load(of(conn), job->id, job->attempt, &view, err) < 0)
+    if (load(of(conn), ref->id, ref->attempt, &job, err) < 0)
         return -1;
-    rehearsal_log_time(&view.script, &view.run, offset, at_ms, until);
+    rehearsal_log_time(&job.steps, &job.run, offset, at_ms, until);
     return 0;
 }
 
-static int rehearsal_log_since_of(struct sw_connection *conn, const struct sw_jobref *job, int replica,
+static int rehearsal_log_since_of(struct sw_connection *conn, const struct sw_jobref *ref, int replica,
                                   int64_t at_ms, int64_t *offset, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
 
     (void)replica;
-    if (view_load(of(conn), job->id, job->attempt, &view, err) < 0)
+    if (load(of(conn), ref->id, ref->attempt, &job, err) < 0)
         return -1;
-    *offset = rehearsal_log_since(&view.script, &view.run, at_ms);
+    *offset = rehearsal_log_since(&job.steps, &job.run, at_ms);
     return 0;
 }
 
@@ -477,19 +454,19 @@ static json_t *replica_json(const struct sw_observation *seen, int first_node, i
         SW_STR("message", bystander ? "stopped after another rank failed" : seen->message));
 }
 
-static json_t *rehearsal_replicas(struct sw_connection *conn, const struct sw_jobref *job,
+static json_t *rehearsal_replicas(struct sw_connection *conn, const struct sw_jobref *ref,
                                   struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     struct sw_observation seen = { 0 };
     json_t *replicas;
 
-    if (view_ask(conn, job, 0, &view, err) < 0)
+    if (ask(conn, ref, 0, &job, err) < 0)
         return NULL;
-    rehearsal_observe_at(&view.script, &view.run, &seen);
+    rehearsal_observe_at(&job.steps, &job.run, &seen);
     replicas = json_array();
-    for (int rank = 0; rank < view.job.nodes; rank++)
-        json_array_append_new(replicas, replica_json(&seen, view.job.first_node, rank));
+    for (int rank = 0; rank < job.nodes; rank++)
+        json_array_append_new(replicas, replica_json(&seen, job.first_node, rank));
     return replicas;
 }
 
@@ -506,18 +483,19 @@ static void rehearsal_evidence(struct sw_connection *conn, const struct sw_obser
 
 /* ---- cancel ----------------------------------------------------------------------------------- */
 
-static int cancel_one(struct rehearsal_connection *here, const struct sw_jobref *job, struct sw_error *err)
+static int cancel_one(struct rehearsal_connection *here, const struct sw_jobref *ref, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     struct sw_error why = { 0 };
 
-    if (view_load(here, job->id, job->attempt, &view, &why) < 0 && why.code != SW_E_NOT_FOUND)
+    if (load(here, ref->id, ref->attempt, &job, &why) < 0 && why.code != SW_E_NOT_FOUND)
         return sw_fail(err, why.code, "%s", why.message);
-    view.faults = faults_of(here, view.job.api);
-    if (call(here, &view.faults, job->id, err) < 0)
+    job.faults = faults_of(here, job.api);
+    if (call(here, &job.faults, ref->id, err) < 0)
         return -1;
     /* Also without a job: one that is still on its way finds the cancel when it arrives. */
-    return rehearsal_job_cancel(here->server, job->id, job->attempt > 1 ? job->attempt : 1, sw_now_ms(), err);
+    return rehearsal_job_cancel(here->server, ref->id, ref->attempt > 1 ? ref->attempt : 1,
+                                sw_now_ms(), err);
 }
 
 static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
@@ -528,33 +506,14 @@ static void rehearsal_cancel(struct sw_connection *conn, struct sw_batch_job *jo
         jobs[i].result = cancel_one(of(conn), jobs[i].job, &jobs[i].err);
 }
 
-static int remove_all_but_results(const char *folder, struct sw_error *err)
-{
-    DIR *entries = opendir(folder);
-    int result = 0;
-
-    if (!entries)
-        return errno == ENOENT ? 0 : sw_fail_errno(err, SW_E_IO, "cannot read '%s'", folder);
-    for (struct dirent *entry; result == 0 && (entry = readdir(entries));) {
-        sw_autofree char *path = NULL;
-
-        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "results") == 0)
-            continue;
-        path = sw_path_join(folder, entry->d_name);
-        result = sw_remove_tree(path, err);
-    }
-    closedir(entries);
-    return result;
-}
-
 static void rehearsal_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                               bool keep_results, int64_t deadline_ms)
 {
     (void)deadline_ms;
     for (size_t i = 0; i < count; i++) {
-        sw_autofree char *folder = rehearsal_job_folder(of(conn)->server, jobs[i].job->id);
+        sw_autofree char *folder = sw_path_join(of(conn)->server, jobs[i].job->id);
 
-        jobs[i].result = keep_results ? remove_all_but_results(folder, &jobs[i].err)
+        jobs[i].result = keep_results ? sw_remove_all_but(folder, "results", &jobs[i].err)
                                       : sw_remove_tree(folder, &jobs[i].err);
     }
 }
@@ -562,12 +521,12 @@ static void rehearsal_cleanup(struct sw_connection *conn, struct sw_batch_job *j
 static int rehearsal_adopt(struct sw_connection *conn, const char *id, json_t **plan,
                            struct sw_submission *receipt, struct sw_error *err)
 {
-    sw_auto(rehearsal_view) struct rehearsal_view view = { 0 };
+    sw_auto(rehearsal_job) struct rehearsal_job job = { 0 };
     int newest = rehearsal_job_newest(of(conn)->server, id);
 
-    if (view_load(of(conn), id, newest, &view, err) < 0)
+    if (load(of(conn), id, newest, &job, err) < 0)
         return sw_wrap(err, "the rehearsal knows no job '%s'", id);
-    if (call(of(conn), &view.faults, id, err) < 0)
+    if (call(of(conn), &job.faults, id, err) < 0)
         return -1;
     if (plan)
         *plan = NULL;                  /* the pretended server keeps no plan */

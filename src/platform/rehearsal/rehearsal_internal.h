@@ -54,9 +54,15 @@ struct rehearsal_step {
     enum rehearsal_kind kind;
     int64_t length_ms;
     int64_t number;
+    int64_t at_ms, ends_ms;    /* since the submit; log lines and endings take no time */
     int rank;              /* endings: the replica it happens to */
     char *text;
 };
+
+static inline int64_t rehearsal_later(int64_t at, int64_t by)
+{
+    return by >= REHEARSAL_FOR_EVER - at ? REHEARSAL_FOR_EVER : at + by;
+}
 
 struct rehearsal_script {
     struct rehearsal_step *steps;
@@ -104,7 +110,7 @@ size_t rehearsal_log_read(const struct rehearsal_script *script, const struct re
 int64_t rehearsal_last_output(const struct rehearsal_script *script,
                               const struct rehearsal_run *run);
 
-/* ---- faults: rehearsal_fault.c ------------------------------------------------------------ */
+/* ---- faults: rehearsal_script.c ----------------------------------------------------------- */
 
 struct rehearsal_faults {
     int64_t slow_ms;               /* every answer takes that long */
@@ -125,18 +131,19 @@ struct rehearsal_job {             /* one attempt, as the pretended server remem
     char *api;                     /* faults the job itself asked for; may be NULL */
     int nodes;
     int first_node;                /* number of rank 0's node: the first that is not avoided */
-    int64_t submitted_ms, canceled_ms, limit_ms;
+    struct rehearsal_run run;      /* `now_ms`: when it was read */
+    struct rehearsal_script steps; /* of this attempt, when it was read */
+    struct rehearsal_faults faults;    /* those that hold for it; the caller's */
 };
 void rehearsal_job_done(struct rehearsal_job *job);
 static inline void rehearsal_job_auto(struct rehearsal_job *job) { rehearsal_job_done(job); }
 
 char *rehearsal_server_id(const char *server, struct sw_error *err);   /* owned; made once */
-char *rehearsal_job_folder(const char *server, const char *id);
-json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int attempt);
 /* Make the job unless it is there already; *made tells. Safe from many processes at once. */
 int rehearsal_job_make(const char *server, const char *id, int attempt,
-                       const struct rehearsal_job *job, bool *made, struct sw_error *err);
-/* SW_E_NOT_FOUND: there is certainly no such job. */
+                       const json_t *job, bool *made, struct sw_error *err);
+/* SW_E_NOT_FOUND: there is certainly no such job. Done with rehearsal_job_done(), also after a
+ * failure. */
 int rehearsal_job_read(const char *server, const char *id, int attempt, struct rehearsal_job *out,
                        struct sw_error *err);
 /* The newest attempt there is; 0: none. */

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "core/id.h"
 
@@ -33,12 +34,8 @@ void rehearsal_job_done(struct rehearsal_job *job)
 {
     free(job->script);
     free(job->api);
+    rehearsal_script_done(&job->steps);
     *job = (struct rehearsal_job){ 0 };
-}
-
-char *rehearsal_job_folder(const char *server, const char *id)
-{
-    return sw_path_join(server, id);
 }
 
 static char *job_file(const char *server, const char *id, const char *name, int attempt)
@@ -81,26 +78,12 @@ char *rehearsal_server_id(const char *server, struct sw_error *err)
     return sw_file_read(path, SW_ID_SIZE, NULL, err);
 }
 
-json_t *rehearsal_job_json(const struct rehearsal_job *job, const char *id, int attempt)
-{
-    return sw_json_object(
-        SW_STR("id", id),
-        SW_INT("attempt", attempt),
-        SW_INT("submitted_ms", job->submitted_ms),
-        SW_STR("script", job->script),
-        SW_STR_OPT("api", job->api),
-        SW_INT("nodes", job->nodes),
-        SW_INT("first_node", job->first_node),
-        SW_INT("limit_ms", job->limit_ms));
-}
-
 int rehearsal_job_make(const char *server, const char *id, int attempt,
-                       const struct rehearsal_job *job, bool *made, struct sw_error *err)
+                       const json_t *job, bool *made, struct sw_error *err)
 {
     sw_autofree char *results = sw_format("%s/%s/results", server, id);
     sw_autofree char *path = job_file(server, id, "attempt", attempt);
-    sw_auto(json) json_t *json = rehearsal_job_json(job, id, attempt);
-    sw_autofree char *text = sw_json_dump(json);
+    sw_autofree char *text = sw_json_dump(job);
 
     if (sw_id_check(id, err) < 0 || sw_mkdirs(results, 0700, err) < 0)
         return -1;
@@ -133,15 +116,13 @@ int rehearsal_job_read(const char *server, const char *id, int attempt, struct r
         .api = sw_strdup(sw_json_str(json, "api")),
         .nodes = (int)sw_json_int(json, "nodes", 1),
         .first_node = (int)sw_json_int(json, "first_node", 0),
-        .submitted_ms = sw_json_int(json, "submitted_ms", 0),
-        .limit_ms = sw_json_int(json, "limit_ms", 0),
-        .canceled_ms = read_cancel(server, id, attempt),
+        .run = { .submitted_ms = sw_json_int(json, "submitted_ms", 0),
+                 .limit_ms = sw_json_int(json, "limit_ms", 0),
+                 .canceled_ms = read_cancel(server, id, attempt), .now_ms = sw_now_ms() },
     };
-    if (!out->script) {
-        rehearsal_job_done(out);
+    if (!out->script)
         return sw_fail(err, SW_E_IO, "'%s' is not a rehearsal's job file", path);
-    }
-    return 0;
+    return rehearsal_script_parse(out->script, attempt, &out->steps, err);
 }
 
 int rehearsal_job_newest(const char *server, const char *id)
@@ -160,7 +141,7 @@ int rehearsal_job_newest(const char *server, const char *id)
 int rehearsal_job_cancel(const char *server, const char *id, int attempt, int64_t now_ms,
                          struct sw_error *err)
 {
-    sw_autofree char *folder = rehearsal_job_folder(server, id);
+    sw_autofree char *folder = sw_path_join(server, id);
     sw_autofree char *path = job_file(server, id, "cancel", attempt);
     sw_autofree char *text = sw_format("%lld", (long long)now_ms);
     bool made;

@@ -49,17 +49,6 @@ struct course {                    /* the whole script, whatever time it is now 
     const struct rehearsal_step *ending;    /* NULL: the script just stops, that is exit 0 */
 };
 
-static int64_t later(int64_t at, int64_t by)
-{
-    return by >= REHEARSAL_FOR_EVER - at ? REHEARSAL_FOR_EVER : at + by;
-}
-
-/* How long a step takes; log lines and endings take no time. */
-static int64_t step_ms(const struct rehearsal_step *step)
-{
-    return step->kind == REHEARSE_EPOCHS ? step->length_ms * step->number : step->length_ms;
-}
-
 static bool means_started(enum rehearsal_kind kind)
 {
     return kind == REHEARSE_RUNNING || kind == REHEARSE_EPOCHS || kind == REHEARSE_EXIT ||
@@ -68,23 +57,17 @@ static bool means_started(enum rehearsal_kind kind)
 
 static struct course plot(const struct rehearsal_script *script, const struct rehearsal_run *run)
 {
-    struct course course = { .started_ms = REHEARSAL_FOR_EVER };
-    int64_t at = run->submitted_ms;
+    const struct rehearsal_step *last = script->count ? &script->steps[script->count - 1] : NULL;
+    struct course course = { .ending = last && rehearsal_is_ending(last->kind) ? last : NULL };
 
-    for (size_t i = 0; i < script->count && at < REHEARSAL_FOR_EVER; i++) {
-        const struct rehearsal_step *step = &script->steps[i];
-
-        if (means_started(step->kind) && course.started_ms == REHEARSAL_FOR_EVER)
-            course.started_ms = at;
-        if (rehearsal_is_ending(step->kind))
-            course.ending = step;
-        at = later(at, step_ms(step));
-    }
-    course.over_ms = at;
-    if (!course.ending && course.started_ms == REHEARSAL_FOR_EVER)
-        course.started_ms = at;                   /* the exit 0 at the end of every script */
-    if (run->limit_ms > 0 && later(course.started_ms, run->limit_ms) < course.over_ms) {
-        course.over_ms = later(course.started_ms, run->limit_ms);
+    course.over_ms = rehearsal_later(run->submitted_ms, last ? last->ends_ms : 0);
+    /* Without an ending there is an exit 0 at the end, as of every script. */
+    course.started_ms = course.ending ? REHEARSAL_FOR_EVER : course.over_ms;
+    for (size_t i = script->count; i-- > 0;)
+        if (means_started(script->steps[i].kind))
+            course.started_ms = rehearsal_later(run->submitted_ms, script->steps[i].at_ms);
+    if (run->limit_ms > 0 && rehearsal_later(course.started_ms, run->limit_ms) < course.over_ms) {
+        course.over_ms = rehearsal_later(course.started_ms, run->limit_ms);
         course.cause = BY_LIMIT;
     }
     if (run->canceled_ms > 0 && run->canceled_ms < course.over_ms) {
@@ -151,20 +134,16 @@ static void observe_end(const struct course *course, const struct rehearsal_run 
 static void observe_middle(const struct rehearsal_script *script, const struct rehearsal_run *run,
                            struct sw_observation *out)
 {
-    int64_t at = run->submitted_ms;
-
     say_step(out, REHEARSE_PENDING);
     for (size_t i = 0; i < script->count; i++) {
         const struct rehearsal_step *step = &script->steps[i];
+        int64_t ends_ms = rehearsal_later(run->submitted_ms, step->ends_ms);
 
-        if (step_ms(step) == 0)
+        if (step->ends_ms == step->at_ms || ends_ms <= run->now_ms)
             continue;
         say_step(out, step->kind);
-        at = later(at, step_ms(step));
-        if (run->now_ms < at) {
-            out->until_ms = out->state == SW_PENDING && at < INT64_MAX ? at : 0;
-            return;
-        }
+        out->until_ms = out->state == SW_PENDING && ends_ms < REHEARSAL_FOR_EVER ? ends_ms : 0;
+        return;
     }
 }
 
@@ -190,8 +169,11 @@ void rehearsal_observe_at(const struct rehearsal_script *script, const struct re
 
 struct passage {                   /* the lines one step has written so far, all of one width */
     const struct rehearsal_step *step;
-    int64_t lines;
-    int64_t width;
+    size_t next;                   /* the step after it */
+    int64_t last_ms;               /* now, or when the job was over */
+    int64_t at_ms;                 /* when the step began */
+    int64_t lines, width;
+    int64_t begins, ends;          /* in the log */
 };
 
 static int digits(int64_t number)
@@ -199,31 +181,38 @@ static int digits(int64_t number)
     return snprintf(NULL, 0, "%lld", (long long)number);
 }
 
-static struct passage passage_of(const struct rehearsal_step *step, int64_t at, int64_t until)
+static void measure(struct passage *passage)
 {
-    struct passage passage = { .step = step };
+    const struct rehearsal_step *step = passage->step;
+    bool epochs = step->kind == REHEARSE_EPOCHS, text = step->kind == REHEARSE_LOG_TEXT;
+    int64_t most = text ? 1 : step->number;
+    int64_t written = epochs && step->length_ms > 0
+                          ? (passage->last_ms - passage->at_ms) / step->length_ms : most;
 
-    if (at > until)
-        return passage;
-    switch (step->kind) {
-    case REHEARSE_LOG_TEXT:
-        passage.lines = 1;
-        passage.width = (int64_t)strlen(step->text) + 1;
-        break;
-    case REHEARSE_LOG_LINES:
-        passage.lines = step->number;
-        passage.width = LINE_WIDTH;
-        break;
-    case REHEARSE_EPOCHS:
-        passage.lines = step->length_ms > 0 ? (until - at) / step->length_ms : step->number;
-        if (passage.lines > step->number)
-            passage.lines = step->number;
-        passage.width = (int64_t)strlen("epoch / loss 0.00000\n") + 2 * digits(step->number);
-        break;
-    default:
-        break;
-    }
-    return passage;
+    passage->lines = written < most ? written : most;
+    passage->width = text                                 ? (int64_t)strlen(step->text) + 1
+                     : step->kind == REHEARSE_LOG_LINES ? LINE_WIDTH
+                     : epochs ? (int64_t)strlen("epoch / loss 0.00000\n") + 2 * digits(step->number)
+                              : 0;
+}
+
+/* On to the next step that has begun; false: there is none. Starts from a passage of zeros. */
+static bool next_passage(const struct rehearsal_script *script, const struct rehearsal_run *run,
+                         struct passage *passage)
+{
+    int64_t over_ms = passage->next == 0 ? plot(script, run).over_ms : passage->last_ms;
+
+    passage->last_ms = run->now_ms < over_ms ? run->now_ms : over_ms;
+    passage->begins = passage->ends;
+    if (passage->next == script->count)
+        return false;
+    passage->step = &script->steps[passage->next++];
+    passage->at_ms = rehearsal_later(run->submitted_ms, passage->step->at_ms);
+    if (passage->at_ms > passage->last_ms)
+        return false;
+    measure(passage);
+    passage->ends += passage->lines * passage->width;
+    return true;
 }
 
 /* Copies line `index` of a passage from column `from`; at most `size` bytes. */
@@ -233,8 +222,7 @@ static size_t copy_line(const struct passage *passage, int64_t index, int64_t fr
     const struct rehearsal_step *step = passage->step;
     char made[128] = "";
     const char *line = made;
-    size_t rest = (size_t)(passage->width - from);
-    size_t n = rest < size ? rest : size;
+    size_t rest = (size_t)(passage->width - from), n = rest < size ? rest : size;
 
     if (step->kind == REHEARSE_LOG_TEXT)
         line = step->text;
@@ -244,68 +232,37 @@ static size_t copy_line(const struct passage *passage, int64_t index, int64_t fr
     else
         snprintf(made, sizeof made, "epoch %*lld/%lld loss %7.5f", digits(step->number),
                  (long long)index + 1, (long long)step->number, 4.0 / (double)(index + 1));
-    if (n == 0)
-        return 0;
-    if (n == rest) {
-        memcpy(bytes, line + from, n - 1);
-        bytes[n - 1] = '\n';                 /* the terminator's place: a line ends with it */
-    } else {
-        memcpy(bytes, line + from, n);
-    }
+    memcpy(bytes, line + from, n);
+    if (n == rest)
+        bytes[n - 1] = '\n';                 /* in the terminator's place */
     return n;
-}
-
-static size_t copy_passage(const struct passage *passage, int64_t offset, char *bytes, size_t size)
-{
-    size_t done = 0;
-
-    for (int64_t i = offset / passage->width; i < passage->lines && done < size; i++) {
-        int64_t from = offset + (int64_t)done - i * passage->width;
-
-        done += copy_line(passage, i, from, bytes + done, size - done);
-    }
-    return done;
-}
-
-/* Walk all passages; with `bytes` NULL only the size is wanted. Returns bytes copied, and in
- * *total the size of all passages walked (all of them when nothing is copied). */
-static size_t walk_log(const struct rehearsal_script *script, const struct rehearsal_run *run,
-                       int64_t offset, char *bytes, size_t size, int64_t *total)
-{
-    struct course course = plot(script, run);
-    int64_t until = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
-    int64_t at = run->submitted_ms;
-    size_t done = 0;
-
-    *total = 0;
-    for (size_t i = 0; i < script->count && at <= until; i++) {
-        const struct rehearsal_step *step = &script->steps[i];
-        struct passage passage = passage_of(step, at, until);
-        int64_t length = passage.lines * passage.width;
-        int64_t inside = offset + (int64_t)done - *total;
-
-        if (bytes && length > inside && done < size)
-            done += copy_passage(&passage, inside, bytes + done, size - done);
-        *total += length;
-        at = later(at, step_ms(step));
-    }
-    return done;
-}
-
-int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run)
-{
-    int64_t total;
-
-    walk_log(script, run, 0, NULL, 0, &total);
-    return total;
 }
 
 size_t rehearsal_log_read(const struct rehearsal_script *script, const struct rehearsal_run *run,
                           int64_t offset, char *bytes, size_t size)
 {
-    int64_t total;
+    struct passage passage = { 0 };
+    size_t done = 0;
 
-    return offset < 0 ? 0 : walk_log(script, run, offset, bytes, size, &total);
+    while (offset >= 0 && done < size && next_passage(script, run, &passage))
+        while (offset < passage.ends && done < size) {
+            int64_t inside = offset - passage.begins, line = inside / passage.width;
+            size_t n = copy_line(&passage, line, inside - line * passage.width, bytes + done,
+                                 size - done);
+
+            done += n;
+            offset += (int64_t)n;
+        }
+    return done;
+}
+
+int64_t rehearsal_log_size(const struct rehearsal_script *script, const struct rehearsal_run *run)
+{
+    struct passage passage = { 0 };
+
+    while (next_passage(script, run, &passage))
+        ;
+    return passage.ends;
 }
 
 int64_t rehearsal_log_since(const struct rehearsal_script *script,
@@ -322,28 +279,20 @@ int64_t rehearsal_log_since(const struct rehearsal_script *script,
 void rehearsal_log_time(const struct rehearsal_script *script, const struct rehearsal_run *run,
                         int64_t offset, int64_t *at_ms, int64_t *until)
 {
-    struct course course = plot(script, run);
-    int64_t last = run->now_ms < course.over_ms ? run->now_ms : course.over_ms;
-    int64_t at = run->submitted_ms, begins = 0;
+    struct passage passage = { 0 };
 
     *at_ms = 0;
     *until = offset;
-    for (size_t i = 0; i < script->count && at <= last; i++) {
-        const struct rehearsal_step *step = &script->steps[i];
-        struct passage passage = passage_of(step, at, last);
-        int64_t ends = begins + passage.lines * passage.width;
-
-        if (offset >= begins && offset < ends) {
-            int64_t line = (offset - begins) / passage.width;
+    while (next_passage(script, run, &passage))
+        if (offset >= passage.begins && offset < passage.ends) {
+            const struct rehearsal_step *step = passage.step;
+            int64_t lines = (offset - passage.begins) / passage.width + 1;
             bool line_by_line = step->kind == REHEARSE_EPOCHS && step->length_ms > 0;
 
-            *at_ms = line_by_line ? at + (line + 1) * step->length_ms : at;
-            *until = line_by_line ? begins + (line + 1) * passage.width : ends;
+            *at_ms = passage.at_ms + (line_by_line ? lines * step->length_ms : 0);
+            *until = line_by_line ? passage.begins + lines * passage.width : passage.ends;
             return;
         }
-        begins = ends;
-        at = later(at, step_ms(step));
-    }
 }
 
 int64_t rehearsal_last_output(const struct rehearsal_script *script,

@@ -28,7 +28,7 @@ static const struct {
     const char *key, *file;
     const char *name;              /* NULL: the key's own */
 } elsewhere[] = {
-    { "local.inherit_env", "src/platform/local/local_env.c" },
+    { "local.inherit_env", "src/platform/local/local_submit.c" },
     { "docker.tls", "src/platform/docker/docker_endpoint_find.c" },
     { "docker.certificates", "src/platform/docker/docker_endpoint_find.c" },
     { "docker.identity", "src/net/ssh.c" },

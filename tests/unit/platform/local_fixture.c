@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "core/id.h"
 #include "platform/local/local_internal.h"
-#include "platform/local/local_tree.h"
 
 enum { DEADLINE_MS = 60000 };
 

@@ -38,6 +38,21 @@ static void expect_log(struct fixture *here, const char *id, int rank, const cha
     assert_string_equal(log, text);
 }
 
+/* Running begins with the runner: what the command prints comes a moment later. */
+static void wait_for_output(struct fixture *here, const char *id)
+{
+    int64_t deadline = sw_monotonic_ms() + 30000;
+
+    for (;;) {
+        sw_autofree char *log = fixture_log(here, id, 0);
+
+        if (strchr(log, '\n'))
+            return;
+        assert_true(sw_monotonic_ms() < deadline);
+        sw_sleep_ms(5);
+    }
+}
+
 /* Which GPUs a job gets depends on the order in which another one lets go of its own. */
 static void expect_gpus_apart(struct fixture *here, const char *a, size_t count_a, const char *b,
                               size_t count_b)
@@ -125,6 +140,8 @@ static void jobs_wait_in_line_and_never_share(void **state)
     assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
     fixture_wait_state(here, second, SW_RUNNING);
     fixture_wait_state(here, third, SW_RUNNING);
+    wait_for_output(here, second);
+    wait_for_output(here, third);
     job = fixture_ref(second);
     assert_int_equal(sw_platform_cancel(&sw_platform_local, here->conn, &job, NULL), 0);
     job = fixture_ref(third);

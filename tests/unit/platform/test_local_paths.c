@@ -171,7 +171,7 @@ static void credentials_are_known_by_name_and_ending(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SW_COUNT(names); i++)
-        assert_int_equal(local_env_is_credential(names[i].name, strlen(names[i].name)),
+        assert_int_equal(local_env_is_credential(names[i].name),
                          names[i].is);
 }
 

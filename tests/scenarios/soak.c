@@ -32,8 +32,8 @@ enum {
 #if defined(__SANITIZE_ADDRESS__)
 enum { MOST_KIB = 1 << 30, GROWTH_KIB = 1 << 30 };
 #else
-/* One observe() takes all jobs of a place, each with its plan: about 12 KiB a job. */
-enum { MOST_KIB = 160 * 1024, GROWTH_KIB = 8 * 1024 };
+/* One observe() takes all jobs of a place, each with what a refresh needs of its plan: 5 KiB a job. */
+enum { MOST_KIB = 80 * 1024, GROWTH_KIB = 8 * 1024 };
 #endif
 
 static int jobs = 10000;

@@ -58,7 +58,7 @@ static char *make(struct docker_api *api, const char *name, const char *line)
 
 static void post(struct docker_api *api, const char *id, const char *what)
 {
-    sw_autofree char *path = docker_path("/containers/", id, what);
+    sw_autofree char *path = sw_format("/containers/%s%s", id, what);
     struct docker_call call = { .method = "POST", .path = path, .stall_ms = -1 };
     struct sw_error err = { 0 };
 
@@ -132,7 +132,7 @@ static void a_tar_file_goes_in(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "archive", "exit 0");
-    sw_autofree char *path = docker_path("/containers/", id, "/archive?path=/");
+    sw_autofree char *path = sw_rest_path("/containers/%s/archive?path=/", id);
     char tar[1536] = "made/";
     struct docker_call call = { .method = "PUT", .path = path, .bytes = tar, .length = sizeof tar };
     unsigned sum = 0;
@@ -153,7 +153,7 @@ static void a_tar_file_goes_in(void **state)
     if (docker_ask(api, &call, NULL, &err) < 0)
         fail_msg("%s", err.message);
     free(sw_take(path));
-    path = docker_path("/containers/", id, "/archive?path=/made");
+    path = sw_rest_path("/containers/%s/archive?path=/made", id);
     call = (struct docker_call){ .method = "HEAD", .path = path };
     assert_int_equal(docker_ask(api, &call, NULL, &err), 0);
 }
@@ -176,7 +176,7 @@ static void a_followed_log_ends_with_its_container(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "log", "echo one; sleep 1; echo two");
-    sw_autofree char *path = docker_path("/containers/", id, "/logs?follow=1&stdout=1");
+    sw_autofree char *path = sw_rest_path("/containers/%s/logs?follow=1&stdout=1", id);
     struct seen seen = { 0 };
     struct docker_call call = { .path = path, .sink = keep, .sink_context = &seen,
                                 .stall_ms = -1 };
@@ -193,7 +193,7 @@ static void a_sink_that_has_enough_ends_the_stream(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "yes", "yes");
-    sw_autofree char *path = docker_path("/containers/", id, "/logs?follow=1&stdout=1");
+    sw_autofree char *path = sw_rest_path("/containers/%s/logs?follow=1&stdout=1", id);
     struct seen seen = { .stop_at = 1000 };
     struct docker_call call = { .path = path, .sink = keep, .sink_context = &seen,
                                 .stall_ms = -1 };

@@ -8,13 +8,14 @@
  */
 #include "platform/docker/docker_api.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/docker/docker_internal.h"
 
 struct docker_api {
+    struct docker_pool *pool;                /* that it goes back to; NULL: none */
     struct docker_endpoint endpoint;
     struct docker_dialer *dialer;            /* DOCKER_SSH */
     struct sw_rest *rest;
@@ -162,6 +163,58 @@ void docker_api_close(struct docker_api *api)
     free(api);
 }
 
+/* ---- clients, lent one at a time ------------------------------------------------------------- */
+
+struct docker_pool {
+    const struct docker_endpoint *endpoint;
+    pthread_mutex_t lock;
+    struct docker_api *idle[DOCKER_AT_ONCE];
+    size_t count;
+};
+
+struct docker_pool *docker_pool_new(const struct docker_endpoint *endpoint)
+{
+    struct docker_pool *pool = sw_new(struct docker_pool);
+
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->endpoint = endpoint;
+    return pool;
+}
+
+void docker_pool_free(struct docker_pool *pool)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        docker_api_close(pool->idle[i]);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error *err)
+{
+    struct docker_api *api = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count)
+        api = pool->idle[--pool->count];
+    pthread_mutex_unlock(&pool->lock);
+    if (!api && (api = docker_api_open(pool->endpoint, err)))
+        api->pool = pool;
+    return api;
+}
+
+void docker_give_back(struct docker_api *api)
+{
+    struct docker_pool *pool = api ? api->pool : NULL;
+
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count < DOCKER_AT_ONCE)
+        pool->idle[pool->count++] = sw_take(api);
+    pthread_mutex_unlock(&pool->lock);
+    docker_api_close(api);
+}
+
 const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api)
 {
     return &api->endpoint;
@@ -232,6 +285,8 @@ static int prepare(struct docker_api *api, const struct docker_call *call, struc
 {
     bool changes = call->method && strcmp(call->method, "GET") != 0;
 
+    if (!api)
+        return -1;
     api->refusal = DOCKER_NOT_REFUSED;
     if (settle_version(api, err) < 0)
         return -1;
@@ -298,17 +353,13 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* ---- paths -------------------------------------------------------------------------------------- */
 
-char *docker_path(const char *before, const char *name, const char *after)
+char *docker_filtered(const char *path, json_t *filters)
 {
-    sw_autofree char *encoded = sw_rest_path("%s", name);
-
-    return sw_format("%s%s%s", before, encoded, after);
-}
-
-void docker_query_json(struct sw_buf *path, const char *key, json_t *value)
-{
-    sw_auto(json) json_t *owned = value;
+    sw_auto(json) json_t *owned = filters;
     sw_autofree char *text = sw_json_dump(owned);
+    struct sw_buf out = SW_BUF_INIT;
 
-    sw_rest_query(path, key, text);
+    sw_buf_add(&out, path);
+    sw_rest_query(&out, "filters", text);
+    return sw_buf_steal(&out);
 }

@@ -35,7 +35,18 @@ struct docker_api;
 struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err);
 void docker_api_close(struct docker_api *api);
 SW_DEFINE_AUTO(docker_api, struct docker_api *, docker_api_close)
+
+/* A client for one call of the platform: several threads may share a connection. */
+enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
+struct docker_pool;
+struct docker_pool *docker_pool_new(const struct docker_endpoint *endpoint);         /* borrowed */
+void docker_pool_free(struct docker_pool *pool);
+struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error *err);
+void docker_give_back(struct docker_api *api);                                       /* NULL is fine */
+SW_DEFINE_AUTO(docker_lent, struct docker_api *, docker_give_back)
+
 const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api);
+struct docker_dialer *docker_api_dialer(const struct docker_api *api);       /* NULL: no ssh */
 /* "local", "remote": whether the engine sees the files of this machine. */
 bool docker_api_is_local(const struct docker_api *api);
 
@@ -55,8 +66,9 @@ struct docker_call {
     bool changes_nothing;        /* a 5xx leaves no doubt about what was done: it is SW_E_REFUSED */
 };
 
-/* One call, waited for. *reply: the JSON that came, NULL for none (204, 304, plain text); may be
- * NULL if not wanted. Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
+/* One call, waited for. `api` may be NULL: none could be had, and err says why already. *reply: the JSON
+ * that came, NULL for none (204, 304, plain text); may be NULL if not wanted.
+ * Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
  *   400 SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
  *   501 SW_E_UNSUPPORTED: this engine does not do that
  *   other 5xx, no answer, cut off, silence: SW_E_UNREACHABLE. Whether it was done is not known.
@@ -110,9 +122,7 @@ void docker_wake(struct docker_api *api);      /* from any thread: docker_work()
 const char *docker_api_version(struct docker_api *api, struct sw_error *err);
 /* Is it Podman behind the same API? Known without asking once a call was made. */
 bool docker_api_is_podman(const struct docker_api *api);
-/* The path of a call, percent-encoded piece by piece: "/containers/" NAME "/start". Owned. */
-char *docker_path(const char *before, const char *name, const char *after);
-/* Append "&key={...}" (or "?key={...}") with a JSON document as value. Steals `value`. */
-void docker_query_json(struct sw_buf *path, const char *key, json_t *value);
+/* A path with a query "filters". Steals `filters`; owned. */
+char *docker_filtered(const char *path, json_t *filters);
 
 #endif

@@ -5,18 +5,21 @@
  * Nothing is changed on the engine. Whether a folder is visible there is asked by a container that
  * cannot be made: its image does not exist, and the engine looks at the folder first.
  */
-#include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "base/proc.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "platform/docker/docker_checks.h"
-#include "platform/docker/docker_internal.h"
+#include "core/image_ref.h"
+#include "net/ssh.h"
+#include "platform/docker/docker_job.h"
 
 #define GIB               (1024LL * 1024 * 1024)
 #define DISK_LEAST        (1 * GIB)
 #define DISK_FOR_AN_IMAGE (2 * GIB)
+#define SAID_MAX          200
 #define NO_IMAGE          "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 #define TOOLKIT_FIX       "install the NVIDIA Container Toolkit on the engine's machine, then: " \
                           "sudo nvidia-ctk runtime configure --runtime=docker && " \
@@ -34,11 +37,57 @@ static void add_error(json_t *rows, const char *check, const struct sw_error *wh
     add(rows, check, false, why->message, why->hint);
 }
 
-static json_t *get(struct docker_api *api, const char *path, struct sw_error *err)
-{
-    json_t *reply = NULL;
+/* ---- the engine's machine -------------------------------------------------------------------
+ * What the Engine API does not tell: asked here when it is this machine, over ssh when that is the way to it,
+ * not known otherwise. */
 
-    return docker_ask(api, &(struct docker_call){ .path = path }, &reply, err) == 0 ? reply : NULL;
+/* The script reads one line: a path, which is never part of a command. */
+static char *ask_far(struct docker_api *api, const char *script, const char *line)
+{
+    struct sw_ssh *ssh = docker_dialer_ssh(docker_api_dialer(api));
+    sw_autofree char *input = sw_format("%s\n", line);
+    const struct sw_ssh_piece piece = { .bytes = input, .length = strlen(input) };
+    const struct sw_ssh_call call = { .script = script, .input = &piece, .input_count = 1,
+                                      .output_limit = 65536, .repeatable = true };
+    sw_auto(sw_ssh_reply) struct sw_ssh_reply reply = { 0 };
+
+    if (!ssh || sw_ssh_run(ssh, &call, &reply, NULL) < 0 || reply.exit_code != 0)
+        return NULL;
+    return sw_buf_steal(&reply.output);
+}
+
+static int64_t free_bytes_there(struct docker_api *api, const char *folder)
+{
+    sw_autofree char *said = ask_far(api, "read -r folder && df -Pk -- \"$folder\" | "
+                                          "{ read -r head; read -r disk all used left rest; "
+                                          "echo \"$left\"; }", folder);
+    long long kib = said && isdigit((unsigned char)*said) ? strtoll(said, NULL, 10) : -1;
+
+    return kib < 0 || kib > INT64_MAX / 1024 ? -1 : (int64_t)kib * 1024;
+}
+
+/* The first line, harmless on a terminal. */
+static char *first_line(const char *said)
+{
+    size_t length = said ? strcspn(said, "\r\n") : 0;
+
+    return length ? sw_text_printable(said, length < SAID_MAX ? length : SAID_MAX) : NULL;
+}
+
+static char *program_version(struct docker_api *api, const char *path)
+{
+    char *const argv[] = { (char *)path, (char *)"--version", NULL };
+    sw_auto(sw_buf) struct sw_buf said = SW_BUF_INIT;
+    sw_autofree char *far = NULL;
+    int status = -1;
+
+    if (!docker_api_is_local(api)) {
+        far = ask_far(api, "read -r path && \"$path\" --version", path);
+        return first_line(far);
+    }
+    if (sw_proc_ask(argv, "", &said, &status, NULL) < 0 || status != 0)
+        return NULL;
+    return first_line(sw_buf_text(&said));
 }
 
 /* ---- the engine --------------------------------------------------------------------------------- */
@@ -50,11 +99,10 @@ static void check_engine(const struct docker_api *api, const json_t *info, const
     const char *server = sw_json_str(info, "ServerVersion"), *os = sw_json_str(info, "OSType");
     sw_autofree char *message = sw_format("version %s at %s (%s)", server ? server : "?",
                                           endpoint->text, endpoint->origin);
-    sw_autofree char *speaks = sw_format("%s", version);
     sw_autofree char *warning = docker_endpoint_warning(endpoint);
 
     add(rows, "engine", true, message, NULL);
-    add(rows, "API version", true, speaks, NULL);
+    add(rows, "API version", true, version, NULL);
     if (warning)
         add(rows, "connection", false, warning, "use ssh:// or TLS");
     if (os && strcmp(os, "linux") != 0)
@@ -71,7 +119,7 @@ static int64_t free_bytes(struct docker_api *api, const char *folder)
 
     if (docker_api_is_local(api))
         return statvfs(folder, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize : -1;
-    return docker_host_free_bytes(api, folder);
+    return free_bytes_there(api, folder);
 }
 
 static void check_disk(struct docker_api *api, const json_t *info, bool needs_image, json_t *rows)
@@ -125,7 +173,7 @@ static bool has_cdi_gpus(const json_t *info)
 
 static void add_runtime(struct docker_api *api, const char *name, const char *path, json_t *rows)
 {
-    sw_autofree char *version = sw_text_empty(path) ? NULL : docker_program_version(api, path);
+    sw_autofree char *version = sw_text_empty(path) ? NULL : program_version(api, path);
     sw_autofree char *message = sw_format("runtime %s, %s", name,
                                           version ? version : "version not known from here");
 
@@ -218,7 +266,7 @@ json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
     json_t *mount;
     size_t i;
 
-    if (!version || !(info = get(api, "/info", &why))) {
+    if (!version || !(info = docker_get(api, sw_rest_path("/info"), &why))) {
         add_error(rows, "engine", &why);
         return rows;
     }
@@ -229,7 +277,7 @@ json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs)
         if (sw_image_ref_parse(needs->image, &image, NULL) == 0)
             use = sw_image_ref_text(&image);
         if (use)
-            docker_image_there(api, use, &there, NULL);
+            there = docker_is_there(api, sw_rest_path("/images/%s/json", use), NULL) > 0;
     }
     check_disk(api, info, needs->image && !there, rows);
     check_gpus(api, info, needs, rows);

@@ -4,17 +4,13 @@
  *
  * The order is docker's own, so that a user of `docker ps` gets the same engine here.
  */
-#include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "core/registry_login.h"
-#include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_endpoint.h"
 #include "platform/docker/docker_options.h"
 
 #define CONFIG_MAX (1024u * 1024)
@@ -138,17 +134,6 @@ static const struct {
     { NULL, "/run/podman/podman.sock" },
 };
 
-static bool listens(const char *path)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0 || strlen(path) >= sizeof address.sun_path)
-        return false;
-    strcpy(address.sun_path, path);
-    return connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
-}
-
 /* The first that answers; else the first that is there, for the message; else the usual one. */
 static char *usual_socket(const struct docker_endpoint *out)
 {
@@ -160,7 +145,7 @@ static char *usual_socket(const struct docker_endpoint *out)
 
         if (!path || *path != '/' || !sw_file_exists(path))
             continue;
-        if (listens(path))
+        if (docker_socket_trouble(path) == 0)
             return sw_take(path);
         if (!there)
             there = sw_take(path);

@@ -138,14 +138,11 @@ static void stream_over(void *context, const struct sw_rest_answer *answer)
 
 static char *path_since(int64_t last_ns)
 {
-    struct sw_buf path = SW_BUF_INIT;
     int64_t since_ns = last_ns ? last_ns : 1000000000;       /* all that it remembers */
+    sw_autofree char *path = sw_format("/events?since=%lld.%09lld", (long long)(since_ns / 1000000000),
+                                       (long long)(since_ns % 1000000000));
 
-    sw_buf_addf(&path, "/events?since=%lld.%09lld", (long long)(since_ns / 1000000000),
-                (long long)(since_ns % 1000000000));
-    docker_query_json(&path, "filters", json_pack("{s:[s],s:[s]}", "type", "container", "label",
-                                                  LABEL_ID));
-    return sw_buf_steal(&path);
+    return docker_filtered(path, json_pack("{s:[s],s:[s]}", "type", "container", "label", LABEL_ID));
 }
 
 /* Podman's own events come late or not at all, depending on where it keeps them. */
@@ -205,17 +202,13 @@ enum docker_told docker_events_say(struct sw_watch *events, const char *name)
 
 static void merge_one(json_t *known, json_t *container)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
-    const char *state = sw_json_str(container, "State");
-    json_t *entry;
-    int code;
+    const char *name = docker_listed_name(container);
+    const json_t *entry = name ? json_object_get(known, name) : NULL;
+    int code = (int)sw_json_int(entry, "exit_code", SW_NO_EXIT_CODE);
 
-    if (sw_text_empty(name))
+    if (!name)
         return;
-    name += *name == '/';
-    entry = json_object_get(known, name);
-    code = (int)sw_json_int(entry, "exit_code", SW_NO_EXIT_CODE);
-    if (code != SW_NO_EXIT_CODE && docker_state(state, NULL) == SW_RUNNING) {
+    if (code != SW_NO_EXIT_CODE && docker_state(sw_json_str(container, "State"), NULL) == SW_RUNNING) {
         json_object_set_new(container, "State", json_string("exited"));
         json_object_set_new(container, "Status", json_sprintf("Exited (%d)", code));
     }
@@ -276,8 +269,8 @@ static int note_past(void *context, json_t *event)
 int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
                      struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     struct sw_rest_lines lines = { .take = note_past, .context = past };
+    sw_autofree char *path = NULL, *filtered = NULL;
     int64_t now_ms = 0;
     int result;
 
@@ -285,11 +278,11 @@ int docker_past_read(struct docker_api *api, const char *job, struct docker_past
     if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
                                                .sink_context = &now_ms }, NULL, err) < 0)
         return -1;
-    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
+    path = sw_format("/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
     if (job)
-        docker_query_json(&path, "filters", json_pack("{s:[s],s:[o]}", "type", "container", "label",
-                                                      json_sprintf("%s=%s", LABEL_ID, job)));
-    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
+        filtered = docker_filtered(path, json_pack("{s:[s],s:[o]}", "type", "container", "label",
+                                                   json_sprintf("%s=%s", LABEL_ID, job)));
+    result = docker_ask(api, &(struct docker_call){ .path = filtered ? filtered : path,
                                                     .sink = sw_rest_lines_sink,
                                                     .sink_context = &lines }, NULL, err);
     sw_rest_lines_done(&lines);

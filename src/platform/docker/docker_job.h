@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "core/archive.h"
+#include "core/id.h"
 #include "core/payload.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
@@ -45,6 +46,7 @@ enum {
     DOCKER_NAME_SIZE = 64,
     DOCKER_NODES_MAX = 128,
     DOCKER_FILE_MAX = 8 * 1024 * 1024,             /* of one small file in a container */
+    DOCKER_FILES_MAX = 512 * 1024 * 1024,          /* of all that is put into one */
 };
 
 /* ---- docker.c: the connection ---------------------------------------------------------------- */
@@ -68,22 +70,31 @@ static inline struct docker_connection *docker_of(const struct sw_connection *co
     return (struct docker_connection *)conn;
 }
 
-/* A client of the engine for one call of ours: several threads may share a connection. */
-struct docker_lent {
-    struct sw_connection *conn;
-    struct docker_api *api;
-};
-int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err);
-void docker_give_back(struct docker_lent *lent);
-static inline void docker_lent_auto(struct docker_lent *lent) { docker_give_back(lent); }
+/* A client of the engine for one call of ours. */
+static inline struct docker_api *docker_borrow(const struct sw_connection *conn, struct sw_error *err)
+{
+    return docker_pool_borrow(docker_of(conn)->pool, err);
+}
+/* Does the engine see the files of this machine? */
+static inline bool docker_is_local(const struct sw_connection *conn)
+{
+    return docker_of(conn)->endpoint.way == DOCKER_UNIX;
+}
 
 char *docker_job_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 char *docker_end_folder(const struct sw_connection *conn, const char *id);                    /* owned */
 
 /* ---- docker_calls.c: single questions --------------------------------------------------------- */
 
+/* GET an object; owned; NULL + err. Takes the path, as sw_rest_path() made it. */
+json_t *docker_get(struct docker_api *api, char *path, struct sw_error *err);
+json_t *docker_get_list(struct docker_api *api, char *path, struct sw_error *err);       /* an array */
+/* The same: 1: it is there; 0: certainly not; -1 + err. */
+int docker_is_there(struct docker_api *api, char *path, struct sw_error *err);
 /* GET /containers/NAME/json. SW_E_NOT_FOUND. Owned. */
 json_t *docker_inspect(struct docker_api *api, const char *name, struct sw_error *err);
+/* GET /images/NAME/json. SW_E_NOT_FOUND. Owned. */
+json_t *docker_inspect_image(struct docker_api *api, const char *name, struct sw_error *err);
 /* POST /containers/create. *id: owned; `id` may be NULL. SW_E_CONFLICT: the name is taken. */
 int docker_make(struct docker_api *api, const char *name, const json_t *body, char **id,
                 struct sw_error *err);
@@ -94,8 +105,8 @@ int docker_tell(struct docker_api *api, const char *name, const char *verb, stru
 /* DELETE with its anonymous volumes; gone already is success. Without force a running one is
  * SW_E_CONFLICT. */
 int docker_delete(struct docker_api *api, const char *name, bool force, struct sw_error *err);
-/* DELETE a thing of "/volumes/" or "/networks/"; gone already is success, SW_E_CONFLICT: in use. */
-int docker_forget(struct docker_api *api, const char *kind, const char *name, struct sw_error *err);
+/* DELETE another thing; gone already is success, SW_E_CONFLICT: in use. Takes the path. */
+int docker_forget(struct docker_api *api, char *path, struct sw_error *err);
 
 /* docker_network.c: one that is there already is success; of several with one name, ours, one is left; ours
  * is removed when no container uses it. */
@@ -107,11 +118,49 @@ char *docker_archive_path(const char *container, const char *path);
 /* A small file out of a container; owned. SW_E_NOT_FOUND. */
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);
+/* The same; 0 with *text NULL: it is not there. */
+int docker_find_file(struct docker_api *api, const char *name, const char *path, char **text, size_t *size,
+                     struct sw_error *err);
+/* All of DOCKER_HOME from one container to another, through memory: secrets are in it. */
+int docker_move_files(struct docker_api *api, const char *from, const char *to, struct sw_error *err);
 int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
                size_t length, struct sw_error *err);
-/* Labels of a container as list or inspect tells it; borrowed, NULL: no such label. */
-const char *docker_label(const json_t *container, const char *name);
-int docker_label_number(const json_t *container, const char *name, int missing);
+/* ---- docker_pull.c: images ---------------------------------------------------------------------- */
+
+struct docker_pull {
+    const char *image;
+    enum docker_pull_policy policy;
+    /* How far it is: layers are "files". `what` is "pulling IMAGE". Non-zero cancels it. May be NULL. */
+    int (*progress)(void *context, const char *what, const struct sw_copy_progress *progress);
+    void *progress_context;
+};
+
+/* See that the engine has the image. *use: how to name it in a create call; *inspected (may be NULL):
+ * what the engine says of it; both owned.
+ * SW_E_SPEC (no reference), SW_E_NOT_FOUND (no such image or tag; policy never), SW_E_CREDENTIAL
+ * (refused; the message says which credential was used), SW_E_REFUSED (disk full, registry out of
+ * reach), SW_E_UNREACHABLE (the engine), SW_E_INTERRUPTED. */
+int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
+                        json_t **inspected, struct sw_error *err);
+/* Could it be pulled: asks the registry through the engine, moves no layer. Same errors. */
+int docker_image_reachable(struct docker_api *api, const char *image, struct sw_error *err);
+
+/* ---- docker_checks.c: is an engine fit for a job? ------------------------------------------------ */
+
+struct docker_needs {                 /* all borrowed */
+    const char *image;               /* NULL: none */
+    enum docker_pull_policy policy;
+    bool gpus;                       /* needed; otherwise only reported */
+    const char *runtime;             /* asked for by name; NULL: "nvidia" where GPUs need one */
+    const json_t *mounts;            /* array as in HostConfig.Mounts; NULL: none */
+};
+
+/* JSON array of {"check","ok","message","fix"}; owned. An engine that does not answer is one row. */
+json_t *docker_checks(struct docker_api *api, const struct docker_needs *needs);
+
+/* Does the engine see what this mount (as in HostConfig.Mounts) binds? 1, 0 + err: it is not there; -1
+ * + err. Nothing is made. */
+int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err);
 
 /* ---- docker_log.c: logs and reports in them --------------------------------------------------- */
 
@@ -204,24 +253,10 @@ static inline int docker_gpus(const struct sw_plan *plan)
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
-/* ---- docker_user.c --------------------------------------------------------------------------- */
-
-struct docker_owner {
-    int64_t uid, gid;
-};
-/* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
-bool docker_user_numbers(const char *user, struct docker_owner *owner);
-/* The same for a name, by the image's /etc/passwd; false: not in there. */
-bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
-
 /* docker_runner.c: of a container as inspect describes it: the path of its runner, owned; the plan in its
  * environment, owned, NULL: it is not there. */
 char *docker_runner_path(const json_t *inspected);
 json_t *docker_plan_in_variable(const json_t *inspected);
-
-/* docker_upload.c: append a file of that user to an archive, or with bytes NULL a folder. */
-void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
-                    const void *bytes, size_t length);
 
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
@@ -232,6 +267,11 @@ enum docker_engine {                 /* and the end of a container */
     DOCKER_ENGINE_CAME_LATER,        /* it was started after the container's end */
 };
 
+/* Labels of a container as list or inspect tells it; borrowed, NULL: no such label. */
+const char *docker_label(const json_t *container, const char *name);
+int docker_label_number(const json_t *container, const char *name, int missing);
+/* The name of a container in a list; borrowed; NULL: it has none. */
+const char *docker_listed_name(const json_t *container);
 enum sw_state docker_state(const char *said, const char **note);
 /* "Exited (137) 5 seconds ago" -> 137; SW_NO_EXIT_CODE: it does not say. */
 int docker_exit_code(const char *status);
@@ -240,6 +280,18 @@ int64_t docker_time_ms(const char *text);
 /* What the end of a container means for the job; state, reason, message, exit code, signal. */
 struct docker_ended;
 void docker_judge_end(const struct docker_ended *ended, struct sw_observation *seen);
+
+struct docker_owner {
+    int64_t uid, gid;
+};
+/* "1000:1000", "1000" as numbers; false: it has a name in it (or is empty). */
+bool docker_user_numbers(const char *user, struct docker_owner *owner);
+/* The same for a name, by the image's /etc/passwd; false: not in there. */
+bool docker_user_lookup(const char *passwd, const char *user, struct docker_owner *owner);
+
+/* docker_upload.c: append a file of that user to an archive, or with bytes NULL a folder. */
+void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
+                    const void *bytes, size_t length);
 
 /* ---- docker_frames.c ------------------------------------------------------------------------- */
 
@@ -271,6 +323,8 @@ void docker_frames_done(struct docker_frames *frames);
 #define DOCKER_GPU_ALL "all"         /* every GPU of the engine */
 #define DOCKER_GPU_ANY "any"         /* which there are is not known: one job at a time has them */
 
+/* Is this the container of a job that waits for GPUs? */
+bool docker_gpu_waits(const json_t *container);
 /* From the list of containers (GET /containers/json): ids of `all` that no container holds. */
 json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore_created);
 /* Jobs that wait, first come first: array of ids (texts). */
@@ -301,7 +355,6 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
                 struct sw_error *err);
 void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
 int docker_wake_fd(struct sw_connection *conn);
-enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
 void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
                     bool keep_results, int64_t deadline_ms);
@@ -316,12 +369,16 @@ char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
                          struct sw_error *err);
-/* docker_paths.c: an image with nothing in it, for the engine's own kind of processor (*arch owned; may be
- * NULL), a container of it with this HostConfig (stolen), and both taken away again. */
-int docker_look_image(struct docker_api *api, const char *name, char **arch, struct sw_error *err);
-int docker_look_container(struct docker_api *api, const char *name, json_t *host,
-                          struct sw_error *err);
-void docker_look_over(struct docker_api *api, const char *name);
+/* docker_paths.c: a container with this HostConfig (stolen), of an empty image that is made for it, to get
+ * at the engine's files. Both are gone after docker_look_close(), which follows in any case. */
+struct docker_look {
+    struct docker_api *api;
+    char name[SW_ID_SIZE];
+    char *arch;                      /* the engine's kind of processor; owned */
+};
+int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host, struct sw_error *err);
+void docker_look_close(struct docker_look *look);
+static inline void docker_look_auto(struct docker_look *look) { docker_look_close(look); }
 int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
 json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
 int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,

@@ -47,32 +47,28 @@ static bool is_ours(const json_t *network, const char *name)
 
 void docker_network_settle(struct docker_api *api, const char *name)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    sw_auto(json) json_t *all = NULL;
+    sw_auto(json) json_t *all = docker_get_list(
+        api, docker_filtered("/networks", json_pack("{s:[s]}", "name", name)), NULL);
     const json_t *oldest = NULL;
     json_t *network;
     size_t i;
 
-    sw_buf_add(&path, "/networks");
-    docker_query_json(&path, "filters", json_pack("{s:[s]}", "name", name));
-    if (docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path) }, &all, NULL) < 0)
+    if (!all)
         return;
     json_array_foreach(all, i, network)
         if (is_ours(network, name) && (!oldest || is_older(network, oldest)))
             oldest = network;
     json_array_foreach(all, i, network)
         if (is_ours(network, name) && network != oldest)
-            docker_forget(api, "/networks/", sw_json_str(network, "Id"), NULL);
+            docker_forget(api, sw_rest_path("/networks/%s", sw_json_str(network, "Id")), NULL);
     sw_sleep_ms(SETTLE_PAUSE_MS);                /* another client may be about to make one more */
 }
 
 void docker_network_drop(struct docker_api *api, const char *name)
 {
-    sw_autofree char *path = docker_path("/networks/", name, "");
-    sw_auto(json) json_t *network = NULL;
+    sw_auto(json) json_t *network = docker_get(api, sw_rest_path("/networks/%s", name), NULL);
 
-    if (docker_ask(api, &(struct docker_call){ .path = path }, &network, NULL) == 0 &&
-        docker_label(network, "slipway.network") &&
+    if (docker_label(network, "slipway.network") &&
         json_object_size(json_object_get(network, "Containers")) == 0)
-        docker_forget(api, "/networks/", name, NULL);
+        docker_forget(api, sw_rest_path("/networks/%s", name), NULL);
 }

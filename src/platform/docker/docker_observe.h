@@ -25,9 +25,10 @@ int docker_plan_nodes(const struct sw_jobref *job);
 /* Did a submit die between making and starting it? Then it is removed: no submit will start it. */
 bool docker_is_half_made(const struct sw_jobref *job, const struct docker_containers *own);
 
-/* Of a job's containers as a list shows them: the newest attempt (0: none), its first rank. */
-int docker_newest_attempt(const json_t *list);
-const json_t *docker_first_rank(const json_t *list, int attempt);
+/* The first rank of the newest attempt in a list of a job's containers; borrowed; NULL: it is empty. */
+const json_t *docker_newest(const json_t *list);
+/* The mount of a container whose "Destination" or "Name" this is; borrowed; NULL: none. */
+const json_t *docker_mount_of(const json_t *container, const char *key, const char *value);
 /* The folder bound at /results, when it is one of this machine; owned; NULL: none. */
 char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id);
 
@@ -53,11 +54,23 @@ int docker_ended_read(struct docker_api *api, const char *container, struct dock
                       struct sw_error *err);
 void docker_ended_done(struct docker_ended *ended);
 static inline void docker_ended_auto(struct docker_ended *ended) { docker_ended_done(ended); }
-struct sw_rank docker_ended_rank(const struct docker_ended *ended);
+
+struct docker_ends {                 /* of all ranks */
+    int count;
+    struct docker_ended *at;         /* owned */
+    struct sw_rank ranks[DOCKER_NODES_MAX];
+    int failed;                      /* the rank that failed first; -1: none */
+};
+/* `closely`: all containers are inspected, whatever the events told. 0, -1 + err; 1: a record must be fetched
+ * first (docker_record_fetch). In any case docker_ends_done() follows. */
+int docker_ends_read(const struct docker_job *job, const struct docker_containers *own, bool closely,
+                     struct docker_ends *out, struct sw_error *err);
+void docker_ends_done(struct docker_ends *ends);
+static inline void docker_ends_auto(struct docker_ends *ends) { docker_ends_done(ends); }
 /* What a report says, into the end. */
 void docker_read_report(struct docker_ended *ended);
-/* None goes on: what that means for the job, which rank failed first, and facts about it. 0, -1 + err; 1: a
- * record must be fetched first (docker_record_fetch). */
+/* None goes on: what that means for the job, which rank failed first, and facts about it. As
+ * docker_ends_read(). */
 int docker_judge(const struct docker_job *job, const struct docker_containers *own,
                  struct sw_observation *seen, struct sw_error *err);
 
@@ -67,6 +80,8 @@ int docker_judge(const struct docker_job *job, const struct docker_containers *o
  * could not be read. */
 int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
                      struct sw_error *err);
+/* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
+void docker_drop_beat(json_t **report);
 /* The same of a rank without a container, and all that can be known of such a one. 1: it is in a volume, and
  * must be fetched first. Both only read. */
 int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err);

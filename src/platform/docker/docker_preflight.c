@@ -9,14 +9,13 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "core/gpu.h"
-#include "platform/docker/docker_checks.h"
+#include "core/image_ref.h"
 #include "platform/docker/docker_job.h"
 
 /* Only of this machine is it known what it has without another question. */
-static void say_gpus(const struct sw_connection *conn, const struct docker_api *api,
-                     const struct sw_plan *plan)
+static void say_gpus(const struct sw_connection *conn, const struct sw_plan *plan)
 {
-    sw_autofree char *text = docker_of(conn)->warn && docker_api_is_local(api) && sw_plan_gpus_unsaid(plan)
+    sw_autofree char *text = docker_of(conn)->warn && docker_is_local(conn) && sw_plan_gpus_unsaid(plan)
                                  ? sw_gpu_unasked() : NULL;
 
     if (text)
@@ -30,9 +29,8 @@ static int check_room(struct docker_api *api, const struct sw_plan *plan, struct
 
     if (plan->cpus <= 0 && plan->memory_bytes <= 0)
         return 0;
-    if (docker_ask(api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
-        return -1;
-    return sw_plan_fits(plan, "the engine", (double)sw_json_int(info, "NCPU", 0),
+    info = docker_get(api, sw_rest_path("/info"), err);
+    return !info ? -1 : sw_plan_fits(plan, "the engine", (double)sw_json_int(info, "NCPU", 0),
                         sw_json_int(info, "MemTotal", 0), err);
 }
 
@@ -51,7 +49,7 @@ static int check_outputs(const struct sw_plan *plan, struct sw_error *err)
 
 int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
 
     if (sw_text_empty(plan->image)) {
@@ -62,13 +60,11 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
         sw_fail(err, SW_E_UNSUPPORTED, "of the launchers, docker has 'none' and 'torchrun' only");
         return sw_hint(err, "start mpirun or ray in the command: docs/use/platforms/docker.md shows how");
     }
-    if (sw_image_ref_parse(plan->image, &image, err) < 0 || docker_borrow(conn, &lent, err) < 0)
+    if (sw_image_ref_parse(plan->image, &image, err) < 0 || !(api = docker_borrow(conn, err)) ||
+        !docker_api_version(api, err) || (docker_is_local(conn) && check_outputs(plan, err) < 0))
         return -1;
-    if (!docker_api_version(lent.api, err) ||
-        (docker_api_is_local(lent.api) && check_outputs(plan, err) < 0))
-        return -1;
-    say_gpus(conn, lent.api, plan);
-    return check_room(lent.api, plan, err);
+    say_gpus(conn, plan);
+    return check_room(api, plan, err);
 }
 
 static bool is_among(const json_t *texts, const char *text)
@@ -109,23 +105,19 @@ static void add_gpus(struct docker_api *api, const struct sw_plan *plan, json_t 
 
 json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    struct docker_site site = { .attempt = 1 };
-    sw_auto(json) json_t *mounts = NULL;
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    struct docker_site site = { .attempt = 1, .local = docker_is_local(conn) };
+    sw_auto(json) json_t *mounts = api ? docker_mounts(plan, &site, err) : NULL;
     json_t *rows;
     struct docker_job_options options = docker_job_options(plan->options);
     struct docker_needs needs = { .image = plan->image, .policy = options.pull, .gpus = plan->gpus != 0,
                                 .runtime = options.runtime };
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return NULL;
-    site.local = docker_api_is_local(lent.api);
-    mounts = docker_mounts(plan, &site, err);
     if (!mounts)
         return NULL;
     leave_out(mounts, plan);
     needs.mounts = mounts;
-    rows = docker_checks(lent.api, &needs);
-    add_gpus(lent.api, plan, rows);
+    rows = docker_checks(api, &needs);
+    add_gpus(api, plan, rows);
     return rows;
 }

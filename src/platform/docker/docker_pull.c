@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/docker/docker_image.h"
+#include "core/image_ref.h"
+#include "core/registry_login.h"
+#include "platform/docker/docker_job.h"
 
 #define LAYERS_MAX     512
 #define PROGRESS_MS    100
@@ -263,23 +265,18 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
 {
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     sw_auto(sw_text_wipe) char *header = NULL;
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_autofree char *name = sw_image_ref_name(image);
+    sw_autofree char *path = sw_rest_path("/images/create?fromImage=%s&tag=%s", name,
+                                          image->digest ? image->digest : image->tag);
     sw_autofree struct pulling *pulling = sw_new(struct pulling);
     sw_autofree char *what = sw_format("pulling %s", pull->image);
     struct sw_rest_lines lines = { .take = take_line, .context = pulling };
-    struct docker_call call = { .method = "POST", .sink = sw_rest_lines_sink, .stall_ms = -1,
+    struct docker_call call = { .method = "POST", .path = path, .sink = sw_rest_lines_sink, .stall_ms = -1,
                                 .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
     header = find_login(api, image, &login);
-    sw_buf_add(&path, "/images/create");
-    sw_rest_query(&path, "fromImage", name);
-    sw_rest_query(&path, "tag", image->digest ? image->digest : image->tag);
-    if (pull->platform)
-        sw_rest_query(&path, "platform", pull->platform);
-    call.path = sw_buf_text(&path);
     call.registry_auth = header;
     pulling->pull = pull;
     pulling->what = what;
@@ -293,18 +290,6 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     return result < 0 ? explain(api, image, &login, &why, err) : 0;
 }
 
-int docker_image_there(struct docker_api *api, const char *use, bool *there, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/images/", use, "/json");
-    struct docker_call call = { .path = path };
-    struct sw_error why = { 0 };
-
-    *there = docker_ask(api, &call, NULL, &why) == 0;
-    if (*there || why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
-}
-
 static int not_there(const char *image, struct sw_error *err)
 {
     sw_fail(err, SW_E_NOT_FOUND, "the engine does not have %s, and it may not be pulled", image);
@@ -312,25 +297,28 @@ static int not_there(const char *image, struct sw_error *err)
 }
 
 int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
-                        struct sw_error *err)
+                        json_t **inspected, struct sw_error *err)
 {
     sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
+    sw_auto(json) json_t *found = NULL;
     sw_autofree char *name = NULL;
-    enum docker_pull_policy policy = pull->policy;
-    bool there = false;
+    struct sw_error why = { 0 };
+    bool always;             /* an id is known to one engine only */
 
     if (sw_image_ref_parse(pull->image, &image, err) < 0)
         return -1;
     name = sw_image_ref_text(&image);
-    if (!image.registry)
-        policy = DOCKER_PULL_NEVER;              /* an id is known to one engine only */
-    if (policy != DOCKER_PULL_ALWAYS && docker_image_there(api, name, &there, err) < 0)
-        return -1;
-    if (policy == DOCKER_PULL_NEVER && !there)
+    always = pull->policy == DOCKER_PULL_ALWAYS && image.registry;
+    if (!always && !(found = docker_inspect_image(api, name, &why)) && why.code != SW_E_NOT_FOUND)
+        return sw_pass(err, &why);
+    if (!found && (pull->policy == DOCKER_PULL_NEVER || !image.registry))
         return not_there(pull->image, err);
-    if (!there && pull_image(api, pull, &image, err) < 0)
+    if (!found && (pull_image(api, pull, &image, err) < 0 ||
+                   !(found = docker_inspect_image(api, name, err))))
         return -1;
     *use = sw_take(name);
+    if (inspected)
+        *inspected = sw_take(found);
     return 0;
 }
 
@@ -340,17 +328,16 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     sw_auto(sw_text_wipe) char *header = NULL;
     sw_autofree char *name = NULL, *path = NULL;
-    struct docker_call call = { .stall_ms = 120000, .changes_nothing = true };
     struct sw_error why = { 0 };
 
     if (sw_image_ref_parse(text, &image, err) < 0)
         return -1;
-    name = sw_image_ref_text(&image);
     if (!image.registry)
         return not_there(text, err);
     header = find_login(api, &image, &login);
-    path = docker_path("/distribution/", name, "/json");
-    call.path = path;
-    call.registry_auth = header;
-    return docker_ask(api, &call, NULL, &why) < 0 ? explain(api, &image, &login, &why, err) : 0;
+    name = sw_image_ref_text(&image);
+    path = sw_rest_path("/distribution/%s/json", name);
+    return docker_ask(api, &(struct docker_call){ .path = path, .registry_auth = header,
+                                                  .stall_ms = 120000, .changes_nothing = true },
+                      NULL, &why) < 0 ? explain(api, &image, &login, &why, err) : 0;
 }

@@ -60,7 +60,7 @@ static void act_on(const struct docker_job *job, const struct sw_observation *se
 
 void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     sw_auto(json) json_t *list = NULL, *index = NULL;
     bool any = false, queued = false;
 
@@ -68,14 +68,15 @@ void docker_reconcile(struct sw_connection *conn, const struct sw_observation *j
         queued |= waits(&jobs[i]);
         any |= jobs[i].needs_reconcile || must_end_others(&jobs[i]);
     }
-    if ((!any && !queued) || docker_borrow(conn, &lent, NULL) < 0)
+    if (!any && !queued)
         return;
-    list = docker_list(lent.api, count == 1 && !queued ? jobs[0].job.id : NULL, NULL);
+    api = docker_borrow(conn, NULL);
+    list = docker_list(api, count == 1 && !queued ? jobs[0].job.id : NULL, NULL);
     index = docker_list_by_attempt(list);
     for (size_t i = 0; list && any && i < count; i++)
         if (jobs[i].needs_reconcile || must_end_others(&jobs[i]))
-            act_on(&(struct docker_job){ conn, lent.api, &jobs[i].job }, &jobs[i],
+            act_on(&(struct docker_job){ conn, api, &jobs[i].job }, &jobs[i],
                    docker_attempt_in(index, &jobs[i].job));
     if (list && queued)
-        docker_queue_advance(lent.api, list, NULL);
+        docker_queue_advance(api, list, NULL);
 }

@@ -23,7 +23,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "core/id.h"
 #include "core/report.h"
 #include "platform/docker/docker_events.h"
 
@@ -67,19 +66,15 @@ static int read_there(struct docker_api *api, const char *container, const char 
                       json_t **report, struct sw_error *err)
 {
     sw_autofree char *path = sw_format("%s/%s", DOCKER_ENDS, name), *text = NULL;
-    struct sw_error why = { 0 };
     size_t size = 0;
 
-    text = docker_file(api, container, path, &size, &why);
-    if (text)
-        *report = sw_report_parse(text, size);
-    if (text || why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
+    if (docker_find_file(api, container, path, &text, &size, err) < 0)
+        return -1;
+    *report = text ? sw_report_parse(text, size) : NULL;
+    return 0;
 }
 
-/* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
-static void drop_beat(json_t **report)
+void docker_drop_beat(json_t **report)
 {
     if (!*report || sw_report_is_last(*report))
         return;
@@ -87,20 +82,9 @@ static void drop_beat(json_t **report)
     *report = NULL;
 }
 
-static const json_t *end_mount(const json_t *container)
-{
-    json_t *mount;
-    size_t i;
-
-    json_array_foreach(json_object_get(container, "Mounts"), i, mount)
-        if (sw_text_same(sw_json_str(mount, "Destination"), DOCKER_ENDS))
-            return mount;
-    return NULL;
-}
-
 const char *docker_bound_ends(const json_t *container)
 {
-    const json_t *mount = end_mount(container);
+    const json_t *mount = docker_mount_of(container, "Destination", DOCKER_ENDS);
 
     return sw_text_same(sw_json_str(mount, "Type"), "bind") ? sw_json_str(mount, "Source") : NULL;
 }
@@ -113,7 +97,7 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
     int here = -1;
 
     *report = NULL;
-    *kept = end_mount(container) != NULL;
+    *kept = docker_mount_of(container, "Destination", DOCKER_ENDS) != NULL;
     if (!*kept)
         return 0;
     snprintf(name, sizeof name, DOCKER_END_NAME, docker_label_number(container, LABEL_ATTEMPT, 1),
@@ -122,7 +106,7 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
         here = read_here(bound, name, report);
     if (here < 0 && read_there(api, sw_json_str(container, "Id"), name, report, err) < 0)
         return -1;
-    drop_beat(report);
+    docker_drop_beat(report);
     return 0;
 }
 
@@ -137,17 +121,6 @@ static char *record_folder(const struct docker_job *job)
     return bound ? sw_strdup(bound) : docker_end_folder(job->conn, job->ref->id);
 }
 
-/* 1: it is there; 0: certainly not; -1. */
-static int has_volume(struct docker_api *api, const char *volume, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/volumes/", volume, "");
-    struct sw_error why = { 0 };
-
-    if (docker_ask(api, &(struct docker_call){ .path = path }, NULL, &why) == 0)
-        return 1;
-    return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
-}
-
 int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err)
 {
     sw_autofree char *folder = record_folder(job), *path = NULL;
@@ -159,12 +132,12 @@ int docker_record_gone(const struct docker_job *job, int rank, json_t **report, 
     snprintf(name, sizeof name, DOCKER_END_NAME, job->ref->attempt, rank);
     path = sw_path_join(folder, name);
     if (!sw_file_exists(path) && !(docker_api_is_local(job->api) && sw_file_exists(folder)))
-        return has_volume(job->api, volume, err);
+        return docker_is_there(job->api, sw_rest_path("/volumes/%s", volume), err);
     here = read_here(folder, name, report);
     if (here < 0)
         return sw_fail_errno(err, SW_E_UNREACHABLE, "cannot read how '%s' ended in '%s'", job->ref->id,
                              folder);
-    drop_beat(report);
+    docker_drop_beat(report);
     return 0;
 }
 
@@ -178,16 +151,11 @@ static int fetch_files(const struct docker_job *job, const struct docker_contain
     for (int rank = 0; rank < nodes; rank++) {
         sw_autofree char *there = sw_format(DOCKER_ENDS "/" DOCKER_END_NAME, job->ref->attempt, rank);
         sw_autofree char *here = sw_format("%s/" DOCKER_END_NAME, folder, job->ref->attempt, rank);
-        struct sw_error why = { 0 };
         sw_autofree char *text = NULL;
         size_t size = 0;
 
-        if (own->at[rank])
-            continue;
-        text = docker_file(job->api, container, there, &size, &why);
-        if (!text && why.code != SW_E_NOT_FOUND)
-            return sw_pass(err, &why);
-        if (sw_file_write(here, text ? text : "", size, 0600, err) < 0)
+        if (!own->at[rank] && (docker_find_file(job->api, container, there, &text, &size, err) < 0 ||
+                               sw_file_write(here, text ? text : "", size, 0600, err) < 0))
             return -1;
     }
     return 0;
@@ -197,16 +165,13 @@ int docker_record_fetch(const struct docker_job *job, const struct docker_contai
                         struct sw_error *err)
 {
     sw_autofree char *folder = record_folder(job), *volume = docker_end_volume(job->ref->id);
-    char look[SW_ID_SIZE];
-    int result = -1;
+    sw_auto(docker_look) struct docker_look look = { 0 };
 
-    sw_id_make("look", look);
-    if (sw_mkdirs(folder, 0700, err) == 0 && docker_look_image(job->api, look, NULL, err) == 0 &&
-        docker_look_container(job->api, look, json_pack("{s:[o]}", "Mounts", docker_render_volume(
-            volume, DOCKER_ENDS, true, NULL)), err) == 0)
-        result = fetch_files(job, own, look, folder, err);
-    docker_look_over(job->api, look);
-    return result;
+    if (sw_mkdirs(folder, 0700, err) < 0 ||
+        docker_look_open(&look, job->api, json_pack("{s:[o]}", "Mounts", docker_render_volume(
+            volume, DOCKER_ENDS, true, NULL)), err) < 0)
+        return -1;
+    return fetch_files(job, own, look.name, folder, err);
 }
 
 /* ---- what the engine remembers --------------------------------------------------------------- */

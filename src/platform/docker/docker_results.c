@@ -127,7 +127,7 @@ static int bring_home(struct sw_connection *conn, struct docker_api *api, const 
 
 char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     sw_auto(json) json_t *list = NULL, *inspected = NULL;
     sw_autofree char *folder = docker_job_folder(conn, job->id), *bound = NULL;
     sw_autofree char *results = sw_path_join(folder, "results");
@@ -135,20 +135,17 @@ char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job
 
     if (sw_file_exists(brought))
         return sw_take(results);
-    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
-        return NULL;
-    if (json_array_size(list) == 0) {
+    api = docker_borrow(conn, err);
+    list = docker_list(api, job->id, err);
+    if (list && json_array_size(list) == 0)
         sw_fail(err, SW_E_NOT_FOUND, "the engine has no container of '%s' any more", job->id);
-        return NULL;
-    }
-    inspected = docker_inspect(lent.api, sw_json_str(docker_first_rank(list,
-                                                     docker_newest_attempt(list)), "Id"), err);
-    if (!inspected)
+    if (json_array_size(list) == 0 ||
+        !(inspected = docker_inspect(api, sw_json_str(docker_newest(list), "Id"), err)))
         return NULL;
     bound = docker_bound_results(conn, inspected, job->id);
     if (bound)
         return sw_take(bound);
-    if (bring_home(conn, lent.api, inspected, job, results, err) < 0) {
+    if (bring_home(conn, api, inspected, job, results, err) < 0) {
         sw_wrap(err, "cannot bring the results of '%s'", job->id);
         return NULL;
     }

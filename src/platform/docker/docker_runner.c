@@ -26,11 +26,7 @@
 #include "core/runner_image.h"
 #include "plan/paths.h"
 
-#define FILL "/fill"
-
 enum { VARIABLE_MAX = 96 * 1024 };               /* Linux takes 128 KiB for one */
-
-static const struct docker_owner root;
 
 /* ---- which way ------------------------------------------------------------------------------- */
 
@@ -135,58 +131,32 @@ json_t *docker_plan_in_variable(const json_t *inspected)
 /* 1: the runner is there, whole; 0: it is not; -1 + err. */
 static int is_filled(struct docker_sending *s, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/containers/", s->ids[0],
-                                         "/archive?path=" DOCKER_BIN "/slipway-runner");
+    sw_autofree char *path = docker_archive_path(s->ids[0], DOCKER_BIN "/slipway-runner");
     struct sw_error why = { 0 };
 
     if (docker_ask(s->api, &(struct docker_call){ .method = "HEAD", .path = path,
                                                   .changes_nothing = true }, NULL, &why) == 0)
         return 1;
-    if (why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
+    return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
 }
 
 /* The bytes have a name of this client's own: another one that fills the volume never writes into them. */
-static int put_runner(struct docker_sending *s, const char *container, struct sw_error *err)
+static int fill(struct docker_sending *s, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+    char name[SW_ID_SIZE];
+    const struct sw_archive_member last = { .name = "slipway-runner", .kind = SW_ARCHIVE_HARD_LINK,
+                                            .target = name, .mode = 0755 };
     size_t size = 0;
     const void *runner = sw_embedded_runner(s->base.arch, &size, err);
-    const struct sw_archive_member name = { .name = "slipway-runner", .kind = SW_ARCHIVE_HARD_LINK,
-                                            .target = container, .mode = 0755 };
 
     if (!runner)
         return -1;
-    docker_tar_add(&tar, container, 0755, root, runner, size);
-    sw_tar_add(&tar, &name, NULL);
-    sw_tar_end(&tar);
-    return docker_put(s->api, container, FILL, tar.data, tar.length, err);
-}
-
-static int fill(struct docker_sending *s, struct sw_error *err)
-{
-    sw_auto(json) json_t *labels = json_object(), *body = NULL;
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
-    char name[SW_ID_SIZE];
-    int result;
-
     sw_id_make("runner", name);
-    json_object_set_new(labels, LABEL_ID, json_string(name));
-    docker_render_marks(labels, s->plan);
-    body = sw_json_object(
-        SW_STR("Image", s->image), SW_SUB("Cmd", json_pack("[s]", DOCKER_RUNNER)),
-        SW_SUB("Labels", sw_take(labels)),
-        SW_SUB("HostConfig", sw_json_object(
-            SW_SUB("Mounts", json_pack("[o]", mount_at(s, FILL, false))))));
-    sw_buf_add(&path, "/containers/create");
-    sw_rest_query(&path, "name", name);
-    result = docker_ask(s->api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                                       .json = body }, NULL, err);
-    if (result == 0)
-        result = put_runner(s, name, err);
-    docker_delete(s->api, name, true, NULL);
-    return result;
+    docker_tar_add(&tar, name, 0755, (struct docker_owner){ 0, 0 }, runner, size);
+    sw_tar_add(&tar, &last, NULL);
+    sw_tar_end(&tar);
+    return docker_fill_volume(s, name, mount_at(s, DOCKER_FILL, false), tar.data, tar.length, err);
 }
 
 int docker_runner_ensure(struct docker_sending *s, struct sw_error *err)

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "net/ssh.h"
-#include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_endpoint.h"
 
 #define LAST_WORDS_MS 500
 

@@ -21,60 +21,35 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/docker/docker_image.h"
 #include "platform/docker/docker_observe.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
-static int look_at_image(struct docker_sending *s, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/images/", s->image, "/json");
-    sw_auto(json) json_t *reply = NULL;
-
-    if (docker_ask(s->api, &(struct docker_call){ .path = path }, &reply, err) < 0)
-        return -1;
-    docker_base_read(&s->base, reply);
-    return 0;
-}
-
-static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
-                       struct sw_error *err)
-{
-    struct docker_pull pull = { .image = s->plan->image, .policy = policy,
-                                .progress = docker_of(s->conn)->progress,
-                                .progress_context = docker_of(s->conn)->progress_context };
-    char *use = NULL;
-
-    if (docker_image_ensure(s->api, &pull, &use, err) < 0)
-        return -1;
-    free(s->image);
-    s->image = use;
-    return 0;
-}
-
 static int settle_image(struct docker_sending *s, struct sw_error *err)
 {
-    sw_auto(sw_image_ref) struct sw_image_ref named = { 0 };
-    struct sw_error why = { 0 };
+    const struct docker_pull pull = { .image = s->plan->image, .policy = s->options.pull,
+                                      .progress = docker_of(s->conn)->progress,
+                                      .progress_context = docker_of(s->conn)->progress_context };
+    sw_auto(json) json_t *inspected = NULL;
 
-    if (sw_image_ref_parse(s->plan->image, &named, err) < 0)
+    if (docker_image_ensure(s->api, &pull, &s->image, &inspected, err) < 0)
         return -1;
-    s->image = sw_image_ref_text(&named);
-    if (s->options.pull == DOCKER_PULL_ALWAYS && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
-        return -1;
-    if (look_at_image(s, &why) == 0)
-        return 0;
-    if (why.code != SW_E_NOT_FOUND)
-        return sw_pass(err, &why);
-    if (bring_image(s, s->options.pull == DOCKER_PULL_NEVER ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
-                    err) < 0)
-        return -1;
-    return look_at_image(s, err);
+    docker_base_read(&s->base, inspected);
+    return 0;
 }
 
 /* ---- where results go, and who runs ---------------------------------------------------------- */
+
+/* For any user of the image; the folder above is closed. */
+static int make_writable(const char *folder, struct sw_error *err)
+{
+    if (sw_mkdirs(folder, 0777, err) < 0)
+        return -1;
+    chmod(folder, 0777);
+    return 0;
+}
 
 static int settle_results(struct docker_sending *s, struct sw_error *err)
 {
@@ -89,20 +64,12 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
     }
     /* A later attempt goes on where the first left its results, whichever store sends it. */
-    if (s->plan->results_dir) {
-        s->results = sw_strdup(s->plan->results_dir);
-        if (!sw_file_exists(s->results) && sw_mkdirs(s->results, 0777, NULL) == 0)
-            chmod(s->results, 0777);
-        s->site.results = s->results;
-        return 0;
-    }
-    if (sw_mkdirs(folder, 0700, err) < 0)
-        return -1;
-    s->results = sw_path_join(folder, "results");
-    if (sw_mkdirs(s->results, 0777, err) < 0)
-        return -1;
-    chmod(s->results, 0777);              /* for any user of the image; the folder above is closed */
+    s->results = s->plan->results_dir ? sw_strdup(s->plan->results_dir) : sw_path_join(folder, "results");
     s->site.results = s->results;
+    if (!s->plan->results_dir)
+        return sw_mkdirs(folder, 0700, err) < 0 ? -1 : make_writable(s->results, err);
+    if (!sw_file_exists(s->results))
+        make_writable(s->results, NULL);
     return 0;
 }
 
@@ -114,11 +81,8 @@ static int settle_ends(struct docker_sending *s, struct sw_error *err)
     if (!s->site.local)
         return 0;
     s->ends = docker_end_folder(s->conn, s->plan->job_id);
-    if (sw_mkdirs(folder, 0700, err) < 0 || sw_mkdirs(s->ends, 0777, err) < 0)
-        return -1;
-    chmod(s->ends, 0777);                 /* as with results: the folder above is closed */
     s->site.ends = s->ends;
-    return 0;
+    return sw_mkdirs(folder, 0700, err) < 0 ? -1 : make_writable(s->ends, err);
 }
 
 static void settle_user(struct docker_sending *s)
@@ -211,9 +175,7 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
         why = (struct sw_error){ 0 };
         result = create_once(s, name, body, rank, id, begun, &why);
     }
-    if (result < 0 && err)
-        *err = why;
-    return result;
+    return result < 0 ? sw_pass(err, &why) : 0;
 }
 
 static const char *const start_hints[] = {
@@ -416,9 +378,9 @@ static void owner_name(char out[128])
     snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? number : user, machine);
 }
 
-int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
+static int sending_begin(struct docker_sending *s, struct sw_error *err)
 {
-    s->site.local = docker_api_is_local(s->api);
+    s->site.local = docker_is_local(s->conn);
     s->site.owner = s->owner;
     s->site.image = &s->base;
     owner_name(s->owner);
@@ -433,7 +395,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-void docker_sending_done(struct docker_sending *s)
+static void docker_sending_auto(struct docker_sending *s)
 {
     sw_buf_wipe(&s->tar);
     docker_base_done(&s->base);
@@ -475,17 +437,14 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
                   const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
     sw_auto(docker_sending) struct docker_sending s = {
-        .conn = conn, .plan = plan, .secrets = secrets, .site.attempt = attempt,
+        .conn = conn, .api = api, .plan = plan, .secrets = secrets, .site.attempt = attempt,
         .options = docker_job_options(plan->options) };
     sw_autofree char *results = NULL;
     struct sw_error why = { 0 };
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return -1;
-    s.api = lent.api;
-    if (docker_sending_begin(&s, err) < 0)
+    if (!api || sending_begin(&s, err) < 0)
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     if ((docker_gpus(plan) > 0 && !s.options.share_gpus
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
@@ -493,8 +452,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
             sw_wrap(&why, "refused, and what was made of it could not be removed");
             why.code = SW_E_UNREACHABLE;
         }
-        if (err)
-            *err = why;
+        sw_pass(err, &why);
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
     results = results_here(&s);

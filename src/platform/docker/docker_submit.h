@@ -38,15 +38,16 @@ struct docker_sending {
     int (*still_ours)(struct docker_sending *sending, struct sw_error *err);
 };
 
-int docker_sending_begin(struct docker_sending *sending, struct sw_error *err);
-void docker_sending_done(struct docker_sending *sending);
-static inline void docker_sending_auto(struct docker_sending *s) { docker_sending_done(s); }
-
 /* Make a container; if the name is taken by this very rank, that one. */
 int docker_create(struct docker_sending *sending, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err);
 /* docker_git_mounts.c: the repositories among its mounts, where the containers will find them. */
 int docker_clone_repositories(struct docker_sending *sending, struct sw_error *err);
+/* docker_paths.c: put an archive into a volume (`mount`, stolen, is at DOCKER_FILL), through a container of
+ * that name that is never started. */
+#define DOCKER_FILL "/fill"
+int docker_fill_volume(struct docker_sending *sending, const char *name, json_t *mount, const void *tar,
+                       size_t length, struct sw_error *err);
 /* docker_runner.c: decide whether the engine keeps the runner in a volume, and whether variables are enough
  * for the rest; put that into a body of a create call; see that the volume of the container that was made
  * is filled. */

@@ -5,7 +5,7 @@
  * libcurl only says "could not connect"; the difference between "you may not" and "it does not
  * run" is what people need, so docker_no_answer() connects to the socket once more itself.
  */
-#include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_endpoint.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 
-static int socket_trouble(const char *path)
+int docker_socket_trouble(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -44,7 +44,7 @@ static const struct {
 static int no_socket(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
                      struct sw_error *err)
 {
-    int trouble = socket_trouble(endpoint->socket);
+    int trouble = docker_socket_trouble(endpoint->socket);
 
     sw_fail(err, reply->failure == SW_E_TIMEOUT ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
             "the Docker engine at %s does not answer: %s", endpoint->text,

@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "core/id.h"
 #include "core/runner_image.h"
 #include "plan/bundle.h"
 
@@ -132,20 +131,15 @@ static int hand_over_volumes(struct docker_sending *s, int rank, struct docker_o
                              struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
-    char look[SW_ID_SIZE];
-    int result = -1;
+    sw_auto(docker_look) struct docker_look look = { 0 };
 
     docker_tar_add(&tar, ".slipway/", 0755, owner, NULL, 0);
     if (has_results_volume(s))
         docker_tar_add(&tar, "results/", 0777, owner, NULL, 0);
     sw_tar_end(&tar);
-    sw_id_make("look", look);
-    if (docker_look_image(s->api, look, NULL, err) == 0 &&
-        docker_look_container(s->api, look, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]),
-                              err) == 0)
-        result = docker_put(s->api, look, "/", tar.data, tar.length, err);
-    docker_look_over(s->api, look);
-    return result;
+    if (docker_look_open(&look, s->api, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]), err) < 0)
+        return -1;
+    return docker_put(s->api, look.name, "/", tar.data, tar.length, err);
 }
 
 /* A user's name is looked up in the image, which is read through the container made from it. */

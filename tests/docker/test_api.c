@@ -73,7 +73,7 @@ static void both_sides_settle_on_a_version(void **state)
 
     (void)state;
     assert_string_equal(version, "1.41");
-    assert_true(docker_api_is_local(api));
+    assert_true(api->endpoint.way == DOCKER_UNIX);
 }
 
 static void a_document_comes_back(void **state)
@@ -241,11 +241,11 @@ static void events_and_calls_share_a_client(void **state)
         post(api, id, "/start");
     }
     while (starts < 3 && sw_monotonic_ms() < deadline)
-        docker_work(api, 100, NULL);
+        sw_rest_work(api->rest, 100, NULL);
     assert_int_equal(starts, 3);
     assert_false(over);
-    docker_drop(api, &over);
-    assert_int_equal(docker_busy(api), 0);
+    sw_rest_drop(api->rest, &over);
+    assert_int_equal(sw_rest_busy(api->rest), 0);
     sw_rest_lines_done(&lines);
 }
 
@@ -317,7 +317,7 @@ static void the_usual_socket_is_found(void **state)
     {
         sw_auto(docker_api) struct docker_api *api = open_api();
 
-        assert_string_equal(docker_api_endpoint(api)->socket, "/var/run/docker.sock");
+        assert_string_equal(api->endpoint.socket, "/var/run/docker.sock");
         assert_non_null(docker_api_version(api, NULL));
     }
     setenv("DOCKER_HOST", host, 1);

@@ -83,7 +83,7 @@ static void an_engine_answers_over_ssh(void **state)
     sw_auto(docker_api) struct docker_api *api = open_at("ssh://root@far.test");
 
     (void)state;
-    assert_false(docker_api_is_local(api));
+    assert_false(api->endpoint.way == DOCKER_UNIX);
     expect_image(api);
     expect_image(api);
 }
@@ -143,7 +143,7 @@ static void streams_and_calls_share_one_login(void **state)
     assert_int_equal(docker_send(api, &logs, note_end, &over, NULL), 0);
     expect_image(api);                       /* while the log is followed */
     while (!over && sw_monotonic_ms() < deadline)
-        docker_work(api, 100, NULL);
+        sw_rest_work(api->rest, 100, NULL);
     assert_true(over);
     assert_int_equal(log.length, 2 * (8 + 4));
 }
@@ -195,8 +195,8 @@ static void a_cut_connection_is_unreachable_and_the_next_call_logs_in_again(void
     (void)state;
     expect_image(api);
     assert_int_equal(docker_send(api, &call, note_end, &over, NULL), 0);
-    docker_work(api, 500, NULL);
-    docker_drop(api, &over);
+    sw_rest_work(api->rest, 500, NULL);
+    sw_rest_drop(api->rest, &over);
     (void)!system(kill_masters);
     /* The kept connection is dead; whether the call is told so or repeated on a new login is
      * libcurl's choice. Soon it works again, and until then nothing else is said. */
@@ -244,7 +244,7 @@ static void an_engine_answers_over_tls(void **state)
         sw_auto(docker_api) struct docker_api *api = open_at("tcp://engine.test:2376");
 
         expect_image(api);
-        assert_false(docker_api_is_local(api));
+        assert_false(api->endpoint.way == DOCKER_UNIX);
     }
     sw_auto(docker_api) struct docker_api *usual_port = open_at("tcp://192.0.2.2");
 

@@ -14,18 +14,6 @@
 
 #include "base/text.h"
 
-struct docker_api {
-    struct docker_pool *pool;                /* that it goes back to; NULL: none */
-    struct docker_endpoint endpoint;
-    struct docker_dialer *dialer;            /* DOCKER_SSH */
-    struct sw_rest *rest;
-    char *base;                              /* "http://docker", "https://host:2376" */
-    char version[16];                        /* "" until settled */
-    bool podman;
-    enum docker_refusal refusal;             /* of the last call */
-    char *refused_words;                     /* the engine's own; NULL: none */
-};
-
 /* ---- what the engine means ---------------------------------------------------------------------- */
 
 /* Docker's own meanings, where they differ from those of platform/kit/rest.h. */
@@ -71,16 +59,6 @@ void docker_api_note_refusal(struct docker_api *api, const char *words)
             api->refusal = refusals[i].refusal;
     free(api->refused_words);
     api->refused_words = sw_strdup(words);
-}
-
-enum docker_refusal docker_api_refusal(const struct docker_api *api)
-{
-    return api->refusal;
-}
-
-const char *docker_api_refused_words(const struct docker_api *api)
-{
-    return api->refusal == DOCKER_NOT_REFUSED ? NULL : api->refused_words;
 }
 
 const char *docker_api_refused_path(const struct docker_api *api)
@@ -215,21 +193,6 @@ void docker_give_back(struct docker_api *api)
     docker_api_close(api);
 }
 
-const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api)
-{
-    return &api->endpoint;
-}
-
-struct docker_dialer *docker_api_dialer(const struct docker_api *api)
-{
-    return api->dialer;
-}
-
-bool docker_api_is_local(const struct docker_api *api)
-{
-    return api->endpoint.way == DOCKER_UNIX;
-}
-
 /* ---- the version -------------------------------------------------------------------------------- */
 
 static int settle_version(struct docker_api *api, struct sw_error *err)
@@ -259,11 +222,6 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
     return 0;
 }
 
-bool docker_api_is_podman(const struct docker_api *api)
-{
-    return api->podman;
-}
-
 const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 {
     return settle_version(api, err) < 0 ? NULL : api->version;
@@ -288,6 +246,7 @@ static int prepare(struct docker_api *api, const struct docker_call *call, struc
     if (!api)
         return -1;
     api->refusal = DOCKER_NOT_REFUSED;
+    free(sw_take(api->refused_words));
     if (settle_version(api, err) < 0)
         return -1;
     out->auth[0] = (struct sw_rest_pair){ "X-Registry-Auth", call->registry_auth };
@@ -318,26 +277,6 @@ int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_
 
     return prepare(api, call, &prepared, err) < 0 ? -1
                : sw_rest_send(api->rest, &prepared.rest, finished, context, err);
-}
-
-void docker_drop(struct docker_api *api, const void *context)
-{
-    sw_rest_drop(api->rest, context);
-}
-
-size_t docker_busy(const struct docker_api *api)
-{
-    return sw_rest_busy(api->rest);
-}
-
-int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
-{
-    return sw_rest_work(api->rest, wait_ms, err);
-}
-
-void docker_wake(struct docker_api *api)
-{
-    sw_rest_wake(api->rest);
 }
 
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,

@@ -29,7 +29,34 @@ enum {
     DOCKER_START_MS = 120000,
 };
 
-struct docker_api;
+/* Why the engine refused a call, where its status alone does not say it. */
+enum docker_refusal {
+    DOCKER_NOT_REFUSED = 0,
+    DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
+    DOCKER_NO_SUCH_CONTAINER,
+    DOCKER_NO_BIND_SOURCE,           /* it does not see the folder docker_api_refused_path() */
+    DOCKER_LIMIT_DENIED,             /* it may not raise limits: it is rootless */
+    DOCKER_REMOVAL_IN_PROGRESS,
+    DOCKER_NO_NETWORK,
+    DOCKER_NETWORK_AMBIGUOUS,        /* there are several of that name */
+    DOCKER_NO_DEVICE_DRIVER,
+    DOCKER_NO_RUNTIME,
+    DOCKER_NVIDIA_FAILS,
+    DOCKER_OTHER_PROCESSOR,
+    DOCKER_MAY_NOT_EXECUTE,
+};
+
+struct docker_api {                  /* others than docker_api.c only read it */
+    struct docker_endpoint endpoint;
+    struct sw_rest *rest;            /* for sw_rest_work(), sw_rest_drop(), sw_rest_wake() */
+    struct docker_dialer *dialer;    /* of DOCKER_SSH; NULL: none */
+    struct docker_pool *pool;        /* that it goes back to; NULL: none */
+    char *base;                      /* "http://docker", "https://host:2376" */
+    char version[16];                /* "" until settled */
+    bool podman;                     /* Podman behind the same API; known once a call was made */
+    enum docker_refusal refusal;     /* of the last call */
+    char *refused_words;             /* the engine's own, whole; NULL: it did not refuse the last call */
+};
 
 /* `endpoint` is copied. Connects to nothing yet. */
 struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err);
@@ -44,11 +71,6 @@ void docker_pool_free(struct docker_pool *pool);
 struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error *err);
 void docker_give_back(struct docker_api *api);                                       /* NULL is fine */
 SW_DEFINE_AUTO(docker_lent, struct docker_api *, docker_give_back)
-
-const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api);
-struct docker_dialer *docker_api_dialer(const struct docker_api *api);       /* NULL: no ssh */
-/* "local", "remote": whether the engine sees the files of this machine. */
-bool docker_api_is_local(const struct docker_api *api);
 
 struct docker_call {
     const char *method;          /* NULL: GET */
@@ -76,26 +98,7 @@ struct docker_call {
 int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
                struct sw_error *err);
 
-/* Why the engine refused the last call on this client, where its status alone does not say it. */
-enum docker_refusal {
-    DOCKER_NOT_REFUSED = 0,
-    DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
-    DOCKER_NO_SUCH_CONTAINER,
-    DOCKER_NO_BIND_SOURCE,           /* it does not see the folder docker_api_refused_path() */
-    DOCKER_LIMIT_DENIED,             /* it may not raise limits: it is rootless */
-    DOCKER_REMOVAL_IN_PROGRESS,
-    DOCKER_NO_NETWORK,
-    DOCKER_NETWORK_AMBIGUOUS,        /* there are several of that name */
-    DOCKER_NO_DEVICE_DRIVER,
-    DOCKER_NO_RUNTIME,
-    DOCKER_NVIDIA_FAILS,
-    DOCKER_OTHER_PROCESSOR,
-    DOCKER_MAY_NOT_EXECUTE,
-};
-enum docker_refusal docker_api_refusal(const struct docker_api *api);
-/* The engine's own words, whole; NULL: it did not refuse. And the folder that they name. Borrowed until the
- * next call. */
-const char *docker_api_refused_words(const struct docker_api *api);
+/* The folder that DOCKER_NO_BIND_SOURCE is about; borrowed until the next call. */
 const char *docker_api_refused_path(const struct docker_api *api);
 /* The engine's words came another way: it noted them in a container. */
 void docker_api_note_refusal(struct docker_api *api, const char *words);
@@ -107,21 +110,15 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* ---- several calls at once -------------------------------------------------------------------- */
 
-/* Start a call; `finished` is called once, from docker_work(), and may send further calls. -1: the
+/* Start a call; `finished` is called once, from sw_rest_work(), and may send further calls. -1: the
  * version could not be settled, nothing was sent and `finished` will not be called. */
 int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
                 void *context, struct sw_error *err);
-void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
-size_t docker_busy(const struct docker_api *api);
-int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
-void docker_wake(struct docker_api *api);      /* from any thread: docker_work() returns soon */
 
 /* ---- small helpers ------------------------------------------------------------------------------ */
 
 /* Version settled with the engine as text "1.41"; NULL + err when it does not answer. Borrowed. */
 const char *docker_api_version(struct docker_api *api, struct sw_error *err);
-/* Is it Podman behind the same API? Known without asking once a call was made. */
-bool docker_api_is_podman(const struct docker_api *api);
 /* A path with a query "filters". Steals `filters`; owned. */
 char *docker_filtered(const char *path, json_t *filters);
 

@@ -91,7 +91,7 @@ int docker_forget(struct docker_api *api, char *path, struct sw_error *err)
 
     if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = owned }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND ||
-        docker_api_refusal(api) == DOCKER_REMOVAL_IN_PROGRESS)       /* by another client */
+        api->refusal == DOCKER_REMOVAL_IN_PROGRESS)       /* by another client */
         return 0;
     return sw_pass(err, &why);
 }

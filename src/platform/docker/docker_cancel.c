@@ -96,7 +96,7 @@ static int stop(struct docker_api *api, const char *container, const struct dock
 /* It will not be there to tell: another look finds this in its place. */
 static void leave_record(struct docker_api *api, const json_t *container)
 {
-    const char *folder = docker_api_is_local(api) ? docker_bound_ends(container) : NULL;
+    const char *folder = api->endpoint.way == DOCKER_UNIX ? docker_bound_ends(container) : NULL;
     int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
     int rank = docker_label_number(container, LABEL_RANK, 0);
     sw_autofree char *path = folder ? sw_format("%s/" DOCKER_END_NAME, folder, attempt, rank) : NULL;

@@ -44,7 +44,7 @@ static void add_error(json_t *rows, const char *check, const struct sw_error *wh
 /* The script reads one line: a path, which is never part of a command. */
 static char *ask_far(struct docker_api *api, const char *script, const char *line)
 {
-    struct sw_ssh *ssh = docker_dialer_ssh(docker_api_dialer(api));
+    struct sw_ssh *ssh = docker_dialer_ssh(api->dialer);
     sw_autofree char *input = sw_format("%s\n", line);
     const struct sw_ssh_piece piece = { .bytes = input, .length = strlen(input) };
     const struct sw_ssh_call call = { .script = script, .input = &piece, .input_count = 1,
@@ -81,7 +81,7 @@ static char *program_version(struct docker_api *api, const char *path)
     sw_autofree char *far = NULL;
     int status = -1;
 
-    if (!docker_api_is_local(api)) {
+    if (api->endpoint.way != DOCKER_UNIX) {
         far = ask_far(api, "read -r path && \"$path\" --version", path);
         return first_line(far);
     }
@@ -95,7 +95,7 @@ static char *program_version(struct docker_api *api, const char *path)
 static void check_engine(const struct docker_api *api, const json_t *info, const char *version,
                          json_t *rows)
 {
-    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
+    const struct docker_endpoint *endpoint = &api->endpoint;
     const char *server = sw_json_str(info, "ServerVersion"), *os = sw_json_str(info, "OSType");
     sw_autofree char *message = sw_format("version %s at %s (%s)", server ? server : "?",
                                           endpoint->text, endpoint->origin);
@@ -117,7 +117,7 @@ static int64_t free_bytes(struct docker_api *api, const char *folder)
 {
     struct statvfs disk;
 
-    if (docker_api_is_local(api))
+    if (api->endpoint.way == DOCKER_UNIX)
         return statvfs(folder, &disk) == 0 ? (int64_t)disk.f_bavail * (int64_t)disk.f_frsize : -1;
     return free_bytes_there(api, folder);
 }
@@ -151,7 +151,7 @@ static const char *hook_here(const struct docker_api *api)
     static const char *const hooks[] = { "/usr/bin/nvidia-container-runtime-hook",
                                          "/usr/local/bin/nvidia-container-runtime-hook" };
 
-    for (size_t i = 0; docker_api_is_local(api) && i < SW_COUNT(hooks); i++)
+    for (size_t i = 0; api->endpoint.way == DOCKER_UNIX && i < SW_COUNT(hooks); i++)
         if (access(hooks[i], X_OK) == 0)
             return hooks[i];
     return NULL;
@@ -236,7 +236,7 @@ int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *er
     if (why.code == SW_E_NOT_FOUND)
         return 1;
     sw_pass(err, &why);
-    return docker_api_refusal(api) == DOCKER_NO_BIND_SOURCE ? 0 : -1;
+    return api->refusal == DOCKER_NO_BIND_SOURCE ? 0 : -1;
 }
 
 static void check_mount(struct docker_api *api, const json_t *mount, json_t *rows)
@@ -244,7 +244,7 @@ static void check_mount(struct docker_api *api, const json_t *mount, json_t *row
     const char *source = sw_json_str(mount, "Source");
     sw_autofree char *check = sw_format("mount %s", source ? source : "?");
     sw_autofree char *fix = sw_format("make it on the machine of %s, or name another",
-                                      docker_api_endpoint(api)->text);
+                                      api->endpoint.text);
     struct sw_error why = { 0 };
 
     if (docker_sees(api, mount, &why) > 0)

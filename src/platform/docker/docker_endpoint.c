@@ -141,32 +141,26 @@ int docker_endpoint_parse(const char *text, struct docker_endpoint *out, struct 
     return 0;
 }
 
+/* The texts that an endpoint owns. */
+#define TEXTS(e) { &(e)->text, &(e)->socket, &(e)->host, &(e)->user, &(e)->remote_socket, &(e)->state_dir, \
+                   &(e)->ca, &(e)->cert, &(e)->key }
+
 void docker_endpoint_copy(struct docker_endpoint *to, const struct docker_endpoint *from)
 {
+    char **texts[] = TEXTS(to);
+
     *to = *from;
-    to->text = sw_strdup(from->text);
-    to->socket = sw_strdup(from->socket);
-    to->host = sw_strdup(from->host);
-    to->user = sw_strdup(from->user);
-    to->remote_socket = sw_strdup(from->remote_socket);
-    to->state_dir = sw_strdup(from->state_dir);
-    to->options = json_incref(from->options);
-    to->ca = sw_strdup(from->ca);
-    to->cert = sw_strdup(from->cert);
-    to->key = sw_strdup(from->key);
+    for (size_t i = 0; i < SW_COUNT(texts); i++)
+        *texts[i] = sw_strdup(*texts[i]);
+    json_incref(to->options);
 }
 
 void docker_endpoint_done(struct docker_endpoint *endpoint)
 {
-    free(endpoint->text);
-    free(endpoint->socket);
-    free(endpoint->host);
-    free(endpoint->user);
-    free(endpoint->remote_socket);
-    free(endpoint->state_dir);
+    char **texts[] = TEXTS(endpoint);
+
+    for (size_t i = 0; i < SW_COUNT(texts); i++)
+        free(*texts[i]);
     json_decref(endpoint->options);
-    free(endpoint->ca);
-    free(endpoint->cert);
-    free(endpoint->key);
     memset(endpoint, 0, sizeof *endpoint);
 }

@@ -153,48 +153,36 @@ static char *usual_socket(const struct docker_endpoint *out)
     return there ? sw_take(there) : sw_strdup(usual[0].path);
 }
 
-static int from_usual(const struct docker_connect_options *options, struct docker_endpoint *out,
-                      struct sw_error *err)
-{
-    sw_autofree char *path = usual_socket(out);
-
-    return from_text(path, "the usual place", options, out, err);
-}
-
 /* ---- the decision ------------------------------------------------------------------------------- */
 
-/* docker's own name for "no context": DOCKER_HOST or the usual socket. */
-static bool is_default(const char *context)
-{
-    return !context || strcmp(context, "default") == 0;
-}
-
+/* "default" is docker's own name for "no context": DOCKER_HOST or the usual socket. */
 static int find(const struct docker_connect_options *options, struct docker_endpoint *out,
                 struct sw_error *err)
 {
-    const char *host = options->host, *context = options->context;
-    sw_autofree char *folder = sw_docker_config_folder(out->env, out->env_context);
+    const char *context = sw_text_empty(options->context) ? NULL : options->context;
+    const char *origin = "option context", *variable = env("DOCKER_HOST");
+    sw_autofree char *folder = sw_docker_config_folder(out->env, out->env_context), *path = NULL;
     sw_auto(json) json_t *config = NULL;
 
-    if (!sw_text_empty(host))
-        return from_text(host, "option host", options, out, err);
-    if (!sw_text_empty(context) && !is_default(context))
-        return from_context(folder, context, "option context", out, err);
-    if (env("DOCKER_HOST"))
-        return from_text(env("DOCKER_HOST"), "DOCKER_HOST", options, out, err);
-    if (!sw_text_empty(context))
-        return from_usual(options, out, err);
-    if (env("DOCKER_CONTEXT"))
-        return is_default(env("DOCKER_CONTEXT"))
-                   ? from_usual(options, out, err)
-                   : from_context(folder, env("DOCKER_CONTEXT"), "DOCKER_CONTEXT", out, err);
-    config = sw_docker_config_read(folder, err);
-    if (!config)
-        return -1;
-    context = sw_json_str(config, "currentContext");
-    if (!sw_text_empty(context) && !is_default(context))
-        return from_context(folder, context, "docker's current context", out, err);
-    return from_usual(options, out, err);
+    if (!sw_text_empty(options->host))
+        return from_text(options->host, "option host", options, out, err);
+    if (variable && (!context || sw_text_same(context, "default")))
+        return from_text(variable, "DOCKER_HOST", options, out, err);
+    if (!context) {
+        context = env("DOCKER_CONTEXT");
+        origin = "DOCKER_CONTEXT";
+    }
+    if (!context) {
+        config = sw_docker_config_read(folder, err);
+        if (!config)
+            return -1;
+        context = sw_json_str(config, "currentContext");
+        origin = "docker's current context";
+    }
+    if (!sw_text_empty(context) && !sw_text_same(context, "default"))
+        return from_context(folder, context, origin, out, err);
+    path = usual_socket(out);
+    return from_text(path, "the usual place", options, out, err);
 }
 
 int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, struct sw_error *err)
@@ -210,17 +198,11 @@ int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, str
     return -1;
 }
 
-static char *folder_of(const char *file)
-{
-    const char *slash = file ? strrchr(file, '/') : NULL;
-
-    return slash ? sw_strndup(file, (size_t)(slash - file)) : NULL;
-}
-
 json_t *docker_endpoint_options(const struct docker_endpoint *endpoint)
 {
-    sw_autofree char *folder = folder_of(endpoint->cert ? endpoint->cert : endpoint->ca ? endpoint->ca
-                                                                              : endpoint->key);
+    const char *file = endpoint->cert ? endpoint->cert : endpoint->ca ? endpoint->ca : endpoint->key;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    sw_autofree char *folder = slash ? sw_strndup(file, (size_t)(slash - file)) : NULL;
 
     return sw_json_object(
         SW_STR("host", endpoint->text),

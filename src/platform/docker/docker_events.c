@@ -88,7 +88,7 @@ bool docker_event_note(json_t *known, const json_t *event)
 
 /* ---- one stream ------------------------------------------------------------------------------ */
 
-struct docker_listener {             /* of the watch's thread, except for docker_wake() */
+struct docker_listener {             /* of the watch's thread, except for sw_rest_wake() */
     struct docker_endpoint endpoint;
     struct docker_api *api;          /* NULL until it starts */
     struct sw_watch *watch;
@@ -106,7 +106,7 @@ static bool listener_start(void *context)
 
 static void listener_interrupt(void *context)
 {
-    docker_wake(((struct docker_listener *)context)->api);
+    sw_rest_wake(((struct docker_listener *)context)->api->rest);
 }
 
 static void listener_done(void *context)
@@ -156,16 +156,16 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
     listener->ended = listener->answered = false;
     if (!docker_api_version(listener->api, NULL))
         return SW_WATCH_NO_STREAM;
-    if (docker_api_is_podman(listener->api))
+    if (listener->api->podman)
         return SW_WATCH_UNSUPPORTED;
     if (docker_send(listener->api, &(struct docker_call){ .path = path, .stall_ms = -1,
                                                           .sink = sw_rest_lines_sink,
                                                           .sink_context = &lines },
                     stream_over, listener, NULL) == 0)
         while (!listener->ended && !sw_watch_is_closed(watch))
-            if (docker_work(listener->api, WORK_MS, NULL) < 0)
+            if (sw_rest_work(listener->api->rest, WORK_MS, NULL) < 0)
                 break;
-    docker_drop(listener->api, listener);
+    sw_rest_drop(listener->api->rest, listener);
     sw_rest_lines_done(&lines);
     return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }

@@ -108,7 +108,7 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
     struct sw_error why = { 0 };
     int result = docker_ask(api, &call, NULL, &why);
 
-    cursor->whole_seconds = docker_api_is_podman(api);
+    cursor->whole_seconds = api->podman;
     if (result == 0)
         return 0;
     if (answer->broken)
@@ -125,7 +125,7 @@ static void stream_close(void *stream)
 {
     struct docker_log_answer *answer = stream;
 
-    docker_drop(answer->api, answer);
+    sw_rest_drop(answer->api->rest, answer);
     docker_give_back(answer->api);
     docker_frames_done(&answer->frames);
     free(answer);
@@ -189,7 +189,7 @@ static int follow(struct sw_connection *conn, const struct sw_jobref *job, int r
     answer->bytes = 0;
     do {
         before = answer->bytes;
-        docker_work(answer->api, A_MOMENT_MS, NULL);
+        sw_rest_work(answer->api->rest, A_MOMENT_MS, NULL);
     } while (answer->open && answer->bytes > before && answer->bytes < AT_ONCE);
     if (!answer->open)
         return 0;

@@ -203,7 +203,7 @@ static int did_not_come(const struct sw_image_ref *image, const struct sw_regist
 static int explain(const struct docker_api *api, const struct sw_image_ref *image,
                    const struct sw_registry_login *login, const struct sw_error *why, struct sw_error *err)
 {
-    const char *words = docker_api_refused_words(api);
+    const char *words = api->refused_words;
 
     if (why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT || why->code == SW_E_INTERNAL ||
         why->code == SW_E_UNSUPPORTED) {
@@ -237,11 +237,11 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
     if (docker_send(api, call, note_end, &end, err) < 0)
         return -1;
     while (!end.over && !pulling->canceled)
-        if (docker_work(api, PROGRESS_MS, err) < 0 || tell(pulling) != 0) {
-            docker_drop(api, &end);
+        if (sw_rest_work(api->rest, PROGRESS_MS, err) < 0 || tell(pulling) != 0) {
+            sw_rest_drop(api->rest, &end);
             return -1;
         }
-    docker_drop(api, &end);
+    sw_rest_drop(api->rest, &end);
     pulling->told_ms = 0;                    /* the last word is the whole */
     tell(pulling);
     if (err)
@@ -253,7 +253,7 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
 static char *find_login(struct docker_api *api, const struct sw_image_ref *image,
                         struct sw_registry_login *login)
 {
-    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
+    const struct docker_endpoint *endpoint = &api->endpoint;
 
     sw_registry_login_find(&(struct sw_registry_query){ .registry = image->registry, .env = endpoint->env,
                                                         .env_context = endpoint->env_context }, login);

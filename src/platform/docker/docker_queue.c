@@ -59,7 +59,7 @@ static json_t *candidates_of(struct docker_api *api, const json_t *options)
 {
     const json_t *ids = docker_job_options(options).gpu_ids;
     const json_t *devices = docker_connect_options(options).gpu_devices;
-    sw_auto(json) json_t *found = docker_api_is_local(api) ? gpus_here() : json_array();
+    sw_auto(json) json_t *found = api->endpoint.way == DOCKER_UNIX ? gpus_here() : json_array();
 
     return docker_gpu_candidates(ids, devices, found);
 }
@@ -362,7 +362,7 @@ static int run_queued(struct docker_api *api, struct queued_job *queued, const c
         remove_made(api, queued);
         return -1;
     }
-    if (start_all(api, queued) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {
+    if (start_all(api, queued) < 0 && api->refusal == DOCKER_LIMIT_DENIED) {
         remove_made(api, queued);
         queued->plain_limits = true;
         if (make_all(api, queued, NULL) == 0)

@@ -102,7 +102,7 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
         return 0;
     snprintf(name, sizeof name, DOCKER_END_NAME, docker_label_number(container, LABEL_ATTEMPT, 1),
              docker_label_number(container, LABEL_RANK, 0));
-    if (bound && docker_api_is_local(api))
+    if (bound && api->endpoint.way == DOCKER_UNIX)
         here = read_here(bound, name, report);
     if (here < 0 && read_there(api, sw_json_str(container, "Id"), name, report, err) < 0)
         return -1;
@@ -131,7 +131,7 @@ int docker_record_gone(const struct docker_job *job, int rank, json_t **report, 
     *report = NULL;
     snprintf(name, sizeof name, DOCKER_END_NAME, job->ref->attempt, rank);
     path = sw_path_join(folder, name);
-    if (!sw_file_exists(path) && !(docker_api_is_local(job->api) && sw_file_exists(folder)))
+    if (!sw_file_exists(path) && !(job->api->endpoint.way == DOCKER_UNIX && sw_file_exists(folder)))
         return docker_is_there(job->api, sw_rest_path("/volumes/%s", volume), err);
     here = read_here(folder, name, report);
     if (here < 0)
@@ -183,7 +183,7 @@ static int ask_past(const struct docker_job *job, int rank, struct docker_ended 
 {
     struct docker_past past = { .attempt = job->ref->attempt, .rank = rank };
 
-    if (docker_api_is_podman(job->api))          /* its events come late or not at all */
+    if (job->api->podman)          /* its events come late or not at all */
         return 0;
     if (docker_past_read(job->api, job->ref->id, &past, err) < 0)
         return -1;

@@ -48,8 +48,8 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
     *since_ms = 0;
     if (!docker_api_version(api, err))
         return -1;
-    if (docker_api_is_podman(api)) {
-        *since_ms = docker_api_is_local(api) ? machine_up_since_ms() : 0;
+    if (api->podman) {
+        *since_ms = api->endpoint.way == DOCKER_UNIX ? machine_up_since_ms() : 0;
         return 0;
     }
     if (docker_ask(api, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
@@ -75,7 +75,7 @@ static int find_out(struct docker_api *fresh, const char *container, int64_t end
     *engine = DOCKER_ENGINE_NOT_KNOWN;
     if (since_ms)
         *engine = since_ms > ended_ms ? DOCKER_ENGINE_CAME_LATER : DOCKER_ENGINE_STAYED;
-    else if (docker_api_is_podman(fresh))        /* its events come late or not at all */
+    else if (fresh->podman)        /* its events come late or not at all */
         return 0;
     else if (memory.started && memory.died)
         *engine = DOCKER_ENGINE_STAYED;
@@ -96,7 +96,7 @@ int docker_find_stopper(struct docker_api *api, const char *container, struct do
     if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
         !(end->stopped || killed || lost))
         return 0;
-    fresh = docker_api_open(docker_api_endpoint(api), err);
+    fresh = docker_api_open(&api->endpoint, err);
     if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
                            err) < 0)
         return -1;

@@ -134,7 +134,7 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
 /* Whether it was made is not known: if it was, it has our name and labels. */
 static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(s->api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&s->api->endpoint, NULL);
     struct docker_api *usual = s->api;
     int result = -1;
 
@@ -170,7 +170,7 @@ int docker_create(struct docker_sending *s, const char *name, const json_t *body
     int result = create_once(s, name, body, rank, id, begun, &why);
 
     for (int i = 0; i < NAME_TRIES && result < 0 && why.code == SW_E_NOT_FOUND &&
-                    docker_api_refusal(s->api) == DOCKER_NO_SUCH_CONTAINER; i++) {
+                    s->api->refusal == DOCKER_NO_SUCH_CONTAINER; i++) {
         sw_sleep_ms(NAME_PAUSE_MS);
         why = (struct sw_error){ 0 };
         result = create_once(s, name, body, rank, id, begun, &why);
@@ -191,11 +191,11 @@ static const char *const start_hints[] = {
 /* Whether it is worth starting again, now that there is one. */
 static bool mend_network(struct docker_api *api, const char *network, struct sw_error *why)
 {
-    if (docker_api_refusal(api) == DOCKER_NETWORK_AMBIGUOUS) {
+    if (api->refusal == DOCKER_NETWORK_AMBIGUOUS) {
         docker_network_settle(api, network);
         return true;
     }
-    return why->code == SW_E_NOT_FOUND && docker_api_refusal(api) == DOCKER_NO_NETWORK &&
+    return why->code == SW_E_NOT_FOUND && api->refusal == DOCKER_NO_NETWORK &&
            docker_network_make(api, network, why) == 0;
 }
 
@@ -203,7 +203,7 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
  * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
 static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&api->endpoint, NULL);
     sw_auto(json) json_t *found = fresh ? docker_inspect(fresh, id, NULL) : NULL;
     const json_t *state = json_object_get(found, "State");
     const char *noted = sw_json_str(state, "Error");
@@ -236,7 +236,7 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
     int tries = 0;
 
     while (start_once(api, id, &why) < 0) {
-        enum docker_refusal refusal = docker_api_refusal(api);
+        enum docker_refusal refusal = api->refusal;
 
         if (tries++ < START_TRIES && network && mend_network(api, network, &why))
             continue;
@@ -286,7 +286,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
 /* Does it refuse a folder of ours because it does not see it? Then it shall be a volume. */
 static bool do_without(struct docker_sending *s, const char **folder)
 {
-    if (!*folder || docker_api_refusal(s->api) != DOCKER_NO_BIND_SOURCE ||
+    if (!*folder || s->api->refusal != DOCKER_NO_BIND_SOURCE ||
         !sw_text_same(docker_api_refused_path(s->api), *folder))
         return false;
     docker_forget_made(s);
@@ -308,7 +308,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
     }
     if (!why.code)
         return 0;
-    if (docker_api_refusal(s->api) == DOCKER_NO_BIND_SOURCE)
+    if (s->api->refusal == DOCKER_NO_BIND_SOURCE)
         sw_hint(&why, "the path must exist on the engine's machine");
     return sw_pass(err, &why);
 }
@@ -316,7 +316,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
 /* A rootless engine may not raise limits; the job did not ask for those, so they are left out. */
 static bool can_do_with_plain_limits(struct docker_sending *s)
 {
-    if (s->site.plain_limits || s->plan->gpus == 0 || docker_api_refusal(s->api) != DOCKER_LIMIT_DENIED)
+    if (s->site.plain_limits || s->plan->gpus == 0 || s->api->refusal != DOCKER_LIMIT_DENIED)
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
@@ -387,7 +387,7 @@ static int sending_begin(struct docker_sending *s, struct sw_error *err)
     if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || settle_ends(s, err) < 0 ||
         make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;
-    s->site.podman = docker_api_is_podman(s->api);
+    s->site.podman = s->api->podman;
     if (s->site.podman && s->options.network)
         /* Podman wants it before the container; that it may be there already is fine. */
         docker_network_make(s->api, s->options.network, NULL);

@@ -97,7 +97,7 @@ static void the_lower_version_of_both_is_spoken(void **state)
         if (docker_ask(api, &(struct docker_call){ .path = "/info" }, &reply, &err) < 0)
             fail_msg("%s", err.message);
         assert_string_equal(sw_json_str(reply, "asked"), expected);
-        assert_int_equal(docker_api_is_podman(api), cases[i].podman);
+        assert_int_equal(api->podman, cases[i].podman);
         end_server();
     }
 }

@@ -206,21 +206,17 @@ static void check_gpus(struct docker_api *api, const json_t *info, const struct 
 static void check_image(struct docker_api *api, const struct docker_needs *needs, bool there,
                         json_t *rows)
 {
-    sw_autofree char *message = NULL;
+    bool used = there && needs->policy != DOCKER_PULL_ALWAYS;
+    bool missing = !used && needs->policy == DOCKER_PULL_NEVER;
+    sw_autofree char *message = sw_format("%s %s", needs->image,
+                                          used ? "is there" : missing ? "is not there, and may not be pulled"
+                                                                      : "can be pulled");
     struct sw_error why = { 0 };
 
-    if (there && needs->policy != DOCKER_PULL_ALWAYS) {
-        message = sw_format("%s is there", needs->image);
-        add(rows, "image", true, message, NULL);
-    } else if (needs->policy == DOCKER_PULL_NEVER) {
-        message = sw_format("%s is not there, and may not be pulled", needs->image);
-        add(rows, "image", false, message, "pull it there yourself, or use `pull: missing`");
-    } else if (docker_image_reachable(api, needs->image, &why) < 0) {
+    if (!used && !missing && docker_image_reachable(api, needs->image, &why) < 0)
         add_error(rows, "image", &why);
-    } else {
-        message = sw_format("%s can be pulled", needs->image);
-        add(rows, "image", true, message, NULL);
-    }
+    else
+        add(rows, "image", !missing, message, "pull it there yourself, or use `pull: missing`");
 }
 
 int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *err)

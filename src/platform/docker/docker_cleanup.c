@@ -9,12 +9,11 @@
  */
 #include "platform/docker/docker_observe.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "platform/docker/docker_events.h"
@@ -69,18 +68,18 @@ static int remove_local(const struct sw_connection *conn, const char *id, bool k
                         struct sw_error *err)
 {
     sw_autofree char *folder = docker_job_folder(conn, id);
-    DIR *entries = keep_results ? opendir(folder) : NULL;
+    sw_auto(json) json_t *names = keep_results ? sw_folder_names(folder, NULL) : NULL;
+    json_t *name;
+    size_t i;
 
     if (!keep_results)
         return sw_remove_tree(folder, err);
-    for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        sw_autofree char *path = sw_path_join(folder, entry->d_name);
+    json_array_foreach(names, i, name) {
+        sw_autofree char *path = sw_path_join(folder, json_string_value(name));
 
-        if (strcmp(entry->d_name, "results") != 0 && entry->d_name[0] != '.')
+        if (!sw_text_same(json_string_value(name), "results") && *json_string_value(name) != '.')
             sw_remove_tree(path, NULL);
     }
-    if (entries)
-        closedir(entries);
     return 0;
 }
 
@@ -231,21 +230,20 @@ static int left_volumes(const struct docker_orphan_search *search, const char *l
 
 static void left_folders(const struct docker_orphan_search *search, const struct sw_connection *conn)
 {
-    DIR *folders = opendir(docker_of(conn)->root);
+    sw_auto(json) json_t *names = sw_folder_names(docker_of(conn)->root, NULL);
+    json_t *name;
+    size_t i;
 
-    for (struct dirent *entry; folders && (entry = readdir(folders));) {
-        sw_autofree char *path = sw_path_join(docker_of(conn)->root, entry->d_name);
-        sw_autofree char *results = sw_path_join(path, "results");
+    json_array_foreach(names, i, name) {
+        const char *id = json_string_value(name);
+        sw_autofree char *path = docker_job_folder(conn, id), *results = sw_path_join(path, "results");
 
-        if (entry->d_name[0] == '.' ||
-            search->sweep->known(search->sweep->context, entry->d_name) ||
+        if (*id == '.' || search->sweep->known(search->sweep->context, id) ||
             sw_file_exists(results))                     /* results are never removed by it */
             continue;
-        if (add_left(search, "folder", path, NULL, entry->d_name, NULL))
+        if (add_left(search, "folder", path, NULL, id, NULL))
             sw_remove_tree(path, NULL);
     }
-    if (folders)
-        closedir(folders);
 }
 
 json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err)

@@ -94,13 +94,11 @@ static void exec_close(struct sw_stream *stream)
     free(exec);
 }
 
+/* The command sees what the job sees. */
 static json_t *command_words(const char *runner, const char *job, char *const argv[])
 {
-    json_t *words = json_array();
+    json_t *words = json_pack("[sso]", runner, "beside", json_sprintf("SLIPWAY_JOB_ID=%s", job));
 
-    json_array_append_new(words, json_string(runner));           /* the command sees what the job sees */
-    json_array_append_new(words, json_string("beside"));
-    json_array_append_new(words, json_sprintf("SLIPWAY_JOB_ID=%s", job));
     for (; *argv; argv++)
         json_array_append_new(words, sw_json_text(*argv));
     return words;
@@ -113,10 +111,12 @@ static int create(struct docker_exec *exec, const char *container, const char *j
     sw_autofree char *term = sw_format("TERM=%s", sw_text_empty(what->term) ? "dumb" : what->term);
     sw_auto(json) json_t *inspected = docker_inspect(exec->api, container, err);
     sw_auto(json) json_t *reply = NULL, *body = NULL;
-    sw_autofree char *runner = inspected ? docker_runner_path(inspected) : NULL;
+    const char *runner = sw_json_str(inspected, "Path");
 
-    if (!runner)
+    if (!inspected)
         return -1;
+    if (!runner || !sw_text_ends(runner, "/slipway-runner"))
+        runner = DOCKER_RUNNER;
     body = sw_json_object(
         SW_BOOL("AttachStdout", true), SW_BOOL("AttachStderr", true),
         SW_BOOL("AttachStdin", exec->stream.takes_input), SW_BOOL("Tty", what->terminal),

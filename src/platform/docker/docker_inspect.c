@@ -170,8 +170,8 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
 {
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
     sw_auto(json) json_t *list = docker_list(api, id, err), *inspected = NULL;
-    sw_autofree char *text = NULL, *results = NULL;
-    const char *container = sw_json_str(docker_newest(list), "Id"), *signature;
+    sw_autofree char *file = NULL, *results = NULL;
+    const char *container = sw_json_str(docker_newest(list), "Id"), *signature, *text;
     size_t size = 0;
 
     if (list && json_array_size(list) == 0)
@@ -180,11 +180,10 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     inspected = list ? docker_inspect(api, container, err) : NULL;
     if (!inspected)
         return -1;
-    *plan = docker_plan_in_variable(inspected);
-    if (!*plan) {
-        text = docker_file(api, container, DOCKER_HOME "/plan.json", &size, NULL);
-        *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
-    }
+    text = docker_variable(json_object_get(json_object_get(inspected, "Config"), "Env"), SW_PLAN_VARIABLE);
+    if (!text)
+        text = file = docker_file(api, container, DOCKER_HOME "/plan.json", &size, NULL);
+    *plan = text ? sw_json_parse(text, file ? size : strlen(text), "plan", NULL) : NULL;
     results = docker_bound_results(conn, inspected, id);
     docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);

@@ -253,11 +253,6 @@ static inline int docker_gpus(const struct sw_plan *plan)
 /* Folders of this machine that outputs go to: array of paths that must be made. */
 json_t *docker_output_folders(const struct sw_plan *plan);
 
-/* docker_runner.c: of a container as inspect describes it: the path of its runner, owned; the plan in its
- * environment, owned, NULL: it is not there. */
-char *docker_runner_path(const json_t *inspected);
-json_t *docker_plan_in_variable(const json_t *inspected);
-
 /* ---- docker_states.c ------------------------------------------------------------------------- */
 
 #define DOCKER_LOST_TRACK 255        /* the engine's exit code for a container that it lost */
@@ -270,6 +265,8 @@ enum docker_engine {                 /* and the end of a container */
 /* Labels of a container as list or inspect tells it; borrowed, NULL: no such label. */
 const char *docker_label(const json_t *container, const char *name);
 int docker_label_number(const json_t *container, const char *name, int missing);
+/* The value of a variable in a list of "NAME=value"; borrowed; NULL: it is not there. */
+const char *docker_variable(const json_t *env, const char *name);
 /* The name of a container in a list; borrowed; NULL: it has none. */
 const char *docker_listed_name(const json_t *container);
 enum sw_state docker_state(const char *said, const char **note);

@@ -67,28 +67,17 @@ int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, str
     return check_room(api, plan, err);
 }
 
-static bool is_among(const json_t *texts, const char *text)
-{
-    size_t i;
-    json_t *each;
-
-    json_array_foreach(texts, i, each)
-        if (sw_text_same(json_string_value(each), text))
-            return true;
-    return false;
-}
-
 /* A repository is cloned when the job is sent, and folders for outputs are made then; there is nothing to
  * look at before. */
-static void leave_out(json_t *mounts, const struct sw_plan *plan)
+static void leave_out(json_t *mounts)
 {
-    sw_auto(json) json_t *outputs = docker_output_folders(plan);
+    for (size_t i = json_array_size(mounts); i-- > 0;) {
+        const json_t *mount = json_array_get(mounts, i);
+        const char *source = sw_json_str(mount, "Source");
 
-    for (size_t i = json_array_size(mounts); i > 0; i--) {
-        const char *source = sw_json_str(json_array_get(mounts, i - 1), "Source");
-
-        if (source && (sw_text_starts(source, "git+") || is_among(outputs, source)))
-            json_array_remove(mounts, i - 1);
+        if ((source && sw_text_starts(source, "git+")) ||
+            sw_text_starts(sw_json_str(mount, "Target"), DOCKER_HOME "/output-"))
+            json_array_remove(mounts, i);
     }
 }
 
@@ -115,7 +104,7 @@ json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan
 
     if (!mounts)
         return NULL;
-    leave_out(mounts, plan);
+    leave_out(mounts);
     needs.mounts = mounts;
     rows = docker_checks(api, &needs);
     add_gpus(api, plan, rows);

@@ -97,17 +97,6 @@ static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *
     }, env);
 }
 
-static bool image_has(const struct docker_base *image, const char *name)
-{
-    size_t i, length = strlen(name);
-    json_t *each;
-
-    json_array_foreach(image ? image->env : NULL, i, each)
-        if (sw_text_starts(json_string_value(each), name) && json_string_value(each)[length] == '=')
-            return true;
-    return false;
-}
-
 static void add_defaults(const struct docker_site *site, json_t *env)
 {
     sw_auto(json) json_t *defaults = json_object();
@@ -116,7 +105,7 @@ static void add_defaults(const struct docker_site *site, json_t *env)
 
     sw_job_env_defaults(true, NULL, defaults);
     json_object_foreach(defaults, name, value)
-        if (!json_object_get(env, name) && !image_has(site->image, name))
+        if (!json_object_get(env, name) && !(site->image && docker_variable(site->image->env, name)))
             json_object_set(env, name, value);
 }
 

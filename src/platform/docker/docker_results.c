@@ -107,15 +107,10 @@ static int bring_home(struct sw_connection *conn, struct docker_api *api, const 
     const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
     sw_autofree char *folder = docker_job_folder(conn, job->id);
     sw_autofree char *incoming = sw_path_join(folder, "incoming");
-    const char *path = DOCKER_RESULTS, *name;
-    json_t *line;
-    size_t i;
+    const char *said = docker_variable(env, "SLIPWAY_RESULTS_DIR"), *path = said ? said : DOCKER_RESULTS;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     int result;
 
-    json_array_foreach((json_t *)env, i, line)
-        if (sw_text_starts(json_string_value(line), "SLIPWAY_RESULTS_DIR="))
-            path = json_string_value(line) + strlen("SLIPWAY_RESULTS_DIR=");
-    name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
         return -1;
     result = bring(conn, api, sw_json_str(inspected, "Id"), path, incoming, err);

@@ -102,30 +102,6 @@ void docker_runner_render(const struct docker_sending *s, json_t *body)
     json_array_append_new(env, json_sprintf(SW_PLAN_VARIABLE "=%s", s->plan_text));
 }
 
-char *docker_runner_path(const json_t *inspected)
-{
-    const char *path = sw_json_str(inspected, "Path");
-
-    return sw_strdup(path && sw_text_ends(path, "/slipway-runner") ? path : DOCKER_RUNNER);
-}
-
-json_t *docker_plan_in_variable(const json_t *inspected)
-{
-    const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
-    size_t i;
-    json_t *each;
-
-    json_array_foreach(env, i, each) {
-        const char *text = json_string_value(each);
-
-        if (text && sw_text_starts(text, SW_PLAN_VARIABLE "=")) {
-            text += strlen(SW_PLAN_VARIABLE "=");
-            return sw_json_parse(text, strlen(text), "plan", NULL);
-        }
-    }
-    return NULL;
-}
-
 /* ---- the volume's content -------------------------------------------------------------------- */
 
 /* 1: the runner is there, whole; 0: it is not; -1 + err. */

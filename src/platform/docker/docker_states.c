@@ -67,6 +67,17 @@ int docker_label_number(const json_t *container, const char *name, int missing)
     return text && *text >= '0' && *text <= '9' ? atoi(text) : missing;
 }
 
+const char *docker_variable(const json_t *env, const char *name)
+{
+    size_t i, length = strlen(name);
+    json_t *each;
+
+    json_array_foreach(env, i, each)
+        if (sw_text_starts(json_string_value(each), name) && json_string_value(each)[length] == '=')
+            return json_string_value(each) + length + 1;
+    return NULL;
+}
+
 const char *docker_listed_name(const json_t *container)
 {
     const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));

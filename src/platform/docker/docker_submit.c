@@ -112,10 +112,10 @@ static int make_output_folders(const struct docker_sending *s, struct sw_error *
 /* ---- containers ------------------------------------------------------------------------------ */
 
 /* The name is taken: by us, when all labels agree. */
-static int find_ours(struct docker_sending *s, const char *name, int rank, char **id, bool *begun,
-                     struct sw_error *err)
+static int find_ours(struct docker_sending *s, struct docker_api *api, const char *name, int rank,
+                     char **id, bool *begun, struct sw_error *err)
 {
-    sw_auto(json) json_t *found = docker_inspect(s->api, name, err);
+    sw_auto(json) json_t *found = docker_inspect(api, name, err);
 
     if (!found)
         return -1;
@@ -131,21 +131,6 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
     return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
 }
 
-/* Whether it was made is not known: if it was, it has our name and labels. */
-static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
-{
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&s->api->endpoint, NULL);
-    struct docker_api *usual = s->api;
-    int result = -1;
-
-    if (fresh) {
-        s->api = fresh;
-        result = find_ours(s, name, rank, id, begun, NULL);
-        s->api = usual;
-    }
-    return result;
-}
-
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
                        char **id, bool *begun, struct sw_error *err)
 {
@@ -155,9 +140,14 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
     if (docker_make(s->api, name, body, id, &why) == 0)
         return 0;
     if (why.code == SW_E_CONFLICT)
-        return find_ours(s, name, rank, id, begun, err);
-    if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
-        return 0;
+        return find_ours(s, s->api, name, rank, id, begun, err);
+    /* Whether it was made is not known: if it was, it has our name and labels. */
+    if (why.code == SW_E_UNREACHABLE) {
+        sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&s->api->endpoint, NULL);
+
+        if (find_ours(s, fresh, name, rank, id, begun, NULL) == 0)
+            return 0;
+    }
     return sw_pass(err, &why);
 }
 
@@ -341,14 +331,6 @@ static int fill_and_start(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-/* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
-static int make_checked(struct docker_sending *s, struct sw_error *err)
-{
-    if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
-        return -1;
-    return fill_and_start(s, err);
-}
-
 int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
@@ -356,7 +338,9 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
     if (docker_pack_begin(s, err) < 0)
         return -1;
     docker_runner_choose(s);
-    while (make_checked(s, &why) < 0) {
+    /* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
+    while (make_somewhere(s, &why) < 0 || (s->still_ours && s->still_ours(s, &why) < 0) ||
+           fill_and_start(s, &why) < 0) {
         if (!can_do_with_plain_limits(s) &&           /* Podman refuses a limit with a 500 */
             (why.code == SW_E_UNREACHABLE || !docker_runner_do_without(s)))
             return sw_pass(err, &why);
@@ -423,16 +407,6 @@ void docker_receipt(struct sw_submission *receipt, const char *host, const char 
     receipt->results_dir = sw_strdup(results);
 }
 
-/* Where results are as a path of this machine; owned; NULL: they must be brought. */
-static char *results_here(const struct docker_sending *s)
-{
-    sw_autofree char *own = s->site.local ? docker_own_results(s->plan) : NULL;
-
-    if (own)
-        return sw_path_join(own, s->plan->job_id);
-    return s->site.results ? sw_strdup(s->site.results) : NULL;
-}
-
 int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                   const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err)
@@ -441,7 +415,8 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
     sw_auto(docker_sending) struct docker_sending s = {
         .conn = conn, .api = api, .plan = plan, .secrets = secrets, .site.attempt = attempt,
         .options = docker_job_options(plan->options) };
-    sw_autofree char *results = NULL;
+    sw_autofree char *own = docker_is_local(conn) ? docker_own_results(plan) : NULL;
+    sw_autofree char *results = own ? sw_path_join(own, plan->job_id) : NULL;    /* as a path of this machine */
     struct sw_error why = { 0 };
 
     if (!api || sending_begin(&s, err) < 0)
@@ -455,7 +430,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         sw_pass(err, &why);
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
-    results = results_here(&s);
-    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results ? results : s.site.results,
+                   s.site.ends);
     return 0;
 }

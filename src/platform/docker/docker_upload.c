@@ -16,12 +16,6 @@
 
 enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
 
-/* A read-only root takes archives only where a volume is: below our own folder. */
-static bool is_read_only(const struct docker_sending *s)
-{
-    return s->options.read_only;
-}
-
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
                     const void *bytes, size_t length)
 {
@@ -33,7 +27,7 @@ void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct 
 static void add_file(struct docker_sending *s, const char *name, unsigned mode,
                      struct docker_owner owner, const void *bytes, size_t length)
 {
-    sw_autofree char *full = sw_format("%s%s", is_read_only(s) ? "./" : ".slipway/", name);
+    sw_autofree char *full = sw_format("%s%s", s->options.read_only ? "./" : ".slipway/", name);
 
     docker_tar_add(&s->tar, full, mode, owner, bytes, length);
 }
@@ -98,7 +92,7 @@ static void add_volumes(struct docker_sending *s, struct docker_owner owner)
 {
     if (!s->site.ends)
         add_file(s, "end/", 0777, owner, NULL, 0);
-    if (has_results_volume(s) && !is_read_only(s))
+    if (has_results_volume(s) && !s->options.read_only)
         docker_tar_add(&s->tar, "results/", 0777, owner, NULL, 0);
 }
 
@@ -195,13 +189,14 @@ int docker_pack(struct docker_sending *s, struct sw_error *err)
         return 0;
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
         return -1;
-    for (int rank = 0; owner.uid != 0 && is_read_only(s) && rank < s->plan->nodes; rank++)
+    for (int rank = 0; owner.uid != 0 && s->options.read_only && rank < s->plan->nodes; rank++)
         if (!s->begun[rank] && hand_over_volumes(s, rank, owner, err) < 0)
             return -1;
     return 0;
 }
 
+/* A read-only root takes archives only where a volume is: below our own folder. */
 const char *docker_archive_folder(const struct docker_sending *s)
 {
-    return is_read_only(s) ? DOCKER_HOME : "/";
+    return s->options.read_only ? DOCKER_HOME : "/";
 }

@@ -125,7 +125,7 @@ static void checking_leaves_nothing_on_the_engine(void **state)
     sw_auto(json) json_t *containers = NULL;
 
     (void)state;
-    assert_int_equal(docker_ask(api, &(struct docker_call){ .path = "/containers/json?all=1" },
+    assert_int_equal(docker_ask(api, &(struct sw_rest_call){ .path = "/containers/json?all=1" },
                                 &containers, NULL), 0);
     assert_int_equal(json_array_size(containers), 0);
 }

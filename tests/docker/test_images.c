@@ -56,7 +56,7 @@ static int alone(void **state)
         unsetenv(variables[i]);
     for (size_t i = 0; i < SW_COUNT(images); i++) {
         sw_autofree char *path = sw_rest_path("/images/%s?force=1", images[i]);
-        struct docker_call call = { .method = "DELETE", .path = path };
+        struct sw_rest_call call = { .method = "DELETE", .path = path };
 
         docker_ask(api, &call, NULL, NULL);
     }
@@ -219,7 +219,7 @@ static void what_is_there_is_not_asked_for_unless_always(void **state)
 static void an_id_is_found_and_never_pulled(void **state)
 {
     sw_autofree char *path = sw_rest_path("/images/%s/json", getenv("SLIPWAY_TEST_IMAGE"));
-    struct docker_call call = { .path = path };
+    struct sw_rest_call call = { .path = path };
     sw_auto(json) json_t *image = NULL;
 
     (void)state;

@@ -229,17 +229,8 @@ const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* A call of ours as the kit knows it. */
-struct prepared_call {
-    struct sw_rest_call rest;
-    struct sw_rest_pair auth[2];
-    char *path;
-};
-
-static void prepared_call_auto(struct prepared_call *call) { free(call->path); }
-
-static int prepare(struct docker_api *api, const struct docker_call *call, struct prepared_call *out,
-                   struct sw_error *err)
+/* The call as this engine takes it; *path is its own, owned. */
+static int prepare(struct docker_api *api, struct sw_rest_call *call, char **path, struct sw_error *err)
 {
     bool changes = call->method && strcmp(call->method, "GET") != 0;
 
@@ -249,34 +240,31 @@ static int prepare(struct docker_api *api, const struct docker_call *call, struc
     free(sw_take(api->refused_words));
     if (settle_version(api, err) < 0)
         return -1;
-    out->auth[0] = (struct sw_rest_pair){ "X-Registry-Auth", call->registry_auth };
-    out->path = sw_format("/v%s%s", api->version, call->path);
-    out->rest = (struct sw_rest_call){
-        .method = call->method, .path = out->path, .headers = out->auth,
-        .json = call->json, .bytes = call->bytes, .length = call->length, .fd = call->fd,
-        .content_type = "application/x-tar", .sink = call->sink, .sink_context = call->sink_context,
-        .stall_ms = call->stall_ms ? call->stall_ms : changes ? DOCKER_LONG_MS : DOCKER_QUESTION_MS,
-        .silence_counts = call->silence_counts, .changes_nothing = call->changes_nothing,
-    };
+    call->path = *path = sw_format("/v%s%s", api->version, call->path);
+    if (!call->content_type)
+        call->content_type = "application/x-tar";
+    if (!call->stall_ms)
+        call->stall_ms = changes ? DOCKER_LONG_MS : DOCKER_QUESTION_MS;
     return 0;
 }
 
-int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
+int docker_ask(struct docker_api *api, const struct sw_rest_call *given, json_t **reply,
                struct sw_error *err)
 {
-    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
+    struct sw_rest_call call = *given;
+    sw_autofree char *path = NULL;
 
-    return prepare(api, call, &prepared, err) < 0 ? -1
-               : sw_rest_call(api->rest, &prepared.rest, reply, err);
+    return prepare(api, &call, &path, err) < 0 ? -1 : sw_rest_call(api->rest, &call, reply, err);
 }
 
-int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
+int docker_send(struct docker_api *api, const struct sw_rest_call *given, sw_rest_finished *finished,
                 void *context, struct sw_error *err)
 {
-    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
+    struct sw_rest_call call = *given;
+    sw_autofree char *path = NULL;
 
-    return prepare(api, call, &prepared, err) < 0 ? -1
-               : sw_rest_send(api->rest, &prepared.rest, finished, context, err);
+    return prepare(api, &call, &path, err) < 0 ? -1
+               : sw_rest_send(api->rest, &call, finished, context, err);
 }
 
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,

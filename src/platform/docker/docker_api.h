@@ -3,7 +3,7 @@
  * docker_api.h - the Docker Engine API: one call in, one JSON document or stream out.
  *
  *     sw_auto(json) json_t *list = NULL;
- *     struct docker_call call = { .path = "/containers/json?all=1" };
+ *     struct sw_rest_call call = { .path = "/containers/json?all=1" };    // without the version
  *     if (docker_ask(api, &call, &list, err) < 0)
  *         return -1;
  *
@@ -21,7 +21,8 @@
 #define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
 #define DOCKER_API_NEWEST 44         /* 1.44: what this client was written against */
 
-/* How long the engine may be silent before we stop waiting for it. */
+/* How long the engine may be silent before we stop waiting for it. A call that does not say has
+ * DOCKER_QUESTION_MS for a GET, else DOCKER_LONG_MS. Bytes are a tar file unless the call says otherwise. */
 enum {
     DOCKER_QUESTION_MS = 10000,      /* what is asked with GET, and whether it answers at all */
     DOCKER_ORDER_MS = 30000,         /* kill, pause */
@@ -72,22 +73,6 @@ struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error 
 void docker_give_back(struct docker_api *api);                                       /* NULL is fine */
 SW_DEFINE_AUTO(docker_lent, struct docker_api *, docker_give_back)
 
-struct docker_call {
-    const char *method;          /* NULL: GET */
-    const char *path;            /* "/containers/json?all=1": encoded, without the version */
-    const json_t *json;          /* body as JSON; NULL: none */
-    const void *bytes;           /* or as bytes (a tar file), borrowed until the call is over */
-    int64_t length;
-    int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
-    const char *registry_auth;   /* X-Registry-Auth; wiped after use, in no message */
-    sw_http_sink *sink;          /* takes the body of a 2xx reply piece by piece */
-    void *sink_context;
-    int64_t stall_ms;            /* without a byte for so long it has failed; 0: DOCKER_QUESTION_MS for
-                                    a GET, DOCKER_LONG_MS for others; -1: silence is fine */
-    bool silence_counts;         /* that silence is an answer: SW_E_TIMEOUT instead of _UNREACHABLE */
-    bool changes_nothing;        /* a 5xx leaves no doubt about what was done: it is SW_E_REFUSED */
-};
-
 /* One call, waited for. `api` may be NULL: none could be had, and err says why already. *reply: the JSON
  * that came, NULL for none (204, 304, plain text); may be NULL if not wanted.
  * Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
@@ -95,7 +80,7 @@ struct docker_call {
  *   501 SW_E_UNSUPPORTED: this engine does not do that
  *   other 5xx, no answer, cut off, silence: SW_E_UNREACHABLE. Whether it was done is not known.
  *   the sink said no: SW_E_INTERRUPTED. */
-int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
+int docker_ask(struct docker_api *api, const struct sw_rest_call *call, json_t **reply,
                struct sw_error *err);
 
 /* The folder that DOCKER_NO_BIND_SOURCE is about; borrowed until the next call. */
@@ -112,7 +97,7 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* Start a call; `finished` is called once, from sw_rest_work(), and may send further calls. -1: the
  * version could not be settled, nothing was sent and `finished` will not be called. */
-int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
+int docker_send(struct docker_api *api, const struct sw_rest_call *call, sw_rest_finished *finished,
                 void *context, struct sw_error *err);
 
 /* ---- small helpers ------------------------------------------------------------------------------ */

@@ -15,7 +15,7 @@ static json_t *get(struct docker_api *api, char *path, json_type type, struct sw
     sw_autofree char *owned = path;
     sw_auto(json) json_t *reply = NULL;
 
-    if (docker_ask(api, &(struct docker_call){ .path = owned }, &reply, err) < 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .path = owned }, &reply, err) < 0)
         return NULL;
     if (reply && json_typeof(reply) == type)
         return sw_take(reply);
@@ -57,7 +57,7 @@ int docker_make(struct docker_api *api, const char *name, const json_t *body, ch
     sw_autofree char *path = sw_rest_path("/containers/create?name=%s", name);
     sw_auto(json) json_t *reply = NULL;
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path, .json = body }, &reply,
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path, .json = body }, &reply,
                    err) < 0)
         return -1;
     if (!id)
@@ -80,8 +80,8 @@ int docker_tell(struct docker_api *api, const char *name, const char *verb, stru
     sw_autofree char *path = sw_format("%s%s", encoded, verb);
     int64_t stall_ms = sw_text_same(verb, "/start") ? DOCKER_START_MS : DOCKER_ORDER_MS;
 
-    return docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                                  .stall_ms = stall_ms }, NULL, err);
+    return docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path,
+                                                   .stall_ms = stall_ms }, NULL, err);
 }
 
 int docker_forget(struct docker_api *api, char *path, struct sw_error *err)
@@ -89,7 +89,7 @@ int docker_forget(struct docker_api *api, char *path, struct sw_error *err)
     sw_autofree char *owned = path;
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = owned }, NULL, &why) == 0 ||
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "DELETE", .path = owned }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND ||
         api->refusal == DOCKER_REMOVAL_IN_PROGRESS)       /* by another client */
         return 0;
@@ -131,8 +131,8 @@ static int get_archive(struct docker_api *api, const char *name, const char *pat
 {
     sw_autofree char *url = docker_archive_path(name, path);
 
-    return docker_ask(api, &(struct docker_call){ .path = url, .sink = take_archive, .sink_context = out,
-                                                  .stall_ms = DOCKER_LONG_MS }, NULL, err);
+    return docker_ask(api, &(struct sw_rest_call){ .path = url, .sink = take_archive, .sink_context = out,
+                                                   .stall_ms = DOCKER_LONG_MS }, NULL, err);
 }
 
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
@@ -175,6 +175,6 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 {
     sw_autofree char *url = docker_archive_path(name, folder);
 
-    return docker_ask(api, &(struct docker_call){ .method = "PUT", .path = url, .bytes = tar,
-                                                  .length = (int64_t)length }, NULL, err);
+    return docker_ask(api, &(struct sw_rest_call){ .method = "PUT", .path = url, .bytes = tar,
+                                                   .length = (int64_t)length }, NULL, err);
 }

@@ -44,9 +44,9 @@ static int wait_over(struct docker_api *api, const char *container, struct sw_er
     sw_autofree char *path = sw_rest_path("/containers/%s/wait?condition=not-running", container);
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                               .stall_ms = WAIT_STEP_MS,
-                                               .silence_counts = true }, NULL, &why) == 0 ||
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path,
+                                                .stall_ms = WAIT_STEP_MS,
+                                                .silence_counts = true }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND)
         return 1;
     if (why.code == SW_E_TIMEOUT)

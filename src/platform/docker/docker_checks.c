@@ -224,8 +224,8 @@ int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *er
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", NO_IMAGE),
         SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack("[O]", mount)))));
-    const struct docker_call call = { .method = "POST", .path = "/containers/create",
-                                      .json = body };
+    const struct sw_rest_call call = { .method = "POST", .path = "/containers/create",
+                                       .json = body };
     struct sw_error why = { 0 };
 
     docker_ask(api, &call, NULL, &why);

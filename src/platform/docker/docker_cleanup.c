@@ -16,7 +16,6 @@
 #include "base/folder.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "platform/docker/docker_events.h"
 #include "platform/kit/log.h"
 
 /* ---- finalize -------------------------------------------------------------------------------- */

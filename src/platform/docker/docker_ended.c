@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "core/report.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
 
 enum { LAST_LINES = 1000 };          /* of one that failed */
 

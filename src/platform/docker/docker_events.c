@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_events.c - see docker_events.h.
+ * docker_events.c - see docker_observe.h.
  *
  * The engine remembers its last 256 events and sends them first (`since`), so a stream that was cut goes on
  * where it was, and the first one begins with what happened shortly before.
  */
-#include "platform/docker/docker_events.h"
+#include "platform/docker/docker_observe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,9 +158,9 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
         return SW_WATCH_NO_STREAM;
     if (listener->api->podman)
         return SW_WATCH_UNSUPPORTED;
-    if (docker_send(listener->api, &(struct docker_call){ .path = path, .stall_ms = -1,
-                                                          .sink = sw_rest_lines_sink,
-                                                          .sink_context = &lines },
+    if (docker_send(listener->api, &(struct sw_rest_call){ .path = path, .stall_ms = -1,
+                                                           .sink = sw_rest_lines_sink,
+                                                           .sink_context = &lines },
                     stream_over, listener, NULL) == 0)
         while (!listener->ended && !sw_watch_is_closed(watch))
             if (sw_rest_work(listener->api->rest, WORK_MS, NULL) < 0)
@@ -275,16 +275,16 @@ int docker_past_read(struct docker_api *api, const char *job, struct docker_past
     int result;
 
     /* By the engine's own clock: "until" a time to come would be waited for. */
-    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .path = "/version", .sink = take_date,
+                                                .sink_context = &now_ms }, NULL, err) < 0)
         return -1;
     path = sw_format("/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
     if (job)
         filtered = docker_filtered(path, json_pack("{s:[s],s:[o]}", "type", "container", "label",
                                                    json_sprintf("%s=%s", LABEL_ID, job)));
-    result = docker_ask(api, &(struct docker_call){ .path = filtered ? filtered : path,
-                                                    .sink = sw_rest_lines_sink,
-                                                    .sink_context = &lines }, NULL, err);
+    result = docker_ask(api, &(struct sw_rest_call){ .path = filtered ? filtered : path,
+                                                     .sink = sw_rest_lines_sink,
+                                                     .sink_context = &lines }, NULL, err);
     sw_rest_lines_done(&lines);
     return result;
 }

@@ -63,7 +63,7 @@ static void exec_resize(struct sw_stream *stream, unsigned rows, unsigned column
     const struct docker_exec *exec = (struct docker_exec *)stream;
     sw_autofree char *path = sw_rest_path("/exec/%s/resize?h=%d&w=%d", exec->id, (int)rows, (int)columns);
 
-    docker_ask(exec->api, &(struct docker_call){ .method = "POST", .path = path }, NULL, NULL);
+    docker_ask(exec->api, &(struct sw_rest_call){ .method = "POST", .path = path }, NULL, NULL);
 }
 
 /* The output ends a little before the engine has noted the end of the command. */
@@ -122,7 +122,7 @@ static int create(struct docker_exec *exec, const char *container, const char *j
         SW_BOOL("AttachStdin", exec->stream.takes_input), SW_BOOL("Tty", what->terminal),
         SW_SUB("Env", what->terminal ? json_pack("[o]", sw_json_text(term)) : NULL),
         SW_SUB("Cmd", command_words(runner, job, what->argv)));
-    if (docker_ask(exec->api, &(struct docker_call){ .method = "POST", .path = path, .json = body },
+    if (docker_ask(exec->api, &(struct sw_rest_call){ .method = "POST", .path = path, .json = body },
                    &reply, err) < 0)
         return -1;
     exec->id = sw_strdup(sw_json_str(reply, "Id"));

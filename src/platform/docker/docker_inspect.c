@@ -13,7 +13,6 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 #include "platform/kit/log.h"
 

@@ -175,8 +175,6 @@ int docker_ask_report(struct docker_api *api, const char *container, const char 
 json_t *docker_ask_beat(struct docker_api *api, const char *container, const char *id);
 /* When its log last grew; 0: never, or not known. */
 int64_t docker_last_output_ms(struct docker_api *api, const char *container);
-int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
-                     struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err);
 
 /* ---- docker_render.c ------------------------------------------------------------------------- */
 
@@ -342,26 +340,28 @@ int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct
 
 /* ---- acting ---------------------------------------------------------------------------------- */
 
-int docker_preflight(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-json_t *docker_preflight_report(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, struct sw_error *err);
-int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
-                  const struct sw_secrets *secrets, struct sw_submission *receipt,
-                  struct sw_error *err);
-int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
-                struct sw_error *err);
-void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count);
-int docker_wake_fd(struct sw_connection *conn);
-void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms);
-void docker_cleanup(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count,
-                    bool keep_results, int64_t deadline_ms);
-void docker_finalize(struct sw_connection *conn, const struct sw_jobref *const *jobs, size_t count);
-json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *job,
-                        struct sw_error *err);
-void docker_evidence(struct sw_connection *conn, const struct sw_observation *const *seen,
-                     struct sw_evidence *out,
-                     size_t count, int64_t deadline_ms);
-char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err);
+SW_PLATFORM_SLOT(docker, preflight);
+SW_PLATFORM_SLOT(docker, preflight_report);
+SW_PLATFORM_SLOT(docker, render);
+SW_PLATFORM_SLOT(docker, submit);
+SW_PLATFORM_SLOT(docker, observe);
+SW_PLATFORM_SLOT(docker, reconcile);
+SW_PLATFORM_SLOT(docker, wake_fd);
+SW_PLATFORM_SLOT(docker, cancel);
+SW_PLATFORM_SLOT(docker, cleanup);
+SW_PLATFORM_SLOT(docker, finalize);
+SW_PLATFORM_SLOT(docker, replicas);
+SW_PLATFORM_SLOT(docker, evidence);
+SW_PLATFORM_SLOT(docker, results_dir);
+SW_PLATFORM_SLOT(docker, check_path);
+SW_PLATFORM_SLOT(docker, list_path);
+SW_PLATFORM_SLOT(docker, adopt);
+SW_PLATFORM_SLOT(docker, jobs);
+SW_PLATFORM_SLOT(docker, exec_open);
+SW_PLATFORM_SLOT(docker, orphans);
+SW_PLATFORM_SLOT(docker, inventory);
+SW_PLATFORM_SLOT(docker, log_fetch);
+
 /* docker_git_mounts.c: the volume of a repository; all of a job, by the entries of `mounts:`. */
 int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_error *err);
 int docker_forget_clones(struct docker_api *api, const char *id, const json_t *entries,
@@ -376,16 +376,7 @@ struct docker_look {
 int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host, struct sw_error *err);
 void docker_look_close(struct docker_look *look);
 static inline void docker_look_auto(struct docker_look *look) { docker_look_close(look); }
-int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err);
-json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw_error *err);
-int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
-                 struct sw_error *err);
-json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err);
-int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, const struct sw_exec *what,
-                     struct sw_stream **out, struct sw_error *err);
-json_t *docker_orphans(struct sw_connection *conn, const struct sw_sweep *sweep, struct sw_error *err);
 /* Put on everything that is made for a job: whose it is. */
 void docker_render_marks(json_t *labels, const struct sw_plan *plan);
-json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "core/report.h"
-#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_observe.h"
 #include "platform/kit/log.h"
 
@@ -102,9 +101,9 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
                  struct sw_error *err)
 {
     sw_autofree char *path = log_path(answer, cursor);
-    struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = answer,
-                                .stall_ms = cursor->silence_ms ? cursor->silence_ms : DOCKER_LONG_MS,
-                                .silence_counts = cursor->silence_ms != 0 };
+    struct sw_rest_call call = { .path = path, .sink = take_bytes, .sink_context = answer,
+                                 .stall_ms = cursor->silence_ms ? cursor->silence_ms : DOCKER_LONG_MS,
+                                 .silence_counts = cursor->silence_ms != 0 };
     struct sw_error why = { 0 };
     int result = docker_ask(api, &call, NULL, &why);
 
@@ -148,8 +147,8 @@ static int stream_open(struct sw_connection *conn, const struct sw_jobref *job, 
     answer_init(answer, job, replica);
     path = log_path(answer, cursor);
     answer->api = docker_borrow(conn, err);
-    if (docker_send(answer->api, &(struct docker_call){ .path = path, .sink = take_bytes,
-                                                        .sink_context = answer, .stall_ms = -1 },
+    if (docker_send(answer->api, &(struct sw_rest_call){ .path = path, .sink = take_bytes,
+                                                         .sink_context = answer, .stall_ms = -1 },
                     stream_ended, answer, err) < 0) {
         docker_give_back(answer->api);
         free(answer);
@@ -262,8 +261,8 @@ static int ask_end(struct docker_api *api, const char *container, const char *qu
     struct docker_frames frames = { .take = keep_message, .context = tail,
                                     .stamped = strstr(query, "timestamps=1") };
     struct sw_error why = { 0 };
-    int result = docker_ask(api, &(struct docker_call){ .path = path, .sink = feed, .sink_context = &frames,
-                                                        .stall_ms = tail->id ? DOCKER_LONG_MS : 0 }, NULL,
+    int result = docker_ask(api, &(struct sw_rest_call){ .path = path, .sink = feed, .sink_context = &frames,
+                                                         .stall_ms = tail->id ? DOCKER_LONG_MS : 0 }, NULL,
                             &why);
 
     docker_frames_done(&frames);

@@ -20,8 +20,8 @@ int docker_network_make(struct docker_api *api, const char *name, struct sw_erro
     sw_auto(json) json_t *body = docker_render_network(name);
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = "/networks/create",
-                                               .json = body }, NULL, &why) == 0 ||
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = "/networks/create",
+                                                .json = body }, NULL, &why) == 0 ||
         why.code == SW_E_CONFLICT)               /* another client was faster */
         return 0;
     if (err)

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
 #include "platform/docker/docker_submit.h"
 
 enum { BAD_IN_A_ROW = 2 };           /* jobs that cannot be judged, until the engine itself is blamed */

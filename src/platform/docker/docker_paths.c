@@ -80,8 +80,8 @@ static int make_image(struct docker_look *look, struct sw_error *err)
 
     docker_tar_add(&tar, "empty/", 0755, (struct docker_owner){ 0, 0 }, NULL, 0);
     sw_tar_end(&tar);
-    if (docker_ask(look->api, &(struct docker_call){ .method = "POST", .path = path, .bytes = tar.data,
-                                                     .length = (int64_t)tar.length }, NULL, err) < 0 ||
+    if (docker_ask(look->api, &(struct sw_rest_call){ .method = "POST", .path = path, .bytes = tar.data,
+                                                      .length = (int64_t)tar.length }, NULL, err) < 0 ||
         !(inspected = docker_inspect_image(look->api, image, err)))
         return -1;
     docker_base_read(&base, inspected);
@@ -162,7 +162,7 @@ static json_t *list_there(struct docker_api *api, const char *path, struct sw_er
         put_runner(&look, err) < 0 || docker_tell(api, look.name, "/start", err) < 0)
         return NULL;
     wait = sw_rest_path("/containers/%s/wait?condition=not-running", look.name);
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = wait }, NULL, err) < 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = wait }, NULL, err) < 0)
         return NULL;
     text = docker_file(api, look.name, ANSWER, &size, err);
     answer = text ? sw_json_parse(text, size, "the names", err) : NULL;

@@ -229,7 +229,7 @@ static void note_end(void *context, const struct sw_rest_answer *answer)
 }
 
 /* Like docker_ask(), but the user can stop it also while the registry is silent. */
-static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
+static int ask_and_tell(struct docker_api *api, const struct sw_rest_call *call,
                         struct pulling *pulling, struct sw_error *err)
 {
     struct end end = { 0 };
@@ -271,13 +271,14 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     sw_autofree struct pulling *pulling = sw_new(struct pulling);
     sw_autofree char *what = sw_format("pulling %s", pull->image);
     struct sw_rest_lines lines = { .take = take_line, .context = pulling };
-    struct docker_call call = { .method = "POST", .path = path, .sink = sw_rest_lines_sink, .stall_ms = -1,
-                                .sink_context = &lines, .changes_nothing = true };
+    struct sw_rest_pair auth[2] = { { "X-Registry-Auth", NULL } };
+    struct sw_rest_call call = { .method = "POST", .path = path, .headers = auth,
+                                 .sink = sw_rest_lines_sink, .stall_ms = -1,
+                                 .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
-    header = find_login(api, image, &login);
-    call.registry_auth = header;
+    auth[0].value = header = find_login(api, image, &login);
     pulling->pull = pull;
     pulling->what = what;
     pulling->began_ms = sw_monotonic_ms();
@@ -337,7 +338,8 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     header = find_login(api, &image, &login);
     name = sw_image_ref_text(&image);
     path = sw_rest_path("/distribution/%s/json", name);
-    return docker_ask(api, &(struct docker_call){ .path = path, .registry_auth = header,
-                                                  .stall_ms = 120000, .changes_nothing = true },
-                      NULL, &why) < 0 ? explain(api, &image, &login, &why, err) : 0;
+    return docker_ask(api, &(struct sw_rest_call){
+        .path = path, .headers = (const struct sw_rest_pair[]){ { "X-Registry-Auth", header }, { 0 } },
+        .stall_ms = 120000, .changes_nothing = true }, NULL, &why) < 0
+               ? explain(api, &image, &login, &why, err) : 0;
 }

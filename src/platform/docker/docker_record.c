@@ -24,7 +24,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "core/report.h"
-#include "platform/docker/docker_events.h"
 
 char *docker_end_volume(const char *id)
 {

@@ -57,8 +57,8 @@ static int download(struct docker_api *api, const char *url, int fd, const char 
 {
     struct to_file file = { .fd = fd };
 
-    if (docker_ask(api, &(struct docker_call){ .path = url, .sink = to_file, .sink_context = &file,
-                                               .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .path = url, .sink = to_file, .sink_context = &file,
+                                                .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
         return 0;
     if (!file.trouble)
         return -1;

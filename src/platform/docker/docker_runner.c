@@ -110,8 +110,8 @@ static int is_filled(struct docker_sending *s, struct sw_error *err)
     sw_autofree char *path = docker_archive_path(s->ids[0], DOCKER_BIN "/slipway-runner");
     struct sw_error why = { 0 };
 
-    if (docker_ask(s->api, &(struct docker_call){ .method = "HEAD", .path = path,
-                                                  .changes_nothing = true }, NULL, &why) == 0)
+    if (docker_ask(s->api, &(struct sw_rest_call){ .method = "HEAD", .path = path,
+                                                   .changes_nothing = true }, NULL, &why) == 0)
         return 1;
     return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
 }

@@ -26,7 +26,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/docker/docker_events.h"
 
 enum {
     EVENTS_KEPT = 256,               /* by the engine */
@@ -52,7 +51,7 @@ int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *
         *since_ms = api->endpoint.way == DOCKER_UNIX ? machine_up_since_ms() : 0;
         return 0;
     }
-    if (docker_ask(api, &(struct docker_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
+    if (docker_ask(api, &(struct sw_rest_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
         why.code != SW_E_NOT_FOUND) {
         return sw_pass(err, &why);
     }

@@ -416,7 +416,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         .conn = conn, .api = api, .plan = plan, .secrets = secrets, .site.attempt = attempt,
         .options = docker_job_options(plan->options) };
     sw_autofree char *own = docker_is_local(conn) ? docker_own_results(plan) : NULL;
-    sw_autofree char *results = own ? sw_path_join(own, plan->job_id) : NULL;    /* as a path of this machine */
+    sw_autofree char *results = own ? sw_path_join(own, plan->job_id) : NULL;    /* of this machine */
     struct sw_error why = { 0 };
 
     if (!api || sending_begin(&s, err) < 0)

@@ -108,7 +108,7 @@ int docker_delete(struct docker_api *api, const char *name, bool force, struct s
 /* DELETE another thing; gone already is success, SW_E_CONFLICT: in use. Takes the path. */
 int docker_forget(struct docker_api *api, char *path, struct sw_error *err);
 
-/* docker_network.c: one that is there already is success; of several with one name, ours, one is left; ours
+/* One that is there already is success; of several with one name, ours, one is left; ours
  * is removed when no container uses it. */
 int docker_network_make(struct docker_api *api, const char *name, struct sw_error *err);
 void docker_network_settle(struct docker_api *api, const char *name);

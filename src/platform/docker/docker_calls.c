@@ -182,8 +182,8 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 
 /* ---- networks -----------------------------------------------------------------------------------
  * Ours is made when it is missing, and removed with the last container in it. An engine lets two clients make
- * two networks of one name at the same moment, and then takes the name for neither. No container can be in the
- * younger ones, since only names are used to join; so a client that finds them removes all but the oldest. */
+ * two networks of one name at the same moment, and then takes the name for neither. No container can be in
+ * the younger ones, since only names are used to join; so a client that finds them removes all but the oldest. */
 
 enum { SETTLE_PAUSE_MS = 50 };
 
@@ -196,8 +196,7 @@ int docker_network_make(struct docker_api *api, const char *name, struct sw_erro
                                                 .json = body }, NULL, &why) == 0 ||
         why.code == SW_E_CONFLICT)               /* another client was faster */
         return 0;
-    if (err)
-        *err = why;
+    sw_pass(err, &why);
     return sw_wrap(err, "cannot make the network '%s'", name);
 }
 

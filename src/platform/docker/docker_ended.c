@@ -10,9 +10,12 @@
 #include "platform/docker/docker_observe.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "core/report.h"
 #include "core/state.h"
@@ -29,7 +32,7 @@ void docker_ended_done(struct docker_ended *ended)
     *ended = (struct docker_ended){ 0 };
 }
 
-void docker_read_report(struct docker_ended *ended)
+static void read_report(struct docker_ended *ended)
 {
     sw_run_end_report(&ended->end, ended->report);
     /* An engine that died under it says 255; its runner knows better. */
@@ -70,7 +73,7 @@ static int read_last_words(struct docker_api *api, const json_t *described, stru
         return -1;
     if (!out->tail)
         out->tail = sw_strdup("");            /* it was read, and has nothing: that is known */
-    docker_read_report(out);
+    read_report(out);
     if (out->report)
         return 0;
     if (docker_find_file(api, container, DOCKER_CANCELED, &mark, NULL, err) < 0)
@@ -127,6 +130,142 @@ static int read_listed(struct docker_api *api, const json_t *listed, struct dock
     return out->end.exit_code != 0 ? read_last_words(api, listed, out, err) : 0;
 }
 
+/* ---- one that is gone ------------------------------------------------------------------------ */
+
+/* It left no report. One that ended by itself is judged by its exit code; one that a user ended, or
+ * removed while it ran, is canceled; of any other it is not known. */
+static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
+                    struct sw_error *err)
+{
+    struct docker_past past = { .attempt = job->ref->attempt, .rank = rank };
+
+    if (job->api->podman)          /* its events come late or not at all */
+        return 0;
+    if (docker_past_read(job->api, job->ref->id, &past, err) < 0)
+        return -1;
+    out->ended_ms = past.ended_ms;
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
+    if (past.died && !past.killed) {
+        out->gone = false;
+        out->end.exit_code = past.exit_code;
+        out->engine = DOCKER_ENGINE_STAYED;
+    }
+    return 0;
+}
+
+/* 1: its record is in a volume, and must be fetched first. */
+static int read_gone(const struct docker_job *job, int rank, struct docker_ended *out, struct sw_error *err)
+{
+    int result;
+
+    *out = (struct docker_ended){ .end = SW_RUN_END_INIT, .gone = true };
+    result = docker_record_gone(job, rank, &out->report, err);
+    if (result != 0)
+        return result;
+    if (!out->report)
+        return ask_past(job, rank, out, err);
+    out->gone = false;
+    out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
+    read_report(out);
+    /* A command that ended well after a request to end is not done: its container had said so. */
+    if (out->end.stopped && out->end.exit_code == 0)
+        out->end.exit_code = 143;
+    out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));
+    return 0;
+}
+
+/* ---- did a user stop it, or did the engine go down? --------------------------------------------
+ * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
+ * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
+ * since when it is there: it is made anew each time the engine starts, after what was left running is
+ * stopped. Some engines run without it; then the events tell, which live in the engine's memory:
+ *
+ *   - one that remembers the container's start and its end was there all the time;
+ *   - it keeps the last 256, so one that has fewer remembers all of its life, and if the container's end is
+ *     not among them, that was before. An end without its start may be its own doing, when it began.
+ *
+ * Where none of them knows, the job is not run again for it. An engine that is still
+ * going down answers on connections that it has, but takes no new one; so it is asked on a new one, and
+ * no answer changes no job.
+ *
+ * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
+ * `kill` makes it a user's; without that it stays a signal. */
+
+enum { EVENTS_KEPT = 256 };          /* by the engine */
+
+static int64_t machine_up_since_ms(void)
+{
+    struct timespec up;
+
+    return clock_gettime(CLOCK_BOOTTIME, &up) == 0
+               ? sw_now_ms() - (int64_t)up.tv_sec * 1000 - up.tv_nsec / 1000000 : 0;
+}
+
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err)
+{
+    sw_auto(json) json_t *bridge = NULL;
+    struct sw_error why = { 0 };
+
+    *since_ms = 0;
+    if (!docker_api_version(api, err))
+        return -1;
+    if (api->podman) {
+        *since_ms = api->endpoint.way == DOCKER_UNIX ? machine_up_since_ms() : 0;
+        return 0;
+    }
+    if (docker_ask(api, &(struct sw_rest_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
+        why.code != SW_E_NOT_FOUND) {
+        return sw_pass(err, &why);
+    }
+    *since_ms = docker_time_ms(sw_json_str(bridge, "Created"));
+    return 0;
+}
+
+static int find_out(struct docker_api *fresh, const char *container, int64_t ended_ms,
+                    enum docker_engine *engine, bool *killed, struct sw_error *err)
+{
+    struct docker_past memory = { .container = container };
+    int64_t since_ms;
+
+    if (docker_up_since(fresh, &since_ms, err) < 0 ||
+        docker_past_read(fresh, NULL, &memory, err) < 0)
+        return -1;
+    *killed = memory.killed;
+    *engine = DOCKER_ENGINE_NOT_KNOWN;
+    if (since_ms)
+        *engine = since_ms > ended_ms ? DOCKER_ENGINE_CAME_LATER : DOCKER_ENGINE_STAYED;
+    else if (fresh->podman)        /* its events come late or not at all */
+        return 0;
+    else if (memory.started && memory.died)
+        *engine = DOCKER_ENGINE_STAYED;
+    else if (!memory.died && memory.events < EVENTS_KEPT)
+        *engine = DOCKER_ENGINE_CAME_LATER;
+    return 0;
+}
+
+/* Only where it matters. `container`: its id; NULL: it is gone, and that is not known. -1: the engine cannot be
+ * asked, or is going down. */
+static int find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
+                        struct sw_error *err)
+{
+    sw_auto(docker_api) struct docker_api *fresh = NULL;
+    struct sw_run_end *end = &ended->end;
+    bool silent = !end->reported && !end->oom && ended->ended_ms;
+    bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == DOCKER_LOST_TRACK;
+    bool by_kill;
+
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
+        !(end->stopped || killed || lost))
+        return 0;
+    fresh = docker_api_open(&api->endpoint, err);
+    if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
+                           err) < 0)
+        return -1;
+    end->by_hand = ended->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
+    return 0;
+}
+
 /* ---- several ranks --------------------------------------------------------------------------- */
 
 static struct sw_rank rank_ended(const struct docker_ended *ended)
@@ -150,7 +289,7 @@ static int read_rank(const struct docker_job *job, const struct docker_container
         return docker_ended_read(job->api, sw_json_str(own->at[rank], "Id"), ended, err);
     if (own->at[rank])
         return read_listed(job->api, own->at[rank], ended, err);
-    result = docker_ended_gone(job, rank, ended, err);
+    result = read_gone(job, rank, ended, err);
     ended->end.rank = own->all.count > 1 ? rank : -1;
     return result;
 }
@@ -173,7 +312,7 @@ int docker_ends_read(const struct docker_job *job, const struct docker_container
     if (out->failed < 0)
         return 0;
     id = sw_json_str(own->at[out->failed], "Id");
-    return docker_find_stopper(job->api, id || out->failed > 0 ? id : job->ref->remote_id,
+    return find_stopper(job->api, id || out->failed > 0 ? id : job->ref->remote_id,
                                &out->at[out->failed], err);
 }
 

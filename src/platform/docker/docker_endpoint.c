@@ -174,14 +174,14 @@ void docker_endpoint_done(struct docker_endpoint *endpoint)
 
 #define CONFIG_MAX (1024u * 1024)
 
-const char *docker_value(const struct docker_endpoint *endpoint, const char *name)
+/* The value of a variable; NULL: it is not set, or empty. */
+static const char *value_of(const struct docker_endpoint *endpoint, const char *name)
 {
-    const char *value = endpoint && endpoint->env ? endpoint->env(endpoint->env_context, name)
-                                                  : getenv(name);
+    const char *value = endpoint->env ? endpoint->env(endpoint->env_context, name) : getenv(name);
 
     return sw_text_empty(value) ? NULL : value;
 }
-#define env(name) docker_value(out, name)          /* `out` knows where values come from */
+#define env(name) value_of(out, name)              /* `out` knows where values come from */
 
 /* ---- certificates ------------------------------------------------------------------------------- */
 

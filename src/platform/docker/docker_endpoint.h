@@ -33,8 +33,6 @@ struct docker_endpoint {
     sw_env_fn *env;          /* values of variables; NULL: getenv() */
     void *env_context;
 };
-/* The value of a variable; NULL: it is not set, or empty. `endpoint` may be NULL. */
-const char *docker_value(const struct docker_endpoint *endpoint, const char *name);
 
 /* Read one address: unix://PATH, /PATH, tcp://HOST[:PORT], ssh://[USER@]HOST[:PORT][/PATH],
  * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */

@@ -234,15 +234,13 @@ json_t *docker_render_volume(const char *name, const char *target, bool read_onl
 /* The volume that holds the repository of entry `index` on an engine elsewhere; owned. */
 char *docker_clone_volume(const char *id, size_t index);
 bool docker_is_clone_volume(const char *id, const char *name);
-/* Inputs and outputs as the runner shall see them, when those above are in place. */
-json_t *docker_inputs_inside(const struct sw_plan *plan);
-void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan);
+/* Inputs and outputs as the runner shall see them, when those above are in place; of several ranks, outputs
+ * that each has for itself, in its own container, are marked. */
+void docker_paths_inside(struct sw_payload *payload, const struct sw_plan *plan);
 /* Does the user mount a folder of their own at /results? Then it is not the job's alone. */
 bool docker_has_own_results(const struct sw_plan *plan);
 /* The folder on the engine that is mounted there; owned; NULL: none, or a volume. */
 char *docker_own_results(const struct sw_plan *plan);
-/* Several ranks: outputs that each has for itself, in its own container. */
-void docker_mark_own(json_t *outputs, const struct sw_plan *plan);
 /* For each node; an attempt that only brings outputs needs none. */
 static inline int docker_gpus(const struct sw_plan *plan)
 {

@@ -177,7 +177,7 @@ static char *inside(const char *folder, size_t index)
     return sw_format("%s/%s-%zu", DOCKER_HOME, folder, index);
 }
 
-json_t *docker_inputs_inside(const struct sw_plan *plan)
+static json_t *inputs_inside(const struct sw_plan *plan)
 {
     json_t *left = json_array();
     size_t i;
@@ -238,25 +238,23 @@ static int add_local(const struct sw_plan *plan, const struct docker_site *site,
     return 0;
 }
 
-void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan)
+void docker_paths_inside(struct sw_payload *payload, const struct sw_plan *plan)
 {
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     size_t i;
     json_t *entry;
+
+    json_decref(payload->inputs);
+    payload->inputs = inputs_inside(plan);
 
     json_array_foreach(plan->outputs, i, entry) {
         sw_autofree char *to = destination(entry, plan), *at = inside("output", i);
 
         if (to)
-            json_object_set_new(json_array_get(outputs, i), "to", sw_json_text(at));
+            json_object_set_new(json_array_get(payload->outputs, i), "to", sw_json_text(at));
     }
-}
-
-void docker_mark_own(json_t *outputs, const struct sw_plan *plan)
-{
-    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
-
     if (plan->nodes > 1 && sw_mounts_parse(plan->mounts, &mounts, NULL) == 0)
-        sw_entrypoint_mark_own(outputs, NULL, &mounts);
+        sw_entrypoint_mark_own(payload->outputs, NULL, &mounts);
 }
 
 json_t *docker_output_folders(const struct sw_plan *plan)

@@ -55,6 +55,8 @@ int docker_ended_read(struct docker_api *api, const char *container, struct dock
                       struct sw_error *err);
 void docker_ended_done(struct docker_ended *ended);
 static inline void docker_ended_auto(struct docker_ended *ended) { docker_ended_done(ended); }
+/* Since when the engine runs; 0: it does not tell. */
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
 
 struct docker_ends {                 /* of all ranks */
     int count;
@@ -68,8 +70,6 @@ int docker_ends_read(const struct docker_job *job, const struct docker_container
                      struct docker_ends *out, struct sw_error *err);
 void docker_ends_done(struct docker_ends *ends);
 static inline void docker_ends_auto(struct docker_ends *ends) { docker_ends_done(ends); }
-/* What a report says, into the end. */
-void docker_read_report(struct docker_ended *ended);
 /* None goes on: what that means for the job, which rank failed first, and facts about it. As
  * docker_ends_read(). */
 int docker_judge(const struct docker_job *job, const struct docker_containers *own,
@@ -83,25 +83,13 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
                      struct sw_error *err);
 /* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
 void docker_drop_beat(json_t **report);
-/* The same of a rank without a container, and all that can be known of such a one. 1: it is in a volume, and
- * must be fetched first. Both only read. */
+/* The same of a rank without a container. 1: it is in a volume, and must be fetched first. */
 int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err);
-int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ended *out,
-                      struct sw_error *err);
 /* Copy the records of ranks without a container from the job's volume to this machine. */
 int docker_record_fetch(const struct docker_job *job, const struct docker_containers *own,
                         struct sw_error *err);
 /* The folder of this machine that holds them, as its containers say; borrowed; NULL: a volume, or none. */
 const char *docker_bound_ends(const json_t *container);
-
-/* ---- docker_stopped_by_user.c ---------------------------------------------------------------- */
-
-/* Since when the engine runs; 0: it does not tell. */
-int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
-/* Find out whether a user stopped it, or an engine that went down, where it matters. `container`: its id;
- * NULL: it is gone, and that is not known. -1: the engine cannot be asked, or is going down. */
-int docker_find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
-                        struct sw_error *err);
 
 /* ---- docker_events.c --------------------------------------------------------------------------
  * The watch (platform/kit/watch.h) holds one stream open and hears when a container of ours starts, pauses,

@@ -77,15 +77,6 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
-{
-    sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
-        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
-
-    return docker_make(api, LOCK_NAME, body, lock, err);
-}
-
 static void remove_dead_lock(struct docker_api *api, char seen[80], int64_t *since_ms)
 {
     sw_auto(json) json_t *holder = docker_inspect(api, LOCK_NAME, NULL);
@@ -101,17 +92,19 @@ static void remove_dead_lock(struct docker_api *api, char seen[80], int64_t *sin
 
 static int take_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
 {
+    sw_auto(json) json_t *body = sw_json_object(
+        SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
+        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
     int64_t deadline = sw_monotonic_ms() + LOCK_WAIT_MS, since_ms = 0;
     char seen[80] = "";
 
     for (;;) {
         struct sw_error why = { 0 };
 
-        if (try_lock(api, image, lock, &why) == 0)
+        if (docker_make(api, LOCK_NAME, body, lock, &why) == 0)
             return 0;
         if (why.code != SW_E_CONFLICT || sw_monotonic_ms() > deadline) {
-            if (err)
-                *err = why;
+            sw_pass(err, &why);
             return sw_wrap(err, "cannot lock the engine's GPUs");
         }
         remove_dead_lock(api, seen, &since_ms);
@@ -127,7 +120,7 @@ static void release_lock(struct docker_api *api, char **lock)
     *lock = NULL;
 }
 
-static int holds_lock(struct docker_api *api, const char *lock, struct sw_error *err)
+int docker_queue_holds(struct docker_api *api, const char *lock, struct sw_error *err)
 {
     sw_auto(json) json_t *mine = docker_inspect(api, lock, err);
 
@@ -171,11 +164,6 @@ static bool has_started(const json_t *list, const json_t *container)
 }
 
 /* ---- submit ---------------------------------------------------------------------------------- */
-
-static int still_ours(struct docker_sending *s, struct sw_error *err)
-{
-    return s->waits ? 0 : holds_lock(s->api, s->lock, err);
-}
 
 static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, struct sw_error *err)
 {
@@ -238,7 +226,6 @@ int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
         return -1;
     s->site.choice = choice;
     s->site.by_runtime = sw_text_same(s->options.runtime, "nvidia") || is_tegra(s->api);
-    s->still_ours = still_ours;
     if (take_lock(s->api, s->image, &s->lock, err) < 0)
         return -1;
     result = choose(s, candidates, err);
@@ -358,7 +345,7 @@ static int run_queued(struct docker_api *api, struct queued_job *queued, const c
 
     if (make_all(api, queued, err) < 0 ||
         !(wait = docker_inspect(api, sw_json_str(queued->waits[0], "Id"), err)) ||
-        holds_lock(api, lock, err) < 0) {
+        docker_queue_holds(api, lock, err) < 0) {
         remove_made(api, queued);
         return -1;
     }

@@ -355,9 +355,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         return NULL;
     json_decref(payload->env);               /* the container has it */
     payload->env = NULL;
-    json_decref(payload->inputs);
-    payload->inputs = docker_inputs_inside(plan);
-    docker_outputs_inside(payload->outputs, plan);
+    docker_paths_inside(payload, plan);
     payload->scratch_dir = sw_strdup(DOCKER_HOME "/work");
     payload->results_dir = docker_results_inside(plan);
     payload->time_ms = plan->time_ms;
@@ -366,7 +364,6 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
-    docker_mark_own(payload->outputs, plan);
     return sw_take(payload);
 }
 

@@ -153,8 +153,8 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
  * between: then the name is in use, and no container has it. A moment later it is one or the other. */
-int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
-                  char **id, bool *begun, struct sw_error *err)
+static int create(struct docker_sending *s, const char *name, const json_t *body, int rank, char **id,
+                  bool *begun, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int result = create_once(s, name, body, rank, id, begun, &why);
@@ -266,7 +266,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
         docker_name(name, s->plan->job_id, s->site.attempt, s->plan->nodes, rank);
         if (s->waits)
             strcat(name, DOCKER_WAIT);
-        if (docker_create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
+        if (create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
             return sw_wrap(err, "cannot make the container '%s'", name);
         s->made = rank + 1;
     }
@@ -339,7 +339,8 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
         return -1;
     docker_runner_choose(s);
     /* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
-    while (make_somewhere(s, &why) < 0 || (s->still_ours && s->still_ours(s, &why) < 0) ||
+    while (make_somewhere(s, &why) < 0 ||
+           (s->lock && !s->waits && docker_queue_holds(s->api, s->lock, &why) < 0) ||
            fill_and_start(s, &why) < 0) {
         if (!can_do_with_plain_limits(s) &&           /* Podman refuses a limit with a 500 */
             (why.code == SW_E_UNREACHABLE || !docker_runner_do_without(s)))

@@ -35,12 +35,8 @@ struct docker_sending {
     bool begun[DOCKER_NODES_MAX];    /* an earlier submit started it */
     int made;
     char *lock;                      /* container that is our lock on the GPUs; NULL: none */
-    int (*still_ours)(struct docker_sending *sending, struct sw_error *err);
 };
 
-/* Make a container; if the name is taken by this very rank, that one. */
-int docker_create(struct docker_sending *sending, const char *name, const json_t *body, int rank,
-                  char **id, bool *begun, struct sw_error *err);
 /* docker_git_mounts.c: the repositories among its mounts, where the containers will find them. */
 int docker_clone_repositories(struct docker_sending *sending, struct sw_error *err);
 /* docker_paths.c: put an archive into a volume (`mount`, stolen, is at DOCKER_FILL), through a container of
@@ -71,6 +67,8 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
 
 /* docker_queue.c: the same for a job that needs GPUs to itself: it gets them, or waits. */
 int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
+/* Is the lock on the GPUs still there? */
+int docker_queue_holds(struct docker_api *api, const char *lock, struct sw_error *err);
 /* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
 /* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */

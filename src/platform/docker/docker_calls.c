@@ -181,9 +181,10 @@ int docker_put(struct docker_api *api, const char *name, const char *folder, con
 }
 
 /* ---- networks -----------------------------------------------------------------------------------
- * Ours is made when it is missing, and removed with the last container in it. An engine lets two clients make
- * two networks of one name at the same moment, and then takes the name for neither. No container can be in
- * the younger ones, since only names are used to join; so a client that finds them removes all but the oldest. */
+ * Ours is made when it is missing, and removed with the last container in it. An engine lets two clients
+ * make two networks of one name at the same moment, and then takes the name for neither. No container can
+ * be in the younger ones, since only names are used to join; so a client that finds them removes all but
+ * the oldest. */
 
 enum { SETTLE_PAUSE_MS = 50 };
 

@@ -244,8 +244,8 @@ static int find_out(struct docker_api *fresh, const char *container, int64_t end
     return 0;
 }
 
-/* Only where it matters. `container`: its id; NULL: it is gone, and that is not known. -1: the engine cannot be
- * asked, or is going down. */
+/* Only where it matters. `container`: its id; NULL: it is gone, and that is not known. -1: the engine
+ * cannot be asked, or is going down. */
 static int find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
                         struct sw_error *err)
 {

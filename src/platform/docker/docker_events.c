@@ -189,17 +189,6 @@ int docker_wake_fd(struct sw_connection *conn)
 
 /* ---- what was heard -------------------------------------------------------------------------- */
 
-enum docker_told docker_events_say(struct sw_watch *events, const char *name)
-{
-    const json_t *known = sw_watch_lock(events);
-    enum docker_told told = !known ? DOCKER_NOT_TOLD
-                            : sw_json_bool(json_object_get(known, name), "over", false)
-                                ? DOCKER_TOLD_OVER : DOCKER_TOLD_ALIVE;
-
-    sw_watch_unlock(events);
-    return told;
-}
-
 static void merge_one(json_t *known, json_t *container)
 {
     const char *name = docker_listed_name(container);

@@ -80,12 +80,14 @@ static char *log_path(const struct docker_log_answer *answer, const struct sw_lo
 static int find_life(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                      const char *name, enum sw_log_life *life, struct sw_error *err)
 {
-    enum docker_told told = docker_events_say(docker_of(conn)->events, name);
+    const json_t *known = sw_watch_lock(docker_of(conn)->events);
+    bool told = known != NULL, over = sw_json_bool(json_object_get(known, name), "over", false);
     sw_auto(json) json_t *found = NULL;
     const char *status;
 
-    if (told == DOCKER_TOLD_OVER || (told == DOCKER_TOLD_ALIVE && !job->finished)) {
-        *life = told == DOCKER_TOLD_OVER ? SW_LOG_ENDED : SW_LOG_GROWS;
+    sw_watch_unlock(docker_of(conn)->events);
+    if (told && (over || !job->finished)) {
+        *life = over ? SW_LOG_ENDED : SW_LOG_GROWS;
         return 0;
     }
     found = docker_inspect(api, name, err);

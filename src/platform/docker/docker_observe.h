@@ -99,13 +99,6 @@ const char *docker_bound_ends(const json_t *container);
 /* Nothing is asked before docker_wake_fd(). */
 struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint);
 
-enum docker_told {
-    DOCKER_NOT_TOLD,                 /* no stream is open, or there was a gap: ask */
-    DOCKER_TOLD_ALIVE,               /* a stream is open, and told of no end */
-    DOCKER_TOLD_OVER,
-};
-enum docker_told docker_events_say(struct sw_watch *events, const char *name);
-
 /* docker_list(), with what was heard put into it: one that ended a moment ago is over although the engine's
  * list still calls it running, and DOCKER_HEARD of it is how it ended. */
 #define DOCKER_HEARD "slipway-heard" /* {"exit_code","oom","started_ms","ended_ms"} */

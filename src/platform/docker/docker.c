@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "net/ssh_options.h"
-#include "platform/docker/docker_observe.h"
 #include "platform/kit/log.h"
 
 static const char *const docker_variables[] = {

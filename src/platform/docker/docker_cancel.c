@@ -5,7 +5,7 @@
  * One list of containers serves all jobs of a pass. Passes follow until nothing is left: a container that
  * waited for GPUs may have got them just now.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <string.h>
 
@@ -142,8 +142,11 @@ struct docker_canceling {                   /* one job */
     bool waits;
 };
 
-struct pass {
+struct pass {                        /* over all jobs */
     struct sw_connection *conn;
+    struct sw_batch_job *jobs;
+    struct docker_canceling *all;    /* as many */
+    size_t job_count;
     int64_t deadline_ms;
     struct docker_ending *endings;
     size_t count;
@@ -170,89 +173,88 @@ static void tell_container(void *context, size_t index)
                    send_signal(api, id, "QUIT", NULL) == 0;
 }
 
-static void gather(struct pass *pass, const json_t *list, const struct sw_batch_job *jobs,
-                   const struct docker_canceling *all, size_t count)
+static void gather(struct pass *pass, const json_t *list)
 {
     sw_auto(json) json_t *index = json_object();             /* the numbers of the jobs by their ids */
     json_t *container;
     size_t i;
 
-    for (i = 0; i < count; i++)
-        json_object_set_new(index, jobs[i].job->id, json_integer((json_int_t)i));
+    for (i = 0; i < pass->job_count; i++)
+        json_object_set_new(index, pass->jobs[i].job->id, json_integer((json_int_t)i));
     pass->endings = sw_alloc((json_array_size(list) + 1) * sizeof *pass->endings);
-    json_array_foreach((json_t *)list, i, container) {
+    pass->count = 0;
+    json_array_foreach(list, i, container) {
         const char *id = docker_label(container, LABEL_ID);
         const json_t *known = id ? json_object_get(index, id) : NULL;
-        size_t job = (size_t)json_integer_value(known);
+        size_t number = (size_t)json_integer_value(known);
+        const struct sw_jobref *job = pass->jobs[number].job;
 
-        if (!known || !all[job].waits ||
-            docker_label_number(container, LABEL_ATTEMPT, 1) != jobs[job].job->attempt)
-            continue;
-        pass->endings[pass->count++] = (struct docker_ending){
-            .container = container, .job = job,
-            .kill_ms = sw_monotonic_ms() +
-                       sw_stop_budget_ms(sw_json_int(jobs[job].job->plan, "grace_ms", 10000)) };
+        if (known && pass->all[number].waits &&
+            docker_label_number(container, LABEL_ATTEMPT, 1) == job->attempt)
+            pass->endings[pass->count++] = (struct docker_ending){
+                .container = container, .job = number,
+                .kill_ms = sw_monotonic_ms() + sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000)) };
     }
 }
 
 /* What became of each job in this pass; 1: some are not over. */
-static int note_results(const struct pass *pass, struct sw_batch_job *jobs, struct docker_canceling *all,
-                        size_t count)
+static int note_results(const struct pass *pass)
 {
     int waits = 0;
 
-    for (size_t i = 0; i < count; i++)
-        all[i].alive = 0;
+    for (size_t i = 0; i < pass->job_count; i++)
+        pass->all[i].alive = 0;
     for (size_t i = 0; i < pass->count; i++) {
         const struct docker_ending *ending = &pass->endings[i];
-        struct docker_canceling *job = &all[ending->job];
+        struct docker_canceling *job = &pass->all[ending->job];
 
         job->alive += !docker_is_over(sw_json_str(ending->container, "State"));
         job->begun += ending->taken == 0;
         if (ending->taken < 0)
-            sw_batch_fail(&jobs[ending->job], 1, &ending->err);
+            sw_batch_fail(&pass->jobs[ending->job], 1, &ending->err);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!all[i].waits)
+    for (size_t i = 0; i < pass->job_count; i++) {
+        struct docker_canceling *one = &pass->all[i];
+
+        if (!one->waits)
             continue;
-        all[i].before += all[i].alive;
-        all[i].waits = all[i].alive > 0 && jobs[i].result == 0;
-        waits |= all[i].waits;
-        if (!all[i].waits && jobs[i].result == 0)
-            jobs[i].result = all[i].before > 0 && all[i].begun == 0;
+        one->before += one->alive;
+        one->waits = one->alive > 0 && pass->jobs[i].result == 0;
+        waits |= one->waits;
+        if (!one->waits && pass->jobs[i].result == 0)
+            pass->jobs[i].result = one->before > 0 && one->begun == 0;
     }
     return waits;
 }
 
 /* One pass: 0, 1: another one is needed, -1 + err. */
-static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct docker_canceling *all,
-                   size_t count, int64_t deadline_ms, struct sw_error *err)
+static int end_all(struct pass *pass, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
-    sw_auto(json) json_t *list = docker_list(api, count == 1 ? jobs[0].job->id : NULL, err);
-    struct pass pass = { .conn = conn, .deadline_ms = deadline_ms };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, err);
+    sw_auto(json) json_t *list = docker_list(api, pass->job_count == 1 ? pass->jobs[0].job->id : NULL, err);
     int result;
 
     if (!list)
         return -1;
-    gather(&pass, list, jobs, all, count);
-    if (pass.count > 1)
-        sw_parallel(pass.count, DOCKER_AT_ONCE, tell_container, &pass);
-    sw_parallel(pass.count, DOCKER_AT_ONCE, end_container, &pass);
-    result = note_results(&pass, jobs, all, count);
-    free(pass.endings);
+    gather(pass, list);
+    if (pass->count > 1)
+        sw_parallel(pass->count, DOCKER_AT_ONCE, tell_container, pass);
+    sw_parallel(pass->count, DOCKER_AT_ONCE, end_container, pass);
+    result = note_results(pass);
+    free(sw_take(pass->endings));
     return result;
 }
 
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    sw_autofree struct docker_canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
+    sw_autofree struct docker_canceling *all = sw_alloc((count + 1) * sizeof *all);
+    struct pass pass = { conn, jobs, all, count, deadline_ms, NULL, 0 };
     struct sw_error why = { 0 };
     int passes = 0;
 
     for (size_t i = 0; i < count; i++)
         all[i].waits = true;
-    while (count && passes++ < PASSES_MAX && end_all(conn, jobs, all, count, deadline_ms, &why) > 0)
+    while (count && passes++ < PASSES_MAX && end_all(&pass, &why) > 0)
         ;
     if (!why.code)
         sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");

@@ -7,7 +7,7 @@
  * machine first: the caller wrote down how the job ended, its logs are whole in their spools, its results are
  * copied. What cannot be copied keeps its container; `rm` removes it like any other.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <string.h>
 

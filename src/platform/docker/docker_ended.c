@@ -7,7 +7,7 @@
  * report or an event that cannot be read at that moment changes no job: "I could not see it" and "it is not
  * there" are never the same.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -64,12 +64,11 @@ static int read_last_words(struct docker_api *api, const json_t *described, stru
                            struct sw_error *err)
 {
     const char *container = sw_json_str(described, "Id");
-    sw_auto(json) json_t *in_tail = NULL;
     sw_autofree char *mark = NULL;
 
     if (find_report(api, described, out, err) < 0 ||
         docker_ask_tail(api, container, docker_label(described, LABEL_ID), LAST_LINES, &out->tail,
-                        &in_tail, err) < 0)
+                        NULL, err) < 0)
         return -1;
     if (!out->tail)
         out->tail = sw_strdup("");            /* it was read, and has nothing: that is known */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_events.c - see docker_observe.h.
+ * docker_events.c - see docker_job.h.
  *
  * The engine remembers its last 256 events and sends them first (`since`), so a stream that was cut goes on
  * where it was, and the first one begins with what happened shortly before.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdlib.h>
 #include <string.h>

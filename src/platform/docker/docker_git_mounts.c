@@ -8,7 +8,7 @@
  * nothing may be put into a volume that is mounted read-only, as the job's is. It is filled before the job's
  * containers are made, so a volume that one of them has is whole.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include "base/file.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
  * docker_inspect.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
  * the engine has.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
-#include "platform/docker/docker_submit.h"
 #include "platform/kit/log.h"
 
 /* The containers of the job's attempt; they live in *list. */

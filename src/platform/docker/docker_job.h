@@ -13,9 +13,12 @@
 #include "core/archive.h"
 #include "core/id.h"
 #include "core/payload.h"
+#include "core/run_end.h"
 #include "plan/paths.h"
 #include "platform/docker/docker_api.h"
 #include "platform/docker/docker_options.h"
+#include "platform/kit/ranks.h"
+#include "platform/kit/watch.h"
 #include "platform/platform.h"
 
 #define DOCKER_HOME      "/.slipway"               /* our folder in a container */
@@ -165,7 +168,7 @@ int docker_sees(struct docker_api *api, const json_t *mount, struct sw_error *er
 /* ---- docker_log.c: logs and reports in them --------------------------------------------------- */
 
 /* At most so many last lines of a container's log, and the last report of its runner in them (both owned;
- * may be NULL). -1: it could not be read. */
+ * may be NULL; `report` NULL: not wanted). -1: it could not be read. */
 int docker_ask_tail(struct docker_api *api, const char *container, const char *id, int most,
                     char **tail, json_t **report, struct sw_error *err);
 /* The last report in a container's log, however much output follows it; owned; may be NULL. */
@@ -376,5 +379,184 @@ void docker_look_close(struct docker_look *look);
 static inline void docker_look_auto(struct docker_look *look) { docker_look_close(look); }
 /* Put on everything that is made for a job: whose it is. */
 void docker_render_marks(json_t *labels, const struct sw_plan *plan);
+
+/* ---- one plan on its way to the engine; shared with the queue for GPUs ------------------------- */
+
+#define DOCKER_WAIT "-wait"          /* behind the name of a container that waits for GPUs */
+
+struct docker_sending {
+    struct sw_connection *conn;
+    struct docker_api *api;
+    const struct sw_plan *plan;
+    const struct sw_secrets *secrets;
+    struct docker_job_options options;
+    struct docker_site site;
+    struct docker_base base;         /* of the image */
+    char owner[128];
+    char *image;                     /* as the engine names it */
+    char *results;                   /* folder that is bound; NULL: a volume */
+    char *ends;                      /* likewise, for last reports */
+    char *user;                      /* to run as; NULL: the image's */
+    json_t *clones;                  /* of the repositories among its mounts */
+    char *payload, *plan_text;       /* as JSON */
+    char *ca_name;                   /* file with the certificates in `ca`; NULL: none */
+    struct sw_buf ca;
+    char *runner_volume;             /* that holds the runner; NULL: the archive does */
+    bool by_variable;                /* payload and plan are in variables: no archive is needed */
+    struct sw_buf tar;               /* what goes in; holds secrets, wiped */
+    json_t *devices;                 /* array of ids per rank; NULL: none */
+    bool waits;                      /* it is made, and started by the queue */
+    char *ids[DOCKER_NODES_MAX];
+    bool begun[DOCKER_NODES_MAX];    /* an earlier submit started it */
+    int made;
+    char *lock;                      /* container that is our lock on the GPUs; NULL: none */
+};
+
+/* docker_git_mounts.c: the repositories among its mounts, where the containers will find them. */
+int docker_clone_repositories(struct docker_sending *sending, struct sw_error *err);
+/* docker_paths.c: put an archive into a volume (`mount`, stolen, is at DOCKER_FILL), through a container of
+ * that name that is never started. */
+#define DOCKER_FILL "/fill"
+int docker_fill_volume(struct docker_sending *sending, const char *name, json_t *mount, const void *tar,
+                       size_t length, struct sw_error *err);
+/* docker_upload.c: payload, plan and certificates, and which way they go, before any container is made; put
+ * that way into a body of a create call; then what is needed besides into the containers that were made. */
+int docker_upload_begin(struct docker_sending *sending, struct sw_error *err);
+void docker_upload_render(const struct docker_sending *sending, json_t *body);
+int docker_upload(struct docker_sending *sending, struct sw_error *err);
+/* The engine refused: what was made is removed, and the next try sends all by archive. False: that was the
+ * way already, or something may be left. */
+bool docker_upload_otherwise(struct docker_sending *sending);
+int docker_make_and_start(struct docker_sending *sending, struct sw_error *err);
+/* -1: something may be left, or was begun by an earlier submit. */
+int docker_forget_made(struct docker_sending *sending);
+/* Start a container; its network is made when it is missing. */
+int docker_start(struct docker_api *api, const char *id, const char *network, struct sw_error *err);
+
+/* docker_queue.c: the same for a job that needs GPUs to itself: it gets them, or waits. */
+int docker_queue_submit(struct docker_sending *sending, struct sw_error *err);
+/* Is the lock on the GPUs still there? */
+int docker_queue_holds(struct docker_api *api, const char *lock, struct sw_error *err);
+/* Start what waits and fits. `list`: all containers of ours, as they were a moment ago. */
+int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err);
+/* What a waiting job waits for: "waiting for 2 GPUs: 1 of 4 free, 3 jobs ahead". */
+void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size);
+
+/* `ends`: the folder of this machine that gets the last reports; NULL: a volume. */
+void docker_receipt(struct sw_submission *receipt, const char *host, const char *container,
+                    const char *results, const char *ends);
+
+/* ---- the containers of one job, and how they ended --------------------------------------------- */
+
+struct docker_containers {           /* of one attempt, as the list shows them; borrowed */
+    const json_t *at[DOCKER_NODES_MAX];      /* by rank; NULL: missing */
+    struct sw_rank ranks[DOCKER_NODES_MAX];
+    struct sw_ranks all;
+    int queued;                      /* containers that wait for GPUs, beside the ranks */
+};
+void docker_containers_read(struct docker_containers *out, const json_t *listed);
+/* The containers of each attempt in a list: object "id/attempt" -> array; owned. And those of one attempt;
+ * borrowed. */
+json_t *docker_list_by_attempt(const json_t *list);
+const json_t *docker_attempt_in(const json_t *by_attempt, const struct sw_jobref *job);
+bool docker_is_over(const char *state);
+int docker_plan_nodes(const struct sw_jobref *job);
+/* Did a submit die between making and starting it? Then it is removed: no submit will start it. */
+bool docker_is_half_made(const struct sw_jobref *job, const struct docker_containers *own);
+
+/* The first rank of the newest attempt in a list of a job's containers; borrowed; NULL: it is empty. */
+const json_t *docker_newest(const json_t *list);
+/* The mount of a container whose "Destination" or "Name" this is; borrowed; NULL: none. */
+const json_t *docker_mount_of(const json_t *container, const char *key, const char *value);
+/* The folder bound at /results, when it is one of this machine; owned; NULL: none. */
+char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id);
+
+struct docker_job {                  /* one job, and the client that asks about it; borrowed */
+    struct sw_connection *conn;
+    struct docker_api *api;
+    const struct sw_jobref *ref;
+};
+
+/* ---- docker_ended.c -------------------------------------------------------------------------- */
+
+struct docker_ended {                /* one container that ended */
+    json_t *inspected, *report;      /* owned; report NULL: it left none */
+    bool recorded;                   /* the report is not from the log */
+    char *tail;                      /* of its log, when it failed; owned; may be NULL */
+    struct sw_run_end end;           /* its texts live in these */
+    enum docker_engine engine;       /* asked only where it matters */
+    bool gone;                       /* there is no container any more, and no report */
+    bool never_began;                /* gone, and the engine remembers no start of it */
+    int64_t started_ms, ended_ms;
+};
+int docker_ended_read(struct docker_api *api, const char *container, struct docker_ended *out,
+                      struct sw_error *err);
+void docker_ended_done(struct docker_ended *ended);
+static inline void docker_ended_auto(struct docker_ended *ended) { docker_ended_done(ended); }
+/* Since when the engine runs; 0: it does not tell. */
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err);
+
+struct docker_ends {                 /* of all ranks */
+    int count;
+    struct docker_ended *at;         /* owned */
+    struct sw_rank ranks[DOCKER_NODES_MAX];
+    int failed;                      /* the rank that failed first; -1: none */
+};
+/* `closely`: all containers are inspected, whatever the events told. 0, -1 + err; 1: a record must be fetched
+ * first (docker_record_fetch). In any case docker_ends_done() follows. */
+int docker_ends_read(const struct docker_job *job, const struct docker_containers *own, bool closely,
+                     struct docker_ends *out, struct sw_error *err);
+void docker_ends_done(struct docker_ends *ends);
+static inline void docker_ends_auto(struct docker_ends *ends) { docker_ends_done(ends); }
+/* None goes on: what that means for the job, which rank failed first, and facts about it. As
+ * docker_ends_read(). */
+int docker_judge(const struct docker_job *job, const struct docker_containers *own,
+                 struct sw_observation *seen, struct sw_error *err);
+
+/* ---- docker_record.c ------------------------------------------------------------------------- */
+
+/* The last report of a container's runner; owned, NULL: it left none. *kept: there is a place for it. -1: it
+ * could not be read. */
+int docker_record_of(struct docker_api *api, const json_t *container, json_t **report, bool *kept,
+                     struct sw_error *err);
+/* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
+void docker_drop_beat(json_t **report);
+/* The same of a rank without a container. 1: it is in a volume, and must be fetched first. */
+int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err);
+/* Copy the records of ranks without a container from the job's volume to this machine. */
+int docker_record_fetch(const struct docker_job *job, const struct docker_containers *own,
+                        struct sw_error *err);
+/* The folder of this machine that holds them, as its containers say; borrowed; NULL: a volume, or none. */
+const char *docker_bound_ends(const json_t *container);
+
+/* ---- docker_events.c --------------------------------------------------------------------------
+ * The watch (platform/kit/watch.h) holds one stream open and hears when a container of ours starts, pauses,
+ * runs out of memory, ends or is removed. The list of containers stays the truth: the stream says when it is
+ * worth asking for one, and how a container ended, which the list does not. */
+
+/* Nothing is asked before docker_wake_fd(). */
+struct sw_watch *docker_events_open(const struct docker_endpoint *endpoint);
+
+/* docker_list(), with what was heard put into it: one that ended a moment ago is over although the engine's
+ * list still calls it running, and DOCKER_HEARD of it is how it ended. */
+#define DOCKER_HEARD "slipway-heard" /* {"exit_code","oom","started_ms","ended_ms"} */
+json_t *docker_list_now(struct sw_connection *conn, struct docker_api *api, const char *id,
+                        struct sw_error *err);
+
+/* What the engine remembers of one container: it keeps the last 256 events of anything. */
+struct docker_past {
+    const char *container;           /* its id; NULL: the one of this attempt and rank */
+    int attempt, rank;
+    int events;                      /* that it sent, of anything */
+    bool started, died, killed, removed;
+    int exit_code;                   /* of the end */
+    int64_t ended_ms;
+};
+/* `job`: only its events are asked for; NULL: all. */
+int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
+                     struct sw_error *err);
+
+/* Pure: one event, into what is known by name of container. true: it may change what a job is. */
+bool docker_event_note(json_t *known, const json_t *event);
 
 #endif

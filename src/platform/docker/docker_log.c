@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "core/report.h"
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 #include "platform/kit/log.h"
 
 enum {
@@ -302,7 +302,8 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
     if (ask_end(api, container, query, &kept, err) < 0)
         return -1;
     *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
-    *report = sw_take(kept.report);
+    if (report)
+        *report = sw_take(kept.report);
     return 0;
 }
 

@@ -5,7 +5,7 @@
  * Only reads: every request is a GET. What must be done about what is seen here, docker_reconcile.c does. A
  * list that does not come changes no job.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "platform/docker/docker_submit.h"
 
 enum { BAD_IN_A_ROW = 2 };           /* jobs that cannot be judged, until the engine itself is blamed */
 

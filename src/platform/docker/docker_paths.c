@@ -7,7 +7,7 @@
  * short container that sees nothing else and runs our runner. Its image is empty and made for it, so
  * that none of the engine's own is needed; both are gone afterwards.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include <string.h>
 

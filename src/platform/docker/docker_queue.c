@@ -12,7 +12,7 @@
  * others see from then on, and starting them. So under the lock a container that has devices and was not
  * started will never be started, and is removed.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include <glob.h>
 #include <stdio.h>

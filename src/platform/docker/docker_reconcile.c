@@ -10,11 +10,10 @@
  *
  * The containers are listed again first: only what is still so is acted on.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include "base/text.h"
 #include "core/reason.h"
-#include "platform/docker/docker_submit.h"
 
 static bool has_reason(const struct sw_observation *seen, const char *reason)
 {

@@ -12,7 +12,7 @@
  * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
  * connection.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * the container: into a file first, then unpacked beside, then put in place whole. Once the job is
  * over it is brought once, for each attempt.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <errno.h>
 #include <fcntl.h>

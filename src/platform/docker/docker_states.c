@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 /* `exited` and `dead` are over; how, docker_judge_end() says. */
 static const struct sw_state_word words[] = {

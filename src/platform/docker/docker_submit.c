@@ -12,7 +12,7 @@
  * engine that is going down takes none). What that does not settle, and what could not be removed again,
  * is SW_E_UNREACHABLE: everything stays, and the next look finds it.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/docker/docker_observe.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
@@ -262,7 +261,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
         if (!body)
             return -1;
         json_object_set_new(body, "Image", sw_json_text(s->image));
-        docker_runner_render(s, body);
+        docker_upload_render(s, body);
         docker_name(name, s->plan->job_id, s->site.attempt, s->plan->nodes, rank);
         if (s->waits)
             strcat(name, DOCKER_WAIT);
@@ -316,17 +315,10 @@ static bool can_do_with_plain_limits(struct docker_sending *s)
 
 static int fill_and_start(struct docker_sending *s, struct sw_error *err)
 {
-    const char *folder = docker_archive_folder(s);
-    const char *network = s->options.network;
-
-    if (docker_runner_ensure(s, err) < 0 || docker_pack(s, err) < 0)
+    if (docker_upload(s, err) < 0)
         return -1;
-    for (int rank = 0; rank < s->plan->nodes && s->tar.length; rank++)
-        if (!s->begun[rank] && docker_put(s->api, s->ids[rank], folder, s->tar.data, s->tar.length,
-                                          err) < 0)
-            return sw_wrap(err, "cannot put the job's files into its container");
     for (int rank = 0; rank < s->plan->nodes && !s->waits; rank++)
-        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], network, err) < 0)
+        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], s->options.network, err) < 0)
             return sw_wrap(err, "cannot start the container");
     return 0;
 }
@@ -335,15 +327,14 @@ int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (docker_pack_begin(s, err) < 0)
+    if (docker_upload_begin(s, err) < 0)
         return -1;
-    docker_runner_choose(s);
     /* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
     while (make_somewhere(s, &why) < 0 ||
            (s->lock && !s->waits && docker_queue_holds(s->api, s->lock, &why) < 0) ||
            fill_and_start(s, &why) < 0) {
         if (!can_do_with_plain_limits(s) &&           /* Podman refuses a limit with a 500 */
-            (why.code == SW_E_UNREACHABLE || !docker_runner_do_without(s)))
+            (why.code == SW_E_UNREACHABLE || !docker_upload_otherwise(s)))
             return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }

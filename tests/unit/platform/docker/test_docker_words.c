@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/state.h"
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 static void every_word_for_a_state_has_one_of_ours(void **state)
 {

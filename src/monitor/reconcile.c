@@ -115,8 +115,8 @@ static int load(struct poll_batch *batch, struct sw_error *err)
     sw_autofree struct sw_job *jobs = sw_alloc((group->count + 1) * sizeof *jobs);
     size_t found = 0;
 
-    if (sw_store_get_many(batch->store, (const char (*)[SW_ID_SIZE])group->ids, group->count, jobs,
-                          &found, err) < 0)
+    if (sw_store_get_many(batch->store, (const char (*)[SW_ID_SIZE])group->ids, group->count,
+                          sw_plan_keep_watched, jobs, &found, err) < 0)
         return -1;
     batch->entries = sw_alloc((found + 1) * sizeof *batch->entries);
     batch->seen = sw_alloc((found + 1) * sizeof *batch->seen);

@@ -28,14 +28,14 @@ static struct store_setup future(size_t more, const char *last_sql)
     return setup;
 }
 
-static char *backup_of(const struct harbour *here)
+static char *backup_of(const struct store_fixture *here)
 {
     return sw_format("%s/jobs.db.v%zu", here->dir, store_migration_count);
 }
 
 static void an_older_file_is_brought_up_to_date_and_a_copy_is_kept(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup newer = future(1, NULL);
     sw_autofree char *backup = backup_of(here);
     struct stat info;
@@ -61,7 +61,7 @@ static void an_older_file_is_brought_up_to_date_and_a_copy_is_kept(void **state)
 static void the_file_knows_every_state_and_no_other(void **state)
 {
     static const char final[] = "(state IN ('Complete', 'Error', 'Canceled'))";
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     sw_auto(sw_buf) struct sw_buf all = SW_BUF_INIT, ended = SW_BUF_INIT;
 
     for (int i = 0; i == 0 || strcmp(sw_state_name(i), sw_state_name(SW_UNKNOWN)) != 0; i++) {
@@ -82,7 +82,7 @@ static void the_file_knows_every_state_and_no_other(void **state)
 
 static void a_file_made_by_a_newer_slipway_is_not_touched(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup newer = future(1, NULL);
     sw_autofree char *path = sw_path_join(here->dir, "jobs.db");
     sw_autofree char *wal = sw_path_join(here->dir, "jobs.db-wal");
@@ -110,7 +110,7 @@ static void a_file_made_by_a_newer_slipway_is_not_touched(void **state)
 
 static void a_step_that_fails_leaves_the_old_version(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup broken = future(2, "CREATE TABLE jobs (again)");
 
     assert_ok(add_job(here->store, ID, &here->err));
@@ -126,17 +126,17 @@ static void a_step_that_fails_leaves_the_old_version(void **state)
 
 static void an_older_file_cannot_be_opened_for_reading_only(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup newer = future(1, NULL);
 
     assert_null(store_open_as(here->dir, true, &newer, &here->err));
     assert_says("older Slipway");
 }
 
-/* A file as version 0.1 left it: one job at work, one event nobody needs to hear of again. */
+/* A file as version 0.1 left it: one job at work, one event that needs no notice. */
 static void a_file_of_the_first_version_goes_on(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup first = store_setup_default();
     sw_auto(sw_job) struct sw_job job = { 0 };
 
@@ -167,7 +167,7 @@ static void a_file_of_the_first_version_goes_on(void **state)
 /* Those rows told where they run in their details, as an address alone. */
 static void rows_of_an_older_version_learn_their_place(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     struct store_setup older = store_setup_default();
     sw_auto(sw_job) struct sw_job one = { 0 }, other = { 0 }, local = { 0 };
     sw_auto(sw_place) struct sw_place place = { 0 };
@@ -223,7 +223,7 @@ static int open_and_add(const char *dir, const struct store_setup *setup, int in
     return 1;
 }
 
-static void open_from_many_processes(struct harbour *here, const struct store_setup *setup)
+static void open_from_many_processes(struct store_fixture *here, const struct store_setup *setup)
 {
     pid_t children[OPENERS];
     int failed = 0;
@@ -248,7 +248,7 @@ static void open_from_many_processes(struct harbour *here, const struct store_se
 
 static void many_may_make_the_store_at_once(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     const struct store_setup setup = store_setup_default();
 
     sw_store_close(here->store);
@@ -262,7 +262,7 @@ static void many_may_make_the_store_at_once(void **state)
 
 static void many_may_bring_it_up_to_date_at_once(void **state)
 {
-    struct harbour *here = *state;
+    struct store_fixture *here = *state;
     const struct store_setup newer = future(1, NULL);
     sw_autofree char *backup = backup_of(here);
 
@@ -274,15 +274,15 @@ static void many_may_bring_it_up_to_date_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HARBOUR_TEST(an_older_file_is_brought_up_to_date_and_a_copy_is_kept),
-        HARBOUR_TEST(the_file_knows_every_state_and_no_other),
-        HARBOUR_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
-        HARBOUR_TEST(a_step_that_fails_leaves_the_old_version),
-        HARBOUR_TEST(a_file_of_the_first_version_goes_on),
-        HARBOUR_TEST(rows_of_an_older_version_learn_their_place),
-        HARBOUR_TEST(an_older_file_cannot_be_opened_for_reading_only),
-        HARBOUR_TEST(many_may_make_the_store_at_once),
-        HARBOUR_TEST(many_may_bring_it_up_to_date_at_once),
+        STORE_TEST(an_older_file_is_brought_up_to_date_and_a_copy_is_kept),
+        STORE_TEST(the_file_knows_every_state_and_no_other),
+        STORE_TEST(a_file_made_by_a_newer_slipway_is_not_touched),
+        STORE_TEST(a_step_that_fails_leaves_the_old_version),
+        STORE_TEST(a_file_of_the_first_version_goes_on),
+        STORE_TEST(rows_of_an_older_version_learn_their_place),
+        STORE_TEST(an_older_file_cannot_be_opened_for_reading_only),
+        STORE_TEST(many_may_make_the_store_at_once),
+        STORE_TEST(many_may_bring_it_up_to_date_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

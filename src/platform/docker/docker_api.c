@@ -230,7 +230,8 @@ const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 /* ---- calls -------------------------------------------------------------------------------------- */
 
 /* The call as this engine takes it; *path is its own, owned. */
-static int prepare(struct docker_api *api, struct sw_rest_call *call, char **path, struct sw_error *err)
+static int prepare(struct docker_api *api, struct sw_rest_call *call, char **path,
+                   struct sw_error *err)
 {
     bool changes = call->method && strcmp(call->method, "GET") != 0;
 
@@ -257,8 +258,8 @@ int docker_ask(struct docker_api *api, const struct sw_rest_call *given, json_t 
     return prepare(api, &call, &path, err) < 0 ? -1 : sw_rest_call(api->rest, &call, reply, err);
 }
 
-int docker_send(struct docker_api *api, const struct sw_rest_call *given, sw_rest_finished *finished,
-                void *context, struct sw_error *err)
+int docker_send(struct docker_api *api, const struct sw_rest_call *given,
+                sw_rest_finished *finished, void *context, struct sw_error *err)
 {
     struct sw_rest_call call = *given;
     sw_autofree char *path = NULL;

@@ -58,8 +58,8 @@ int docker_make(struct docker_api *api, const char *name, const json_t *body, ch
     sw_autofree char *path = sw_rest_path("/containers/create?name=%s", name);
     sw_auto(json) json_t *reply = NULL;
 
-    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path, .json = body }, &reply,
-                   err) < 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path, .json = body },
+                   &reply, err) < 0)
         return -1;
     if (!id)
         return 0;
@@ -90,8 +90,8 @@ int docker_forget(struct docker_api *api, char *path, struct sw_error *err)
     sw_autofree char *owned = path;
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct sw_rest_call){ .method = "DELETE", .path = owned }, NULL, &why) == 0 ||
-        why.code == SW_E_NOT_FOUND ||
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "DELETE", .path = owned }, NULL,
+                   &why) == 0 || why.code == SW_E_NOT_FOUND ||
         api->refusal == DOCKER_REMOVAL_IN_PROGRESS)       /* by another client */
         return 0;
     return sw_pass(err, &why);
@@ -127,13 +127,14 @@ static int take_archive(void *context, const struct sw_http_reply *so_far, const
     return 0;
 }
 
-static int get_archive(struct docker_api *api, const char *name, const char *path, struct archive *out,
-                       struct sw_error *err)
+static int get_archive(struct docker_api *api, const char *name, const char *path,
+                       struct archive *out, struct sw_error *err)
 {
     sw_autofree char *url = docker_archive_path(name, path);
 
-    return docker_ask(api, &(struct sw_rest_call){ .path = url, .sink = take_archive, .sink_context = out,
-                                                   .stall_ms = DOCKER_LONG_MS }, NULL, err);
+    return docker_ask(api, &(struct sw_rest_call){ .path = url, .sink = take_archive,
+                                                   .sink_context = out, .stall_ms = DOCKER_LONG_MS },
+                      NULL, err);
 }
 
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
@@ -151,8 +152,8 @@ char *docker_file(struct docker_api *api, const char *name, const char *path, si
     return content;
 }
 
-int docker_find_file(struct docker_api *api, const char *name, const char *path, char **text, size_t *size,
-                     struct sw_error *err)
+int docker_find_file(struct docker_api *api, const char *name, const char *path, char **text,
+                     size_t *size, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
@@ -160,7 +161,8 @@ int docker_find_file(struct docker_api *api, const char *name, const char *path,
     return *text || why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
 }
 
-int docker_move_files(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
+int docker_move_files(struct docker_api *api, const char *from, const char *to,
+                      struct sw_error *err)
 {
     struct archive tar = { SW_BUF_INIT, DOCKER_FILES_MAX };
     int result = get_archive(api, from, DOCKER_HOME, &tar, err);

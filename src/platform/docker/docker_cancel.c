@@ -166,7 +166,8 @@ static void tell_container(void *context, size_t index)
 {
     struct pass *pass = context;
     struct docker_ending *ending = &pass->endings[index];
-    const char *id = sw_json_str(ending->container, "Id"), *state = sw_json_str(ending->container, "State");
+    const json_t *container = ending->container;
+    const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, NULL);
 
     ending->told = api && id && !sw_text_same(state, "created") && !docker_is_over(state) &&
@@ -175,7 +176,7 @@ static void tell_container(void *context, size_t index)
 
 static void gather(struct pass *pass, const json_t *list)
 {
-    sw_auto(json) json_t *index = json_object();             /* the numbers of the jobs by their ids */
+    sw_auto(json) json_t *index = json_object();     /* the numbers of the jobs by their ids */
     json_t *container;
     size_t i;
 
@@ -193,7 +194,8 @@ static void gather(struct pass *pass, const json_t *list)
             docker_label_number(container, LABEL_ATTEMPT, 1) == job->attempt)
             pass->endings[pass->count++] = (struct docker_ending){
                 .container = container, .job = number,
-                .kill_ms = sw_monotonic_ms() + sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000)) };
+                .kill_ms = sw_monotonic_ms() +
+                           sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000)) };
     }
 }
 
@@ -231,7 +233,8 @@ static int note_results(const struct pass *pass)
 static int end_all(struct pass *pass, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, err);
-    sw_auto(json) json_t *list = docker_list(api, pass->job_count == 1 ? pass->jobs[0].job->id : NULL, err);
+    const char *id = pass->job_count == 1 ? pass->jobs[0].job->id : NULL;
+    sw_auto(json) json_t *list = docker_list(api, id, err);
     int result;
 
     if (!list)

@@ -211,9 +211,9 @@ static void check_image(struct docker_api *api, const struct docker_needs *needs
 {
     bool used = there && needs->policy != DOCKER_PULL_ALWAYS;
     bool missing = !used && needs->policy == DOCKER_PULL_NEVER;
-    sw_autofree char *message = sw_format("%s %s", needs->image,
-                                          used ? "is there" : missing ? "is not there, and may not be pulled"
-                                                                      : "can be pulled");
+    sw_autofree char *message = sw_format(
+        "%s %s", needs->image, used ? "is there" : missing ? "is not there, and may not be pulled"
+                                                           : "can be pulled");
     struct sw_error why = { 0 };
 
     if (!used && !missing && docker_image_reachable(api, needs->image, &why) < 0)

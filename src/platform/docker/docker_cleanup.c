@@ -21,7 +21,8 @@
 /* ---- finalize -------------------------------------------------------------------------------- */
 
 /* To ask for the size of a log that grows no more is to have all of it. */
-static int keep_log(struct sw_connection *conn, const struct sw_jobref *job, const json_t *container)
+static int keep_log(struct sw_connection *conn, const struct sw_jobref *job,
+                    const json_t *container)
 {
     struct sw_jobref attempt = *job;
     int64_t size;
@@ -201,7 +202,8 @@ static int left_containers(const struct docker_orphan_search *search, struct sw_
 
 /* Of jobs; or, with LABEL_CACHE, what jobs share: that belongs to no store. One that a container still
  * uses is refused: it is no leftover yet. */
-static int left_volumes(const struct docker_orphan_search *search, const char *label, struct sw_error *err)
+static int left_volumes(const struct docker_orphan_search *search, const char *label,
+                        struct sw_error *err)
 {
     sw_auto(json) json_t *reply = docker_get(
         search->api, docker_filtered("/volumes", json_pack("{s:[s]}", "label", label)), err);

@@ -60,8 +60,8 @@ static int find_report(struct docker_api *api, const json_t *described, struct d
 }
 
 /* It failed: what its runner reported, the end of its log, and whether it was canceled. */
-static int read_last_words(struct docker_api *api, const json_t *described, struct docker_ended *out,
-                           struct sw_error *err)
+static int read_last_words(struct docker_api *api, const json_t *described,
+                           struct docker_ended *out, struct sw_error *err)
 {
     const char *container = sw_json_str(described, "Id");
     sw_autofree char *mark = NULL;
@@ -154,7 +154,8 @@ static int ask_past(const struct docker_job *job, int rank, struct docker_ended 
 }
 
 /* 1: its record is in a volume, and must be fetched first. */
-static int read_gone(const struct docker_job *job, int rank, struct docker_ended *out, struct sw_error *err)
+static int read_gone(const struct docker_job *job, int rank, struct docker_ended *out,
+                     struct sw_error *err)
 {
     int result;
 
@@ -293,8 +294,8 @@ static int read_rank(const struct docker_job *job, const struct docker_container
     return result;
 }
 
-int docker_ends_read(const struct docker_job *job, const struct docker_containers *own, bool closely,
-                     struct docker_ends *out, struct sw_error *err)
+int docker_ends_read(const struct docker_job *job, const struct docker_containers *own,
+                     bool closely, struct docker_ends *out, struct sw_error *err)
 {
     const char *id;
 
@@ -375,14 +376,16 @@ int docker_judge(const struct docker_job *job, const struct docker_containers *o
                  struct sw_observation *seen, struct sw_error *err)
 {
     sw_auto(docker_ends) struct docker_ends ends = { 0 };
-    int result = docker_ends_read(job, own, false, &ends, err), rank = ends.failed < 0 ? 0 : ends.failed;
+    int result = docker_ends_read(job, own, false, &ends, err);
+    int rank = ends.failed < 0 ? 0 : ends.failed;
     struct docker_ended *worst = &ends.at[rank];
 
     assert(own->all.phase == SW_RANKS_OVER);
     if (result != 0)
         return result;
     /* Of one that went well only its runner knows how much was brought in and out, and in what time. */
-    if (ends.failed < 0 && !worst->report && own->at[0] && find_report(job->api, own->at[0], worst, err) < 0)
+    if (ends.failed < 0 && !worst->report && own->at[0] &&
+        find_report(job->api, own->at[0], worst, err) < 0)
         return -1;
     for (int i = 0; i < ends.count; i++)
         note_times(seen, &ends.at[i]);

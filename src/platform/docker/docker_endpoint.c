@@ -149,8 +149,8 @@ int docker_endpoint_parse(const char *text, struct docker_endpoint *out, struct 
 }
 
 /* The texts that an endpoint owns. */
-#define TEXTS(e) { &(e)->text, &(e)->socket, &(e)->host, &(e)->user, &(e)->remote_socket, &(e)->state_dir, \
-                   &(e)->ca, &(e)->cert, &(e)->key }
+#define TEXTS(e) { &(e)->text, &(e)->socket, &(e)->host, &(e)->user, &(e)->remote_socket, \
+                   &(e)->state_dir, &(e)->ca, &(e)->cert, &(e)->key }
 
 void docker_endpoint_copy(struct docker_endpoint *to, const struct docker_endpoint *from)
 {
@@ -359,7 +359,8 @@ int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, str
 
 json_t *docker_endpoint_options(const struct docker_endpoint *endpoint)
 {
-    const char *file = endpoint->cert ? endpoint->cert : endpoint->ca ? endpoint->ca : endpoint->key;
+    const char *file = endpoint->cert ? endpoint->cert
+                       : endpoint->ca ? endpoint->ca : endpoint->key;
     const char *slash = file ? strrchr(file, '/') : NULL;
     sw_autofree char *folder = slash ? sw_strndup(file, (size_t)(slash - file)) : NULL;
 

@@ -139,10 +139,12 @@ static void stream_over(void *context, const struct sw_rest_answer *answer)
 static char *path_since(int64_t last_ns)
 {
     int64_t since_ns = last_ns ? last_ns : 1000000000;       /* all that it remembers */
-    sw_autofree char *path = sw_format("/events?since=%lld.%09lld", (long long)(since_ns / 1000000000),
+    sw_autofree char *path = sw_format("/events?since=%lld.%09lld",
+                                       (long long)(since_ns / 1000000000),
                                        (long long)(since_ns % 1000000000));
 
-    return docker_filtered(path, json_pack("{s:[s],s:[s]}", "type", "container", "label", LABEL_ID));
+    return docker_filtered(path, json_pack("{s:[s],s:[s]}", "type", "container", "label",
+                                           LABEL_ID));
 }
 
 /* Podman's own events come late or not at all, depending on where it keeps them. */
@@ -197,7 +199,8 @@ static void merge_one(json_t *known, json_t *container)
 
     if (!name)
         return;
-    if (code != SW_NO_EXIT_CODE && docker_state(sw_json_str(container, "State"), NULL) == SW_RUNNING) {
+    if (code != SW_NO_EXIT_CODE &&
+        docker_state(sw_json_str(container, "State"), NULL) == SW_RUNNING) {
         json_object_set_new(container, "State", json_string("exited"));
         json_object_set_new(container, "Status", json_sprintf("Exited (%d)", code));
     }

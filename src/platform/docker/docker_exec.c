@@ -61,7 +61,8 @@ static void exec_finish(struct sw_stream *stream)
 static void exec_resize(struct sw_stream *stream, unsigned rows, unsigned columns)
 {
     const struct docker_exec *exec = (struct docker_exec *)stream;
-    sw_autofree char *path = sw_rest_path("/exec/%s/resize?h=%d&w=%d", exec->id, (int)rows, (int)columns);
+    sw_autofree char *path = sw_rest_path("/exec/%s/resize?h=%d&w=%d", exec->id, (int)rows,
+                                          (int)columns);
 
     docker_ask(exec->api, &(struct sw_rest_call){ .method = "POST", .path = path }, NULL, NULL);
 }
@@ -73,7 +74,8 @@ static int exec_status(struct sw_stream *stream, int *exit_status, struct sw_err
     int64_t until_ms = sw_monotonic_ms() + END_NOTED_MS;
 
     for (;; sw_sleep_ms(ASK_EVERY_MS)) {
-        sw_auto(json) json_t *ended = docker_get(exec->api, sw_rest_path("/exec/%s/json", exec->id), err);
+        sw_auto(json) json_t *ended = docker_get(exec->api,
+                                                 sw_rest_path("/exec/%s/json", exec->id), err);
 
         if (!ended)
             return -1;

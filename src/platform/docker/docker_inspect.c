@@ -81,7 +81,8 @@ json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *ref,
         struct docker_ended *ended = &ends.at[i];
 
         /* Those that were told to end because another one failed would look like it. */
-        if (ends.failed >= 0 && i != ends.failed && ended->end.stopped && ended->end.failed_peer < 0)
+        if (ends.failed >= 0 && i != ends.failed && ended->end.stopped &&
+            ended->end.failed_peer < 0)
             ended->end.failed_peer = ends.failed;
         json_array_append_new(all, replica_json(own.at[i], ref, ends.count, i,
                                                 !sw_rank_goes_on(&own.ranks[i]), ended));
@@ -178,7 +179,8 @@ int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, stru
     inspected = list ? docker_inspect(api, container, err) : NULL;
     if (!inspected)
         return -1;
-    text = docker_variable(json_object_get(json_object_get(inspected, "Config"), "Env"), SW_PLAN_VARIABLE);
+    text = docker_variable(json_object_get(json_object_get(inspected, "Config"), "Env"),
+                           SW_PLAN_VARIABLE);
     if (!text)
         text = file = docker_file(api, container, DOCKER_HOME "/plan.json", &size, NULL);
     *plan = text ? sw_json_parse(text, file ? size : strlen(text), "plan", NULL) : NULL;
@@ -229,7 +231,8 @@ json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
 json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
-    sw_auto(json) json_t *info = docker_get(api, sw_rest_path("/info"), err), *runtimes = json_array();
+    sw_auto(json) json_t *info = docker_get(api, sw_rest_path("/info"), err);
+    sw_auto(json) json_t *runtimes = json_array();
     const char *name;
     json_t *value;
 

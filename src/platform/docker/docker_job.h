@@ -74,7 +74,8 @@ static inline struct docker_connection *docker_of(const struct sw_connection *co
 }
 
 /* A client of the engine for one call of ours. */
-static inline struct docker_api *docker_borrow(const struct sw_connection *conn, struct sw_error *err)
+static inline struct docker_api *docker_borrow(const struct sw_connection *conn,
+                                               struct sw_error *err)
 {
     return docker_pool_borrow(docker_of(conn)->pool, err);
 }
@@ -122,10 +123,11 @@ char *docker_archive_path(const char *container, const char *path);
 char *docker_file(struct docker_api *api, const char *name, const char *path, size_t *size,
                   struct sw_error *err);
 /* The same; 0 with *text NULL: it is not there. */
-int docker_find_file(struct docker_api *api, const char *name, const char *path, char **text, size_t *size,
-                     struct sw_error *err);
+int docker_find_file(struct docker_api *api, const char *name, const char *path, char **text,
+                     size_t *size, struct sw_error *err);
 /* All of DOCKER_HOME from one container to another, through memory: secrets are in it. */
-int docker_move_files(struct docker_api *api, const char *from, const char *to, struct sw_error *err);
+int docker_move_files(struct docker_api *api, const char *from, const char *to,
+                      struct sw_error *err);
 int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
                size_t length, struct sw_error *err);
 /* ---- docker_pull.c: images ---------------------------------------------------------------------- */
@@ -374,7 +376,8 @@ struct docker_look {
     char name[SW_ID_SIZE];
     char *arch;                      /* the engine's kind of processor; owned */
 };
-int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host, struct sw_error *err);
+int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host,
+                     struct sw_error *err);
 void docker_look_close(struct docker_look *look);
 static inline void docker_look_auto(struct docker_look *look) { docker_look_close(look); }
 /* Put on everything that is made for a job: whose it is. */
@@ -417,8 +420,8 @@ int docker_clone_repositories(struct docker_sending *sending, struct sw_error *e
 /* docker_paths.c: put an archive into a volume (`mount`, stolen, is at DOCKER_FILL), through a container of
  * that name that is never started. */
 #define DOCKER_FILL "/fill"
-int docker_fill_volume(struct docker_sending *sending, const char *name, json_t *mount, const void *tar,
-                       size_t length, struct sw_error *err);
+int docker_fill_volume(struct docker_sending *sending, const char *name, json_t *mount,
+                       const void *tar, size_t length, struct sw_error *err);
 /* docker_upload.c: payload, plan and certificates, and which way they go, before any container is made; put
  * that way into a body of a create call; then what is needed besides into the containers that were made. */
 int docker_upload_begin(struct docker_sending *sending, struct sw_error *err);
@@ -504,8 +507,8 @@ struct docker_ends {                 /* of all ranks */
 };
 /* `closely`: all containers are inspected, whatever the events told. 0, -1 + err; 1: a record must be fetched
  * first (docker_record_fetch). In any case docker_ends_done() follows. */
-int docker_ends_read(const struct docker_job *job, const struct docker_containers *own, bool closely,
-                     struct docker_ends *out, struct sw_error *err);
+int docker_ends_read(const struct docker_job *job, const struct docker_containers *own,
+                     bool closely, struct docker_ends *out, struct sw_error *err);
 void docker_ends_done(struct docker_ends *ends);
 static inline void docker_ends_auto(struct docker_ends *ends) { docker_ends_done(ends); }
 /* None goes on: what that means for the job, which rank failed first, and facts about it. As

@@ -223,13 +223,14 @@ static int add_local(const struct sw_plan *plan, const struct docker_site *site,
 
     json_array_foreach(kind->is_input ? plan->inputs : plan->outputs, i, entry) {
         const char *to = sw_json_str(entry, "path");
-        sw_autofree char *here = kind->is_input ? path_here(sw_json_str(entry, "from"), plan->base_dir)
+        const char *from = sw_json_str(entry, "from");
+        sw_autofree char *here = kind->is_input ? path_here(from, plan->base_dir)
                                                 : destination(entry, plan);
         sw_autofree char *at = kind->is_input && *to == '/' ? sw_strdup(to) : inside(kind->name, i);
 
         if (here && !site->local) {
-            sw_fail(err, SW_E_SPEC, "%s '%s' is a path of this machine, and the engine is on another one",
-                    kind->name, here);
+            sw_fail(err, SW_E_SPEC, "%s '%s' is a path of this machine, and the engine is on "
+                    "another one", kind->name, here);
             return sw_hint(err, "%s", kind->hint);
         }
         if (here)
@@ -288,7 +289,8 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
     if (!docker_has_own_results(plan))
         json_array_append_new(mounts, site->results ? bind(site->results, DOCKER_RESULTS, false)
                                       : docker_render_volume(name, DOCKER_RESULTS, false, plan));
-    if (add_users(plan, site, mounts, err) < 0 || add_local(plan, site, &local_inputs, mounts, err) < 0 ||
+    if (add_users(plan, site, mounts, err) < 0 ||
+        add_local(plan, site, &local_inputs, mounts, err) < 0 ||
         add_local(plan, site, &local_outputs, mounts, err) < 0)
         return NULL;
     return sw_take(mounts);

@@ -293,7 +293,8 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
                    struct sw_error *err)
 {
     sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
-    sw_auto(json) json_t *list = docker_list_now(conn, api, count == 1 ? jobs[0].job.id : NULL, err);
+    const char *id = count == 1 ? jobs[0].job.id : NULL;
+    sw_auto(json) json_t *list = docker_list_now(conn, api, id, err);
     sw_auto(json) json_t *index = NULL;
     bool some_wait = false;
     int bad = 0;

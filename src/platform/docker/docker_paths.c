@@ -80,8 +80,10 @@ static int make_image(struct docker_look *look, struct sw_error *err)
 
     docker_tar_add(&tar, "empty/", 0755, (struct docker_owner){ 0, 0 }, NULL, 0);
     sw_tar_end(&tar);
-    if (docker_ask(look->api, &(struct sw_rest_call){ .method = "POST", .path = path, .bytes = tar.data,
-                                                      .length = (int64_t)tar.length }, NULL, err) < 0 ||
+    if (docker_ask(look->api, &(struct sw_rest_call){ .method = "POST", .path = path,
+                                                      .bytes = tar.data,
+                                                      .length = (int64_t)tar.length },
+                   NULL, err) < 0 ||
         !(inspected = docker_inspect_image(look->api, image, err)))
         return -1;
     docker_base_read(&base, inspected);
@@ -89,7 +91,8 @@ static int make_image(struct docker_look *look, struct sw_error *err)
     return 0;
 }
 
-int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host, struct sw_error *err)
+int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host,
+                     struct sw_error *err)
 {
     sw_autofree char *image = NULL;
     sw_auto(json) json_t *body = NULL;

@@ -143,7 +143,8 @@ static void sweep(struct docker_api *api, json_t *list,
 static bool never_starts(const json_t *list, const json_t *container)
 {
     (void)list;
-    return docker_label(container, LABEL_HOLDS) && sw_text_same(sw_json_str(container, "State"), "created");
+    return docker_label(container, LABEL_HOLDS) &&
+           sw_text_same(sw_json_str(container, "State"), "created");
 }
 
 static bool has_any(const json_t *list, const char *id)
@@ -318,7 +319,8 @@ static int make_all(struct docker_api *api, struct queued_job *queued, struct sw
 {
     for (int rank = 0; rank < queued->nodes; rank++)
         if (make_real(api, queued, rank, err) < 0 ||
-            docker_move_files(api, sw_json_str(queued->waits[rank], "Id"), queued->made[rank], err) < 0)
+            docker_move_files(api, sw_json_str(queued->waits[rank], "Id"), queued->made[rank],
+                              err) < 0)
             return -1;
     return 0;
 }

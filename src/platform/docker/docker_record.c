@@ -153,8 +153,9 @@ static int fetch_files(const struct docker_job *job, const struct docker_contain
         sw_autofree char *text = NULL;
         size_t size = 0;
 
-        if (!own->at[rank] && (docker_find_file(job->api, container, there, &text, &size, err) < 0 ||
-                               sw_file_write(here, text ? text : "", size, 0600, err) < 0))
+        if (!own->at[rank] &&
+            (docker_find_file(job->api, container, there, &text, &size, err) < 0 ||
+             sw_file_write(here, text ? text : "", size, 0600, err) < 0))
             return -1;
     }
     return 0;

@@ -80,7 +80,7 @@ static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *
     const char *network = docker_job_options(plan->options).network;
     bool named = plan->nodes > 1 && !sw_text_same(network, "host") && !sw_text_same(network, "none") &&
                  !sw_text_same(network, "bridge");
-    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;         /* the other nodes, with commas between */
+    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;     /* the other nodes, with commas */
     sw_autofree char *results = docker_results_inside(plan);
     char first[DOCKER_NAME_SIZE], name[DOCKER_NAME_SIZE];
 
@@ -284,7 +284,8 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     docker_render_marks(labels, plan);
     ours = sw_json_object(
         SW_STR(LABEL_ID, plan->job_id), SW_SUB(LABEL_ATTEMPT, json_sprintf("%d", site->attempt)),
-        SW_SUB(LABEL_RANK, json_sprintf("%d", rank)), SW_SUB(LABEL_NODES, json_sprintf("%d", plan->nodes)),
+        SW_SUB(LABEL_RANK, json_sprintf("%d", rank)),
+        SW_SUB(LABEL_NODES, json_sprintf("%d", plan->nodes)),
         SW_SUB(LABEL_PLAN, json_stringn(hash, 16)), SW_STR(LABEL_OWNER, site->owner),
         SW_STR_OPT(LABEL_SIGNED, plan->signature),
         SW_SUB(LABEL_WANTS, docker_gpus(plan) > 0 ? json_sprintf("%d", plan->gpus) : NULL),

@@ -107,7 +107,8 @@ static int bring_home(struct sw_connection *conn, struct docker_api *api, const 
     const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
     sw_autofree char *folder = docker_job_folder(conn, job->id);
     sw_autofree char *incoming = sw_path_join(folder, "incoming");
-    const char *said = docker_variable(env, "SLIPWAY_RESULTS_DIR"), *path = said ? said : DOCKER_RESULTS;
+    const char *said = docker_variable(env, "SLIPWAY_RESULTS_DIR");
+    const char *path = said ? said : DOCKER_RESULTS;
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     int result;
 

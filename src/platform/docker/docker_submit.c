@@ -63,7 +63,8 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
     }
     /* A later attempt goes on where the first left its results, whichever store sends it. */
-    s->results = s->plan->results_dir ? sw_strdup(s->plan->results_dir) : sw_path_join(folder, "results");
+    s->results = s->plan->results_dir ? sw_strdup(s->plan->results_dir)
+                                      : sw_path_join(folder, "results");
     s->site.results = s->results;
     if (!s->plan->results_dir)
         return sw_mkdirs(folder, 0700, err) < 0 ? -1 : make_writable(s->results, err);
@@ -152,8 +153,8 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
  * between: then the name is in use, and no container has it. A moment later it is one or the other. */
-static int create(struct docker_sending *s, const char *name, const json_t *body, int rank, char **id,
-                  bool *begun, struct sw_error *err)
+static int create(struct docker_sending *s, const char *name, const json_t *body, int rank,
+                  char **id, bool *begun, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int result = create_once(s, name, body, rank, id, begun, &why);
@@ -422,7 +423,7 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
         sw_pass(err, &why);
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
-    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results ? results : s.site.results,
-                   s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0],
+                   results ? results : s.site.results, s.site.ends);
     return 0;
 }

@@ -105,7 +105,8 @@ int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_diale
         break;
     case DOCKER_TCP:
         says_nothing(endpoint, other ? SW_E_REFUSED : reply->failure, reply->why, err);
-        sw_hint(err, "is it running there, and does it listen on that port? %s said so", endpoint->origin);
+        sw_hint(err, "is it running there, and does it listen on that port? %s said so",
+                endpoint->origin);
     }
     if (met && err && err->code != SW_E_TIMEOUT)
         err->code = SW_E_UNREACHABLE;

@@ -32,6 +32,7 @@ enum {
     MISSING_IS_LOST_MS = 5000,         /* how long "no such job" must last to be believed */
     CLOCK_WAS_SET_MS = 60 * 1000,      /* a time so far in the future is no difference of clocks */
     AVOID_MOST = 32,                   /* nodes to keep away from */
+    MANY_ROWS = 1000,                  /* of a batch that held megabytes */
 };
 
 struct poll_entry {                    /* one row, what was seen of it, and what follows */
@@ -63,6 +64,8 @@ static void batch_auto(struct poll_batch *batch)
     }
     free(batch->entries);
     free(batch->seen);
+    if (batch->count >= MANY_ROWS)
+        sw_memory_return();
     if (batch->owners >= 0)
         close(batch->owners);
 }

@@ -130,6 +130,7 @@ int docker_move_files(struct docker_api *api, const char *from, const char *to,
                       struct sw_error *err);
 int docker_put(struct docker_api *api, const char *name, const char *folder, const void *tar,
                size_t length, struct sw_error *err);
+
 /* ---- docker_pull.c: images ---------------------------------------------------------------------- */
 
 struct docker_pull {

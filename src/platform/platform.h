@@ -253,6 +253,9 @@ struct sw_platform {
     json_t *(*inventory)(struct sw_connection *conn, struct sw_error *err);
 };
 
+/* Declares the function NAME_SLOT of a platform, as the struct above has it. */
+#define SW_PLATFORM_SLOT(name, slot) __typeof__(*((struct sw_platform *)0)->slot) name##_##slot
+
 /* How many new attempts a job here gets when its file does not say. */
 static inline int sw_platform_retries(const struct sw_platform *platform)
 {

@@ -45,7 +45,7 @@ static char *make(struct docker_api *api, const char *name, const char *line)
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", getenv("SLIPWAY_TEST_IMAGE")),
         SW_SUB("Cmd", json_pack("[sss]", "/bin/sh", "-c", line)));
-    struct docker_call call = { .method = "POST", .json = body };
+    struct sw_rest_call call = { .method = "POST", .json = body };
     struct sw_error err = { 0 };
 
     sw_buf_add(&path, "/containers/create");
@@ -58,8 +58,8 @@ static char *make(struct docker_api *api, const char *name, const char *line)
 
 static void post(struct docker_api *api, const char *id, const char *what)
 {
-    sw_autofree char *path = docker_path("/containers/", id, what);
-    struct docker_call call = { .method = "POST", .path = path, .stall_ms = -1 };
+    sw_autofree char *path = sw_format("/containers/%s%s", id, what);
+    struct sw_rest_call call = { .method = "POST", .path = path, .stall_ms = -1 };
     struct sw_error err = { 0 };
 
     if (docker_ask(api, &call, NULL, &err) < 0)
@@ -73,13 +73,13 @@ static void both_sides_settle_on_a_version(void **state)
 
     (void)state;
     assert_string_equal(version, "1.41");
-    assert_true(docker_api_is_local(api));
+    assert_true(api->endpoint.way == DOCKER_UNIX);
 }
 
 static void a_document_comes_back(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
-    struct docker_call call = { .path = "/images/json" };
+    struct sw_rest_call call = { .path = "/images/json" };
     sw_auto(json) json_t *list = NULL;
 
     (void)state;
@@ -91,7 +91,7 @@ static void a_document_comes_back(void **state)
 static void what_is_not_there_is_not_found(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
-    struct docker_call call = { .path = "/containers/none/json" };
+    struct sw_rest_call call = { .path = "/containers/none/json" };
     struct sw_error err = { 0 };
     sw_auto(json) json_t *reply = NULL;
 
@@ -107,8 +107,8 @@ static void a_name_that_is_taken_is_a_conflict(void **state)
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "taken", "exit 0");
     sw_auto(json) json_t *body = sw_json_object(SW_STR("Image", getenv("SLIPWAY_TEST_IMAGE")));
-    struct docker_call call = { .method = "POST", .path = "/containers/create?name=taken",
-                                .json = body };
+    struct sw_rest_call call = { .method = "POST", .path = "/containers/create?name=taken",
+                                 .json = body };
     struct sw_error err = { 0 };
 
     (void)state;
@@ -132,9 +132,9 @@ static void a_tar_file_goes_in(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "archive", "exit 0");
-    sw_autofree char *path = docker_path("/containers/", id, "/archive?path=/");
+    sw_autofree char *path = sw_rest_path("/containers/%s/archive?path=/", id);
     char tar[1536] = "made/";
-    struct docker_call call = { .method = "PUT", .path = path, .bytes = tar, .length = sizeof tar };
+    struct sw_rest_call call = { .method = "PUT", .path = path, .bytes = tar, .length = sizeof tar };
     unsigned sum = 0;
     struct sw_error err = { 0 };
 
@@ -153,8 +153,8 @@ static void a_tar_file_goes_in(void **state)
     if (docker_ask(api, &call, NULL, &err) < 0)
         fail_msg("%s", err.message);
     free(sw_take(path));
-    path = docker_path("/containers/", id, "/archive?path=/made");
-    call = (struct docker_call){ .method = "HEAD", .path = path };
+    path = sw_rest_path("/containers/%s/archive?path=/made", id);
+    call = (struct sw_rest_call){ .method = "HEAD", .path = path };
     assert_int_equal(docker_ask(api, &call, NULL, &err), 0);
 }
 
@@ -176,10 +176,10 @@ static void a_followed_log_ends_with_its_container(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "log", "echo one; sleep 1; echo two");
-    sw_autofree char *path = docker_path("/containers/", id, "/logs?follow=1&stdout=1");
+    sw_autofree char *path = sw_rest_path("/containers/%s/logs?follow=1&stdout=1", id);
     struct seen seen = { 0 };
-    struct docker_call call = { .path = path, .sink = keep, .sink_context = &seen,
-                                .stall_ms = -1 };
+    struct sw_rest_call call = { .path = path, .sink = keep, .sink_context = &seen,
+                                 .stall_ms = -1 };
 
     (void)state;
     post(api, id, "/start");
@@ -193,10 +193,10 @@ static void a_sink_that_has_enough_ends_the_stream(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
     sw_autofree char *id = make(api, "yes", "yes");
-    sw_autofree char *path = docker_path("/containers/", id, "/logs?follow=1&stdout=1");
+    sw_autofree char *path = sw_rest_path("/containers/%s/logs?follow=1&stdout=1", id);
     struct seen seen = { .stop_at = 1000 };
-    struct docker_call call = { .path = path, .sink = keep, .sink_context = &seen,
-                                .stall_ms = -1 };
+    struct sw_rest_call call = { .path = path, .sink = keep, .sink_context = &seen,
+                                 .stall_ms = -1 };
     struct sw_error err = { 0 };
 
     (void)state;
@@ -227,9 +227,9 @@ static void events_and_calls_share_a_client(void **state)
     int starts = 0;
     bool over = false;
     struct sw_rest_lines lines = { .take = count_starts, .context = &starts };
-    struct docker_call events = { .path = "/events?filters=%7B%22type%22%3A%5B%22container%22%5D%7D",
-                                  .sink = sw_rest_lines_sink, .sink_context = &lines,
-                                  .stall_ms = -1 };
+    struct sw_rest_call events = { .path = "/events?filters=%7B%22type%22%3A%5B%22container%22%5D%7D",
+                                   .sink = sw_rest_lines_sink, .sink_context = &lines,
+                                   .stall_ms = -1 };
     int64_t deadline = sw_monotonic_ms() + 30000;
 
     (void)state;
@@ -241,18 +241,18 @@ static void events_and_calls_share_a_client(void **state)
         post(api, id, "/start");
     }
     while (starts < 3 && sw_monotonic_ms() < deadline)
-        docker_work(api, 100, NULL);
+        sw_rest_work(api->rest, 100, NULL);
     assert_int_equal(starts, 3);
     assert_false(over);
-    docker_drop(api, &over);
-    assert_int_equal(docker_busy(api), 0);
+    sw_rest_drop(api->rest, &over);
+    assert_int_equal(sw_rest_busy(api->rest), 0);
     sw_rest_lines_done(&lines);
 }
 
 static void a_dead_engine_is_unreachable_and_a_started_one_answers_again(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
-    struct docker_call call = { .path = "/containers/json" };
+    struct sw_rest_call call = { .path = "/containers/json" };
     struct sw_error err = { 0 };
 
     (void)state;
@@ -270,7 +270,7 @@ static void a_dead_engine_is_unreachable_and_a_started_one_answers_again(void **
 static void a_silent_engine_is_unreachable_or_an_answer(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_api();
-    struct docker_call call = { .path = "/containers/json", .stall_ms = 2000 };
+    struct sw_rest_call call = { .path = "/containers/json", .stall_ms = 2000 };
     struct sw_error err = { 0 }, counted = { 0 };
 
     (void)state;
@@ -317,7 +317,7 @@ static void the_usual_socket_is_found(void **state)
     {
         sw_auto(docker_api) struct docker_api *api = open_api();
 
-        assert_string_equal(docker_api_endpoint(api)->socket, "/var/run/docker.sock");
+        assert_string_equal(api->endpoint.socket, "/var/run/docker.sock");
         assert_non_null(docker_api_version(api, NULL));
     }
     setenv("DOCKER_HOST", host, 1);

@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/docker/docker_checks.h"
+#include "platform/docker/docker_job.h"
 
 static const char *const hosts[] = { NULL, "ssh://far.test" };     /* NULL: the socket */
 
@@ -91,7 +91,6 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
     sw_auto(docker_api) struct docker_api *api = open_at(NULL);
     sw_autofree char *image = sw_format("%s/private/busybox:one", getenv("SLIPWAY_TEST_REGISTRY"));
     struct docker_needs needs = { .image = image };
-    bool there = true;
 
     (void)state;
     setenv("DOCKER_REGISTRY", getenv("SLIPWAY_TEST_REGISTRY"), 1);
@@ -102,8 +101,7 @@ static void an_image_that_could_be_pulled_is_not_pulled(void **state)
 
         expect(rows, "image", true, "can be pulled", NULL);
     }
-    assert_int_equal(docker_image_there(api, image, &there, NULL), 0);
-    assert_false(there);
+    assert_int_equal(docker_is_there(api, sw_rest_path("/images/%s/json", image), NULL), 0);
     needs.policy = DOCKER_PULL_NEVER;
     sw_auto(json) json_t *rows = docker_checks(api, &needs);
 
@@ -127,7 +125,7 @@ static void checking_leaves_nothing_on_the_engine(void **state)
     sw_auto(json) json_t *containers = NULL;
 
     (void)state;
-    assert_int_equal(docker_ask(api, &(struct docker_call){ .path = "/containers/json?all=1" },
+    assert_int_equal(docker_ask(api, &(struct sw_rest_call){ .path = "/containers/json?all=1" },
                                 &containers, NULL), 0);
     assert_int_equal(json_array_size(containers), 0);
 }

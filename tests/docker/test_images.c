@@ -14,7 +14,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/docker/docker_image.h"
+#include "platform/docker/docker_job.h"
 
 static struct docker_api *api;
 static char *small, *large, *registry;
@@ -55,8 +55,8 @@ static int alone(void **state)
     for (size_t i = 0; i < SW_COUNT(variables); i++)
         unsetenv(variables[i]);
     for (size_t i = 0; i < SW_COUNT(images); i++) {
-        sw_autofree char *path = docker_path("/images/", images[i], "?force=1");
-        struct docker_call call = { .method = "DELETE", .path = path };
+        sw_autofree char *path = sw_rest_path("/images/%s?force=1", images[i]);
+        struct sw_rest_call call = { .method = "DELETE", .path = path };
 
         docker_ask(api, &call, NULL, NULL);
     }
@@ -84,10 +84,7 @@ static void write_config(const char *text)
 
 static void expect_there(const char *image, bool expected)
 {
-    bool there = !expected;
-
-    assert_int_equal(docker_image_there(api, image, &there, NULL), 0);
-    assert_int_equal(there, expected);
+    assert_int_equal(docker_is_there(api, sw_rest_path("/images/%s/json", image), NULL), expected);
 }
 
 static void pull(const char *image, enum docker_pull_policy policy, const char *expected)
@@ -96,7 +93,7 @@ static void pull(const char *image, enum docker_pull_policy policy, const char *
     sw_autofree char *use = NULL;
     struct sw_error err = { 0 };
 
-    if (docker_image_ensure(api, &wanted, &use, &err) < 0)
+    if (docker_image_ensure(api, &wanted, &use, NULL, &err) < 0)
         fail_msg("%s (%s)", err.message, err.hint);
     assert_string_equal(use, expected);
     expect_there(use, true);
@@ -110,7 +107,7 @@ static void refuse(const char *image, enum docker_pull_policy policy, enum sw_co
     sw_autofree char *use = NULL;
     struct sw_error err = { 0 };
 
-    assert_int_equal(docker_image_ensure(api, &wanted, &use, &err), -1);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, NULL, &err), -1);
     if (!strstr(err.message, message) || !strstr(err.hint, hint) || err.code != code)
         fail_msg("%s: %s (%s)", sw_code_name(err.code), err.message, err.hint);
     assert_null(strstr(err.message, "wrong-secret"));
@@ -221,8 +218,8 @@ static void what_is_there_is_not_asked_for_unless_always(void **state)
 
 static void an_id_is_found_and_never_pulled(void **state)
 {
-    sw_autofree char *path = docker_path("/images/", getenv("SLIPWAY_TEST_IMAGE"), "/json");
-    struct docker_call call = { .path = path };
+    sw_autofree char *path = sw_rest_path("/images/%s/json", getenv("SLIPWAY_TEST_IMAGE"));
+    struct sw_rest_call call = { .path = path };
     sw_auto(json) json_t *image = NULL;
 
     (void)state;
@@ -261,7 +258,7 @@ static void progress_is_told_layer_by_layer(void **state)
 
     (void)state;
     use_variables(right());
-    assert_int_equal(docker_image_ensure(api, &wanted, &use, NULL), 0);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, NULL, NULL), 0);
     assert_true(heard.calls >= 2);
     assert_int_equal(heard.last.files_total, 1);
     assert_int_equal(heard.last.files_done, 1);
@@ -278,7 +275,7 @@ static void a_pull_can_be_stopped(void **state)
 
     (void)state;
     use_variables(right());
-    assert_int_equal(docker_image_ensure(api, &wanted, &use, &err), -1);
+    assert_int_equal(docker_image_ensure(api, &wanted, &use, NULL, &err), -1);
     assert_int_equal(err.code, SW_E_INTERRUPTED);
     expect_there(large, false);
 }

@@ -56,7 +56,7 @@ static int engine(const char *order)
 
 static void expect_image(struct docker_api *api)
 {
-    struct docker_call call = { .path = "/images/json" };
+    struct sw_rest_call call = { .path = "/images/json" };
     sw_auto(json) json_t *list = NULL;
     struct sw_error err = { 0 };
 
@@ -83,7 +83,7 @@ static void an_engine_answers_over_ssh(void **state)
     sw_auto(docker_api) struct docker_api *api = open_at("ssh://root@far.test");
 
     (void)state;
-    assert_false(docker_api_is_local(api));
+    assert_false(api->endpoint.way == DOCKER_UNIX);
     expect_image(api);
     expect_image(api);
 }
@@ -128,13 +128,13 @@ static void streams_and_calls_share_one_login(void **state)
     sw_auto(json) json_t *body = sw_json_object(
         SW_STR("Image", getenv("SLIPWAY_TEST_IMAGE")),
         SW_SUB("Cmd", json_pack("[sss]", "sh", "-c", "echo one; sleep 1; echo two")));
-    struct docker_call create = { .method = "POST", .path = "/containers/create?name=far",
-                                  .json = body };
-    struct docker_call start = { .method = "POST", .path = "/containers/far/start" };
+    struct sw_rest_call create = { .method = "POST", .path = "/containers/create?name=far",
+                                   .json = body };
+    struct sw_rest_call start = { .method = "POST", .path = "/containers/far/start" };
     sw_auto(sw_buf) struct sw_buf log = SW_BUF_INIT;
     bool over = false;
-    struct docker_call logs = { .path = "/containers/far/logs?follow=1&stdout=1", .sink = keep,
-                                .sink_context = &log, .stall_ms = -1 };
+    struct sw_rest_call logs = { .path = "/containers/far/logs?follow=1&stdout=1", .sink = keep,
+                                 .sink_context = &log, .stall_ms = -1 };
     int64_t deadline = sw_monotonic_ms() + 30000;
 
     (void)state;
@@ -143,7 +143,7 @@ static void streams_and_calls_share_one_login(void **state)
     assert_int_equal(docker_send(api, &logs, note_end, &over, NULL), 0);
     expect_image(api);                       /* while the log is followed */
     while (!over && sw_monotonic_ms() < deadline)
-        docker_work(api, 100, NULL);
+        sw_rest_work(api->rest, 100, NULL);
     assert_true(over);
     assert_int_equal(log.length, 2 * (8 + 4));
 }
@@ -153,8 +153,8 @@ static void a_large_archive_goes_through_ssh(void **state)
     enum { SIZE = 20 * 1024 * 1024 };
     sw_auto(docker_api) struct docker_api *api = open_at("ssh://far.test");
     sw_autofree char *bytes = sw_alloc(SIZE);
-    struct docker_call load = { .method = "PUT", .path = "/containers/far/archive?path=/tmp",
-                                .bytes = bytes, .length = SIZE };
+    struct sw_rest_call load = { .method = "PUT", .path = "/containers/far/archive?path=/tmp",
+                                 .bytes = bytes, .length = SIZE };
     struct sw_error err = { 0 };
 
     (void)state;                             /* zeros are an archive with nothing in it */
@@ -186,8 +186,8 @@ static void a_cut_connection_is_unreachable_and_the_next_call_logs_in_again(void
     sw_auto(docker_api) struct docker_api *api = open_at("ssh://far.test");
     sw_autofree char *kill_masters = sw_format("fuser -s -k %s/state/ssh/* 2>/dev/null; "
                                                "pkill -P $(cat %s/ssh/pid)", folder(), folder());
-    struct docker_call call = { .path = "/containers/far/wait?condition=next-exit",
-                                .method = "POST", .stall_ms = -1 };
+    struct sw_rest_call call = { .path = "/containers/far/wait?condition=next-exit",
+                                 .method = "POST", .stall_ms = -1 };
     struct sw_error err = { 0 };
     bool over = false;
     int64_t deadline = sw_monotonic_ms() + 30000;
@@ -195,13 +195,13 @@ static void a_cut_connection_is_unreachable_and_the_next_call_logs_in_again(void
     (void)state;
     expect_image(api);
     assert_int_equal(docker_send(api, &call, note_end, &over, NULL), 0);
-    docker_work(api, 500, NULL);
-    docker_drop(api, &over);
+    sw_rest_work(api->rest, 500, NULL);
+    sw_rest_drop(api->rest, &over);
     (void)!system(kill_masters);
     /* The kept connection is dead; whether the call fails or is repeated on a new login is
      * libcurl's choice. Soon it works again, and until then nothing else is said. */
     for (;;) {
-        struct docker_call list = { .path = "/images/json" };
+        struct sw_rest_call list = { .path = "/images/json" };
 
         memset(&err, 0, sizeof err);
         if (docker_ask(api, &list, NULL, &err) == 0 || sw_monotonic_ms() > deadline)
@@ -214,7 +214,7 @@ static void a_cut_connection_is_unreachable_and_the_next_call_logs_in_again(void
 static void a_dead_engine_behind_ssh_is_unreachable(void **state)
 {
     sw_auto(docker_api) struct docker_api *api = open_at("ssh://far.test");
-    struct docker_call call = { .path = "/images/json" };
+    struct sw_rest_call call = { .path = "/images/json" };
     struct sw_error err = { 0 };
 
     (void)state;
@@ -244,7 +244,7 @@ static void an_engine_answers_over_tls(void **state)
         sw_auto(docker_api) struct docker_api *api = open_at("tcp://engine.test:2376");
 
         expect_image(api);
-        assert_false(docker_api_is_local(api));
+        assert_false(api->endpoint.way == DOCKER_UNIX);
     }
     sw_auto(docker_api) struct docker_api *usual_port = open_at("tcp://192.0.2.2");
 

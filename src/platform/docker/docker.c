@@ -8,14 +8,12 @@
  */
 #include "platform/docker/docker_job.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "net/ssh_options.h"
-#include "platform/docker/docker_events.h"
 #include "platform/kit/log.h"
 
 static const char *const docker_variables[] = {
@@ -30,62 +28,6 @@ static const struct sw_credential docker_credentials[] = {
     { 0 }
 };
 
-/* ---- clients, lent one at a time ------------------------------------------------------------- */
-
-enum { POOL_MAX = DOCKER_AT_ONCE };
-
-struct docker_pool {
-    pthread_mutex_t lock;
-    struct docker_api *idle[POOL_MAX];
-    size_t count;
-};
-
-static struct docker_pool *pool_new(void)
-{
-    struct docker_pool *pool = sw_new(struct docker_pool);
-
-    pthread_mutex_init(&pool->lock, NULL);
-    return pool;
-}
-
-static void pool_free(struct docker_pool *pool)
-{
-    if (!pool)
-        return;
-    for (size_t i = 0; i < pool->count; i++)
-        docker_api_close(pool->idle[i]);
-    pthread_mutex_destroy(&pool->lock);
-    free(pool);
-}
-
-int docker_borrow(struct sw_connection *conn, struct docker_lent *out, struct sw_error *err)
-{
-    struct docker_pool *pool = docker_of(conn)->pool;
-
-    *out = (struct docker_lent){ .conn = conn };
-    pthread_mutex_lock(&pool->lock);
-    if (pool->count)
-        out->api = pool->idle[--pool->count];
-    pthread_mutex_unlock(&pool->lock);
-    if (!out->api)
-        out->api = docker_api_open(&docker_of(conn)->endpoint, err);
-    return out->api ? 0 : -1;
-}
-
-void docker_give_back(struct docker_lent *lent)
-{
-    struct docker_pool *pool = lent->api ? docker_of(lent->conn)->pool : NULL;
-
-    if (!pool)
-        return;
-    pthread_mutex_lock(&pool->lock);
-    if (pool->count < POOL_MAX)
-        pool->idle[pool->count++] = sw_take(lent->api);
-    pthread_mutex_unlock(&pool->lock);
-    docker_api_close(lent->api);
-    lent->api = NULL;
-}
-
 /* ---- the connection -------------------------------------------------------------------------- */
 
 static void docker_close(struct sw_connection *closing)
@@ -96,7 +38,7 @@ static void docker_close(struct sw_connection *closing)
         return;
     sw_watch_close(conn->events);
     sw_log_spools_close(conn->spools);
-    pool_free(conn->pool);
+    docker_pool_free(conn->pool);
     docker_endpoint_done(&conn->endpoint);
     free(conn->state_dir);
     free(conn->root);
@@ -113,7 +55,7 @@ static struct sw_connection *docker_open(const struct sw_connect_options *config
         return NULL;
     }
     conn = sw_new(struct docker_connection);
-    conn->pool = pool_new();
+    conn->pool = docker_pool_new(&conn->endpoint);
     conn->state_dir = sw_path_absolute(config->state_dir, NULL);
     conn->root = sw_path_join(conn->state_dir, "docker");
     conn->spools = sw_log_spools_open(conn->root);
@@ -151,16 +93,13 @@ static void docker_place(struct sw_connection *conn, struct sw_place *out)
  * an id; then the name of its machine. Podman makes a new id for every answer. */
 static int docker_identify(struct sw_connection *conn, struct sw_buf *identity, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *info = NULL;
-    const char *id, *name, *root;
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    sw_auto(json) json_t *info = docker_get(api, sw_rest_path("/info"), err);
+    const char *id = sw_json_str(info, "ID"), *name = sw_json_str(info, "Name");
+    const char *root = sw_json_str(info, "DockerRootDir");
 
-    if (docker_borrow(conn, &lent, err) < 0 ||
-        docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
+    if (!info)
         return -1;
-    id = sw_json_str(info, "ID");
-    name = sw_json_str(info, "Name");
-    root = sw_json_str(info, "DockerRootDir");
     if (sw_text_empty(id))
         return 0;
     sw_buf_addf(identity, "%.200s@%.1000s", id, root ? root : "");
@@ -173,10 +112,7 @@ static int docker_identify(struct sw_connection *conn, struct sw_buf *identity, 
 /* A container has a network of its own unless the job says otherwise. */
 static bool docker_sees_loopback(struct sw_connection *conn, const struct sw_plan *plan)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-
-    return sw_text_same(docker_job_options(plan->options).network, "host") &&
-           docker_borrow(conn, &lent, NULL) == 0 && docker_api_is_local(lent.api);
+    return sw_text_same(docker_job_options(plan->options).network, "host") && docker_is_local(conn);
 }
 
 char *docker_job_folder(const struct sw_connection *conn, const char *id)

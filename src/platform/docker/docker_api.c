@@ -8,22 +8,11 @@
  */
 #include "platform/docker/docker_api.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "platform/docker/docker_internal.h"
-
-struct docker_api {
-    struct docker_endpoint endpoint;
-    struct docker_dialer *dialer;            /* DOCKER_SSH */
-    struct sw_rest *rest;
-    char *base;                              /* "http://docker", "https://host:2376" */
-    char version[16];                        /* "" until settled */
-    bool podman;
-    enum docker_refusal refusal;             /* of the last call */
-    char *refused_words;                     /* the engine's own; NULL: none */
-};
 
 /* ---- what the engine means ---------------------------------------------------------------------- */
 
@@ -70,16 +59,6 @@ void docker_api_note_refusal(struct docker_api *api, const char *words)
             api->refusal = refusals[i].refusal;
     free(api->refused_words);
     api->refused_words = sw_strdup(words);
-}
-
-enum docker_refusal docker_api_refusal(const struct docker_api *api)
-{
-    return api->refusal;
-}
-
-const char *docker_api_refused_words(const struct docker_api *api)
-{
-    return api->refusal == DOCKER_NOT_REFUSED ? NULL : api->refused_words;
 }
 
 const char *docker_api_refused_path(const struct docker_api *api)
@@ -162,19 +141,56 @@ void docker_api_close(struct docker_api *api)
     free(api);
 }
 
-const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api)
+/* ---- clients, lent one at a time ------------------------------------------------------------- */
+
+struct docker_pool {
+    const struct docker_endpoint *endpoint;
+    pthread_mutex_t lock;
+    struct docker_api *idle[DOCKER_AT_ONCE];
+    size_t count;
+};
+
+struct docker_pool *docker_pool_new(const struct docker_endpoint *endpoint)
 {
-    return &api->endpoint;
+    struct docker_pool *pool = sw_new(struct docker_pool);
+
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->endpoint = endpoint;
+    return pool;
 }
 
-struct docker_dialer *docker_api_dialer(const struct docker_api *api)
+void docker_pool_free(struct docker_pool *pool)
 {
-    return api->dialer;
+    for (size_t i = 0; i < pool->count; i++)
+        docker_api_close(pool->idle[i]);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
 }
 
-bool docker_api_is_local(const struct docker_api *api)
+struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error *err)
 {
-    return api->endpoint.way == DOCKER_UNIX;
+    struct docker_api *api = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count)
+        api = pool->idle[--pool->count];
+    pthread_mutex_unlock(&pool->lock);
+    if (!api && (api = docker_api_open(pool->endpoint, err)))
+        api->pool = pool;
+    return api;
+}
+
+void docker_give_back(struct docker_api *api)
+{
+    struct docker_pool *pool = api ? api->pool : NULL;
+
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->count < DOCKER_AT_ONCE)
+        pool->idle[pool->count++] = sw_take(api);
+    pthread_mutex_unlock(&pool->lock);
+    docker_api_close(api);
 }
 
 /* ---- the version -------------------------------------------------------------------------------- */
@@ -206,11 +222,6 @@ static int settle_version(struct docker_api *api, struct sw_error *err)
     return 0;
 }
 
-bool docker_api_is_podman(const struct docker_api *api)
-{
-    return api->podman;
-}
-
 const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 {
     return settle_version(api, err) < 0 ? NULL : api->version;
@@ -218,71 +229,43 @@ const char *docker_api_version(struct docker_api *api, struct sw_error *err)
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* A call of ours as the kit knows it. */
-struct prepared_call {
-    struct sw_rest_call rest;
-    struct sw_rest_pair auth[2];
-    char *path;
-};
-
-static void prepared_call_auto(struct prepared_call *call) { free(call->path); }
-
-static int prepare(struct docker_api *api, const struct docker_call *call, struct prepared_call *out,
+/* The call as this engine takes it; *path is its own, owned. */
+static int prepare(struct docker_api *api, struct sw_rest_call *call, char **path,
                    struct sw_error *err)
 {
     bool changes = call->method && strcmp(call->method, "GET") != 0;
 
+    if (!api)
+        return -1;
     api->refusal = DOCKER_NOT_REFUSED;
+    free(sw_take(api->refused_words));
     if (settle_version(api, err) < 0)
         return -1;
-    out->auth[0] = (struct sw_rest_pair){ "X-Registry-Auth", call->registry_auth };
-    out->path = sw_format("/v%s%s", api->version, call->path);
-    out->rest = (struct sw_rest_call){
-        .method = call->method, .path = out->path, .headers = out->auth,
-        .json = call->json, .bytes = call->bytes, .length = call->length, .fd = call->fd,
-        .content_type = "application/x-tar", .sink = call->sink, .sink_context = call->sink_context,
-        .stall_ms = call->stall_ms ? call->stall_ms : changes ? DOCKER_LONG_MS : DOCKER_QUESTION_MS,
-        .silence_counts = call->silence_counts, .changes_nothing = call->changes_nothing,
-    };
+    call->path = *path = sw_format("/v%s%s", api->version, call->path);
+    if (!call->content_type)
+        call->content_type = "application/x-tar";
+    if (!call->stall_ms)
+        call->stall_ms = changes ? DOCKER_LONG_MS : DOCKER_QUESTION_MS;
     return 0;
 }
 
-int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
+int docker_ask(struct docker_api *api, const struct sw_rest_call *given, json_t **reply,
                struct sw_error *err)
 {
-    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
+    struct sw_rest_call call = *given;
+    sw_autofree char *path = NULL;
 
-    return prepare(api, call, &prepared, err) < 0 ? -1
-               : sw_rest_call(api->rest, &prepared.rest, reply, err);
+    return prepare(api, &call, &path, err) < 0 ? -1 : sw_rest_call(api->rest, &call, reply, err);
 }
 
-int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
-                void *context, struct sw_error *err)
+int docker_send(struct docker_api *api, const struct sw_rest_call *given,
+                sw_rest_finished *finished, void *context, struct sw_error *err)
 {
-    sw_auto(prepared_call) struct prepared_call prepared = { 0 };
+    struct sw_rest_call call = *given;
+    sw_autofree char *path = NULL;
 
-    return prepare(api, call, &prepared, err) < 0 ? -1
-               : sw_rest_send(api->rest, &prepared.rest, finished, context, err);
-}
-
-void docker_drop(struct docker_api *api, const void *context)
-{
-    sw_rest_drop(api->rest, context);
-}
-
-size_t docker_busy(const struct docker_api *api)
-{
-    return sw_rest_busy(api->rest);
-}
-
-int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err)
-{
-    return sw_rest_work(api->rest, wait_ms, err);
-}
-
-void docker_wake(struct docker_api *api)
-{
-    sw_rest_wake(api->rest);
+    return prepare(api, &call, &path, err) < 0 ? -1
+               : sw_rest_send(api->rest, &call, finished, context, err);
 }
 
 struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, const json_t *body,
@@ -298,17 +281,13 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* ---- paths -------------------------------------------------------------------------------------- */
 
-char *docker_path(const char *before, const char *name, const char *after)
+char *docker_filtered(const char *path, json_t *filters)
 {
-    sw_autofree char *encoded = sw_rest_path("%s", name);
-
-    return sw_format("%s%s%s", before, encoded, after);
-}
-
-void docker_query_json(struct sw_buf *path, const char *key, json_t *value)
-{
-    sw_auto(json) json_t *owned = value;
+    sw_auto(json) json_t *owned = filters;
     sw_autofree char *text = sw_json_dump(owned);
+    struct sw_buf out = SW_BUF_INIT;
 
-    sw_rest_query(path, key, text);
+    sw_buf_add(&out, path);
+    sw_rest_query(&out, "filters", text);
+    return sw_buf_steal(&out);
 }

@@ -3,7 +3,7 @@
  * docker_api.h - the Docker Engine API: one call in, one JSON document or stream out.
  *
  *     sw_auto(json) json_t *list = NULL;
- *     struct docker_call call = { .path = "/containers/json?all=1" };
+ *     struct sw_rest_call call = { .path = "/containers/json?all=1" };    // without the version
  *     if (docker_ask(api, &call, &list, err) < 0)
  *         return -1;
  *
@@ -21,7 +21,8 @@
 #define DOCKER_API_OLDEST 40         /* 1.40: Docker 19.03, the first with device requests */
 #define DOCKER_API_NEWEST 44         /* 1.44: what this client was written against */
 
-/* How long the engine may be silent before we stop waiting for it. */
+/* How long the engine may be silent before we stop waiting for it. A call that does not say has
+ * DOCKER_QUESTION_MS for a GET, else DOCKER_LONG_MS. Bytes are a tar file unless the call says otherwise. */
 enum {
     DOCKER_QUESTION_MS = 10000,      /* what is asked with GET, and whether it answers at all */
     DOCKER_ORDER_MS = 30000,         /* kill, pause */
@@ -29,42 +30,7 @@ enum {
     DOCKER_START_MS = 120000,
 };
 
-struct docker_api;
-
-/* `endpoint` is copied. Connects to nothing yet. */
-struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err);
-void docker_api_close(struct docker_api *api);
-SW_DEFINE_AUTO(docker_api, struct docker_api *, docker_api_close)
-const struct docker_endpoint *docker_api_endpoint(const struct docker_api *api);
-/* "local", "remote": whether the engine sees the files of this machine. */
-bool docker_api_is_local(const struct docker_api *api);
-
-struct docker_call {
-    const char *method;          /* NULL: GET */
-    const char *path;            /* "/containers/json?all=1": encoded, without the version */
-    const json_t *json;          /* body as JSON; NULL: none */
-    const void *bytes;           /* or as bytes (a tar file), borrowed until the call is over */
-    int64_t length;
-    int fd;                      /* or from a file, `length` bytes from its beginning; 0: none */
-    const char *registry_auth;   /* X-Registry-Auth; wiped after use, in no message */
-    sw_http_sink *sink;          /* takes the body of a 2xx reply piece by piece */
-    void *sink_context;
-    int64_t stall_ms;            /* without a byte for so long it has failed; 0: DOCKER_QUESTION_MS for
-                                    a GET, DOCKER_LONG_MS for others; -1: silence is fine */
-    bool silence_counts;         /* that silence is an answer: SW_E_TIMEOUT instead of _UNREACHABLE */
-    bool changes_nothing;        /* a 5xx leaves no doubt about what was done: it is SW_E_REFUSED */
-};
-
-/* One call, waited for. *reply: the JSON that came, NULL for none (204, 304, plain text); may be
- * NULL if not wanted. Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
- *   400 SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
- *   501 SW_E_UNSUPPORTED: this engine does not do that
- *   other 5xx, no answer, cut off, silence: SW_E_UNREACHABLE. Whether it was done is not known.
- *   the sink said no: SW_E_INTERRUPTED. */
-int docker_ask(struct docker_api *api, const struct docker_call *call, json_t **reply,
-               struct sw_error *err);
-
-/* Why the engine refused the last call on this client, where its status alone does not say it. */
+/* Why the engine refused a call, where its status alone does not say it. */
 enum docker_refusal {
     DOCKER_NOT_REFUSED = 0,
     DOCKER_REFUSED,                  /* for a reason that no caller needs to know */
@@ -80,10 +46,44 @@ enum docker_refusal {
     DOCKER_OTHER_PROCESSOR,
     DOCKER_MAY_NOT_EXECUTE,
 };
-enum docker_refusal docker_api_refusal(const struct docker_api *api);
-/* The engine's own words, whole; NULL: it did not refuse. And the folder that they name. Borrowed until the
- * next call. */
-const char *docker_api_refused_words(const struct docker_api *api);
+
+struct docker_api {                  /* others than docker_api.c only read it */
+    struct docker_endpoint endpoint;
+    struct sw_rest *rest;            /* for sw_rest_work(), sw_rest_drop(), sw_rest_wake() */
+    struct docker_dialer *dialer;    /* of DOCKER_SSH; NULL: none */
+    struct docker_pool *pool;        /* that it goes back to; NULL: none */
+    char *base;                      /* "http://docker", "https://host:2376" */
+    char version[16];                /* "" until settled */
+    bool podman;                     /* Podman behind the same API; known once a call was made */
+    enum docker_refusal refusal;     /* of the last call */
+    char *refused_words;             /* the engine's own, whole; NULL: it did not refuse the last call */
+};
+
+/* `endpoint` is copied. Connects to nothing yet. */
+struct docker_api *docker_api_open(const struct docker_endpoint *endpoint, struct sw_error *err);
+void docker_api_close(struct docker_api *api);
+SW_DEFINE_AUTO(docker_api, struct docker_api *, docker_api_close)
+
+/* A client for one call of the platform: several threads may share a connection. */
+enum { DOCKER_AT_ONCE = 8 };       /* requests to one engine, each over a connection of its own */
+struct docker_pool;
+struct docker_pool *docker_pool_new(const struct docker_endpoint *endpoint);         /* borrowed */
+void docker_pool_free(struct docker_pool *pool);
+struct docker_api *docker_pool_borrow(struct docker_pool *pool, struct sw_error *err);
+void docker_give_back(struct docker_api *api);                                       /* NULL is fine */
+SW_DEFINE_AUTO(docker_lent, struct docker_api *, docker_give_back)
+
+/* One call, waited for. `api` may be NULL: none could be had, and err says why already. *reply: the JSON
+ * that came, NULL for none (204, 304, plain text); may be NULL if not wanted.
+ * Statuses 2xx and 304 are success. Otherwise, with the engine's own words:
+ *   400 SW_E_REFUSED   401, 403 SW_E_CREDENTIAL   404 SW_E_NOT_FOUND   409 SW_E_CONFLICT
+ *   501 SW_E_UNSUPPORTED: this engine does not do that
+ *   other 5xx, no answer, cut off, silence: SW_E_UNREACHABLE. Whether it was done is not known.
+ *   the sink said no: SW_E_INTERRUPTED. */
+int docker_ask(struct docker_api *api, const struct sw_rest_call *call, json_t **reply,
+               struct sw_error *err);
+
+/* The folder that DOCKER_NO_BIND_SOURCE is about; borrowed until the next call. */
 const char *docker_api_refused_path(const struct docker_api *api);
 /* The engine's words came another way: it noted them in a container. */
 void docker_api_note_refusal(struct docker_api *api, const char *words);
@@ -95,24 +95,16 @@ struct sw_http_stream *docker_hijack(struct docker_api *api, const char *path, c
 
 /* ---- several calls at once -------------------------------------------------------------------- */
 
-/* Start a call; `finished` is called once, from docker_work(), and may send further calls. -1: the
+/* Start a call; `finished` is called once, from sw_rest_work(), and may send further calls. -1: the
  * version could not be settled, nothing was sent and `finished` will not be called. */
-int docker_send(struct docker_api *api, const struct docker_call *call, sw_rest_finished *finished,
+int docker_send(struct docker_api *api, const struct sw_rest_call *call, sw_rest_finished *finished,
                 void *context, struct sw_error *err);
-void docker_drop(struct docker_api *api, const void *context);   /* finished() is not called */
-size_t docker_busy(const struct docker_api *api);
-int docker_work(struct docker_api *api, int64_t wait_ms, struct sw_error *err);
-void docker_wake(struct docker_api *api);      /* from any thread: docker_work() returns soon */
 
 /* ---- small helpers ------------------------------------------------------------------------------ */
 
 /* Version settled with the engine as text "1.41"; NULL + err when it does not answer. Borrowed. */
 const char *docker_api_version(struct docker_api *api, struct sw_error *err);
-/* Is it Podman behind the same API? Known without asking once a call was made. */
-bool docker_api_is_podman(const struct docker_api *api);
-/* The path of a call, percent-encoded piece by piece: "/containers/" NAME "/start". Owned. */
-char *docker_path(const char *before, const char *name, const char *after);
-/* Append "&key={...}" (or "?key={...}") with a JSON document as value. Steals `value`. */
-void docker_query_json(struct sw_buf *path, const char *key, json_t *value);
+/* A path with a query "filters". Steals `filters`; owned. */
+char *docker_filtered(const char *path, json_t *filters);
 
 #endif

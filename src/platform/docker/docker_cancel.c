@@ -5,7 +5,7 @@
  * One list of containers serves all jobs of a pass. Passes follow until nothing is left: a container that
  * waited for GPUs may have got them just now.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <string.h>
 
@@ -21,7 +21,6 @@ struct docker_ending {               /* one container of a pass */
     const json_t *container;         /* lives in the list */
     size_t job;
     int64_t kill_ms;                 /* when the time for its command and its outputs is over */
-    int64_t deadline_ms;             /* of the caller; 0: none */
     bool told;                       /* QUIT was sent */
     int taken;                       /* as end_one() says */
     struct sw_error err;
@@ -42,12 +41,12 @@ static void leave_mark(struct docker_api *api, const char *container)
 /* Wait until it is over, a few seconds at most. 1: it is, 0: not yet, -1 + err. */
 static int wait_over(struct docker_api *api, const char *container, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/containers/", container, "/wait?condition=not-running");
+    sw_autofree char *path = sw_rest_path("/containers/%s/wait?condition=not-running", container);
     struct sw_error why = { 0 };
 
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = path,
-                                               .stall_ms = WAIT_STEP_MS,
-                                               .silence_counts = true }, NULL, &why) == 0 ||
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = path,
+                                                .stall_ms = WAIT_STEP_MS,
+                                                .silence_counts = true }, NULL, &why) == 0 ||
         why.code == SW_E_NOT_FOUND)
         return 1;
     if (why.code == SW_E_TIMEOUT)
@@ -71,13 +70,13 @@ static int send_signal(struct docker_api *api, const char *container, const char
 /* QUIT is sent again and again: a container that begins just now may have missed it. What does not end within
  * its grace is killed. */
 static int stop(struct docker_api *api, const char *container, const struct docker_ending *ending,
-                struct sw_error *err)
+                int64_t deadline_ms, struct sw_error *err)
 {
     bool told = ending->told;
     int over = 0;
 
     for (; over == 0 && sw_monotonic_ms() < ending->kill_ms; told = false) {
-        if (ending->deadline_ms && sw_monotonic_ms() >= ending->deadline_ms)
+        if (deadline_ms && sw_monotonic_ms() >= deadline_ms)
             return sw_fail(err, SW_E_TIMEOUT, "it was asked to end, and still runs");
         if (!told && send_signal(api, container, "QUIT", err) < 0)
             return -1;
@@ -97,7 +96,7 @@ static int stop(struct docker_api *api, const char *container, const struct dock
 /* It will not be there to tell: another look finds this in its place. */
 static void leave_record(struct docker_api *api, const json_t *container)
 {
-    const char *folder = docker_api_is_local(api) ? docker_bound_ends(container) : NULL;
+    const char *folder = api->endpoint.way == DOCKER_UNIX ? docker_bound_ends(container) : NULL;
     int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
     int rank = docker_label_number(container, LABEL_RANK, 0);
     sw_autofree char *path = folder ? sw_format("%s/" DOCKER_END_NAME, folder, attempt, rank) : NULL;
@@ -113,7 +112,8 @@ static void leave_record(struct docker_api *api, const json_t *container)
 
 /* One that was never started is taken away: then it cannot be started any more. 1: it was; 0: it is over;
  * -1 + err. */
-static int end_one(struct docker_api *api, const struct docker_ending *ending, struct sw_error *err)
+static int end_one(struct docker_api *api, const struct docker_ending *ending, int64_t deadline_ms,
+                   struct sw_error *err)
 {
     const json_t *container = ending->container;
     const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
@@ -131,7 +131,7 @@ static int end_one(struct docker_api *api, const struct docker_ending *ending, s
     }
     if (sw_text_same(state, "paused"))
         docker_tell(api, id, "/unpause", NULL);
-    return stop(api, id, ending, err);
+    return stop(api, id, ending, deadline_ms, err);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -142,8 +142,11 @@ struct docker_canceling {                   /* one job */
     bool waits;
 };
 
-struct pass {
+struct pass {                        /* over all jobs */
     struct sw_connection *conn;
+    struct sw_batch_job *jobs;
+    struct docker_canceling *all;    /* as many */
+    size_t job_count;
     int64_t deadline_ms;
     struct docker_ending *endings;
     size_t count;
@@ -153,118 +156,109 @@ static void end_container(void *context, size_t index)
 {
     struct pass *pass = context;
     struct docker_ending *ending = &pass->endings[index];
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, &ending->err);
 
-    ending->taken = docker_borrow(pass->conn, &lent, &ending->err) < 0
-                        ? -1 : end_one(lent.api, ending, &ending->err);
+    ending->taken = api ? end_one(api, ending, pass->deadline_ms, &ending->err) : -1;
 }
 
 /* All get the signal first; then each is waited for. */
 static void tell_container(void *context, size_t index)
 {
     struct pass *pass = context;
-    const json_t *container = pass->endings[index].container;
-    const char *state = sw_json_str(container, "State");
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    struct docker_ending *ending = &pass->endings[index];
+    const json_t *container = ending->container;
+    const char *id = sw_json_str(container, "Id"), *state = sw_json_str(container, "State");
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, NULL);
 
-    if (!sw_text_same(state, "created") && !docker_is_over(state) && sw_json_str(container, "Id") &&
-        docker_borrow(pass->conn, &lent, NULL) == 0)
-        pass->endings[index].told = send_signal(lent.api, sw_json_str(container, "Id"), "QUIT", NULL) == 0;
+    ending->told = api && id && !sw_text_same(state, "created") && !docker_is_over(state) &&
+                   send_signal(api, id, "QUIT", NULL) == 0;
 }
 
-/* The numbers of the jobs by their ids. */
-static json_t *index_of(const struct sw_batch_job *jobs, size_t count)
+static void gather(struct pass *pass, const json_t *list)
 {
-    json_t *index = json_object();
-
-    for (size_t i = 0; i < count; i++)
-        json_object_set_new(index, jobs[i].job->id, json_integer((json_int_t)i));
-    return index;
-}
-
-static void gather(struct pass *pass, const json_t *list, const json_t *index,
-                   const struct sw_batch_job *jobs, const struct docker_canceling *all)
-{
+    sw_auto(json) json_t *index = json_object();     /* the numbers of the jobs by their ids */
     json_t *container;
     size_t i;
 
+    for (i = 0; i < pass->job_count; i++)
+        json_object_set_new(index, pass->jobs[i].job->id, json_integer((json_int_t)i));
     pass->endings = sw_alloc((json_array_size(list) + 1) * sizeof *pass->endings);
-    json_array_foreach((json_t *)list, i, container) {
+    pass->count = 0;
+    json_array_foreach(list, i, container) {
         const char *id = docker_label(container, LABEL_ID);
         const json_t *known = id ? json_object_get(index, id) : NULL;
-        size_t job = (size_t)json_integer_value(known);
+        size_t number = (size_t)json_integer_value(known);
+        const struct sw_jobref *job = pass->jobs[number].job;
 
-        if (!known || !all[job].waits ||
-            docker_label_number(container, LABEL_ATTEMPT, 1) != jobs[job].job->attempt)
-            continue;
-        pass->endings[pass->count++] = (struct docker_ending){
-            .container = container, .job = job, .deadline_ms = pass->deadline_ms,
-            .kill_ms = sw_monotonic_ms() +
-                       sw_stop_budget_ms(sw_json_int(jobs[job].job->plan, "grace_ms", 10000)) };
+        if (known && pass->all[number].waits &&
+            docker_label_number(container, LABEL_ATTEMPT, 1) == job->attempt)
+            pass->endings[pass->count++] = (struct docker_ending){
+                .container = container, .job = number,
+                .kill_ms = sw_monotonic_ms() +
+                           sw_stop_budget_ms(sw_json_int(job->plan, "grace_ms", 10000)) };
     }
 }
 
-/* What became of each job in this pass. */
-static void note_results(const struct pass *pass, struct sw_batch_job *jobs, struct docker_canceling *all,
-                       size_t count)
+/* What became of each job in this pass; 1: some are not over. */
+static int note_results(const struct pass *pass)
 {
-    for (size_t i = 0; i < count; i++)
-        all[i].alive = 0;
+    int waits = 0;
+
+    for (size_t i = 0; i < pass->job_count; i++)
+        pass->all[i].alive = 0;
     for (size_t i = 0; i < pass->count; i++) {
         const struct docker_ending *ending = &pass->endings[i];
-        struct docker_canceling *job = &all[ending->job];
+        struct docker_canceling *job = &pass->all[ending->job];
 
         job->alive += !docker_is_over(sw_json_str(ending->container, "State"));
         job->begun += ending->taken == 0;
         if (ending->taken < 0)
-            sw_batch_fail(&jobs[ending->job], 1, &ending->err);
+            sw_batch_fail(&pass->jobs[ending->job], 1, &ending->err);
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!all[i].waits)
+    for (size_t i = 0; i < pass->job_count; i++) {
+        struct docker_canceling *one = &pass->all[i];
+
+        if (!one->waits)
             continue;
-        all[i].before += all[i].alive;
-        all[i].waits = all[i].alive > 0 && jobs[i].result == 0;
-        if (!all[i].waits && jobs[i].result == 0)
-            jobs[i].result = all[i].before > 0 && all[i].begun == 0;
+        one->before += one->alive;
+        one->waits = one->alive > 0 && pass->jobs[i].result == 0;
+        waits |= one->waits;
+        if (!one->waits && pass->jobs[i].result == 0)
+            pass->jobs[i].result = one->before > 0 && one->begun == 0;
     }
+    return waits;
 }
 
-static int end_all(struct sw_connection *conn, struct sw_batch_job *jobs, struct docker_canceling *all,
-                   size_t count, int64_t deadline_ms, struct sw_error *err)
+/* One pass: 0, 1: another one is needed, -1 + err. */
+static int end_all(struct pass *pass, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *index = index_of(jobs, count);
-    struct pass pass = { .conn = conn, .deadline_ms = deadline_ms };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(pass->conn, err);
+    const char *id = pass->job_count == 1 ? pass->jobs[0].job->id : NULL;
+    sw_auto(json) json_t *list = docker_list(api, id, err);
+    int result;
 
-    if (docker_borrow(conn, &lent, err) < 0 ||
-        !(list = docker_list(lent.api, count == 1 ? jobs[0].job->id : NULL, err)))
+    if (!list)
         return -1;
-    gather(&pass, list, index, jobs, all);
-    if (pass.count > 1)
-        sw_parallel(pass.count, DOCKER_AT_ONCE, tell_container, &pass);
-    sw_parallel(pass.count, DOCKER_AT_ONCE, end_container, &pass);
-    note_results(&pass, jobs, all, count);
-    free(pass.endings);
-    return 0;
-}
-
-static bool any_waits(const struct docker_canceling *all, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (all[i].waits)
-            return true;
-    return false;
+    gather(pass, list);
+    if (pass->count > 1)
+        sw_parallel(pass->count, DOCKER_AT_ONCE, tell_container, pass);
+    sw_parallel(pass->count, DOCKER_AT_ONCE, end_container, pass);
+    result = note_results(pass);
+    free(sw_take(pass->endings));
+    return result;
 }
 
 void docker_cancel(struct sw_connection *conn, struct sw_batch_job *jobs, size_t count, int64_t deadline_ms)
 {
-    sw_autofree struct docker_canceling *all = sw_alloc((count ? count : 1) * sizeof *all);
+    sw_autofree struct docker_canceling *all = sw_alloc((count + 1) * sizeof *all);
+    struct pass pass = { conn, jobs, all, count, deadline_ms, NULL, 0 };
     struct sw_error why = { 0 };
+    int passes = 0;
 
     for (size_t i = 0; i < count; i++)
         all[i].waits = true;
-    for (int passes = 0; passes < PASSES_MAX && !why.code && any_waits(all, count); passes++)
-        end_all(conn, jobs, all, count, deadline_ms, &why);
+    while (count && passes++ < PASSES_MAX && end_all(&pass, &why) > 0)
+        ;
     if (!why.code)
         sw_fail(&why, SW_E_UNREACHABLE, "its containers do not end");
     for (size_t i = 0; i < count; i++) {

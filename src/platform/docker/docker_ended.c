@@ -7,32 +7,22 @@
  * report or an event that cannot be read at that moment changes no job: "I could not see it" and "it is not
  * there" are never the same.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "core/report.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
 
 enum { LAST_LINES = 1000 };          /* of one that failed */
 
 /* ---- one container --------------------------------------------------------------------------- */
-
-static int has_file(struct docker_api *api, const char *container, const char *path, bool *has,
-                    struct sw_error *err)
-{
-    struct sw_error why = { 0 };
-    sw_autofree char *text = docker_file(api, container, path, NULL, &why);
-
-    *has = text != NULL;
-    if (text || why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
-}
 
 void docker_ended_done(struct docker_ended *ended)
 {
@@ -42,7 +32,7 @@ void docker_ended_done(struct docker_ended *ended)
     *ended = (struct docker_ended){ 0 };
 }
 
-void docker_read_report(struct docker_ended *ended)
+static void read_report(struct docker_ended *ended)
 {
     sw_run_end_report(&ended->end, ended->report);
     /* An engine that died under it says 255; its runner knows better. */
@@ -50,41 +40,45 @@ void docker_read_report(struct docker_ended *ended)
         ended->end.exit_code = (int)sw_json_int(ended->report, "exit_code", DOCKER_LOST_TRACK);
 }
 
-/* The last report of its runner, from wherever it can be had. */
-static int find_report(struct docker_api *api, const json_t *described, const char *container,
-                       struct docker_ended *out, struct sw_error *err)
+/* The last report of its runner: where it was kept, else in the log. Of one that went well it is either kept
+ * or not needed. */
+static int find_report(struct docker_api *api, const json_t *described, struct docker_ended *out,
+                       struct sw_error *err)
 {
-    const char *job = docker_label(described, LABEL_ID);
     bool kept;
 
     if (docker_record_of(api, described, &out->report, &kept, err) < 0)
         return -1;
     out->recorded = out->report != NULL;
-    if (out->recorded)
+    if (out->recorded || (kept && out->end.exit_code == 0))
         return 0;
-    if (docker_ask_report(api, container, job, &out->report, err) < 0)
+    if (docker_ask_report(api, sw_json_str(described, "Id"), docker_label(described, LABEL_ID),
+                          &out->report, err) < 0)
         return -1;
-    if (out->report && !sw_report_is_last(out->report)) {
-        json_decref(out->report);                 /* it was killed in the middle of its work */
-        out->report = NULL;
-    }
+    docker_drop_beat(&out->report);
     return 0;
 }
 
 /* It failed: what its runner reported, the end of its log, and whether it was canceled. */
-static int read_last_words(struct docker_api *api, const json_t *described, const char *container,
+static int read_last_words(struct docker_api *api, const json_t *described,
                            struct docker_ended *out, struct sw_error *err)
 {
-    const char *job = docker_label(described, LABEL_ID);
-    sw_auto(json) json_t *in_tail = NULL;
+    const char *container = sw_json_str(described, "Id");
+    sw_autofree char *mark = NULL;
 
-    if (find_report(api, described, container, out, err) < 0 ||
-        docker_ask_tail(api, container, job, LAST_LINES, &out->tail, &in_tail, err) < 0)
+    if (find_report(api, described, out, err) < 0 ||
+        docker_ask_tail(api, container, docker_label(described, LABEL_ID), LAST_LINES, &out->tail,
+                        NULL, err) < 0)
         return -1;
     if (!out->tail)
         out->tail = sw_strdup("");            /* it was read, and has nothing: that is known */
-    docker_read_report(out);
-    return out->report ? 0 : has_file(api, container, DOCKER_CANCELED, &out->end.canceled, err);
+    read_report(out);
+    if (out->report)
+        return 0;
+    if (docker_find_file(api, container, DOCKER_CANCELED, &mark, NULL, err) < 0)
+        return -1;
+    out->end.canceled = mark != NULL;
+    return 0;
 }
 
 /* Of several; -1: there is one. */
@@ -114,7 +108,7 @@ int docker_ended_read(struct docker_api *api, const char *container, struct dock
     /* Of a very short life the engine may note the start after the end, which another process saw. */
     if (out->ended_ms && out->ended_ms < out->started_ms && !sw_json_bool(state, "Running", false))
         out->started_ms = out->ended_ms;
-    return end->exit_code != 0 ? read_last_words(api, out->inspected, container, out, err) : 0;
+    return end->exit_code != 0 ? read_last_words(api, out->inspected, out, err) : 0;
 }
 
 /* One that is over, as the list tells it: what the engine told by itself is not asked for again. */
@@ -122,10 +116,9 @@ static int read_listed(struct docker_api *api, const json_t *listed, struct dock
                       struct sw_error *err)
 {
     const json_t *heard = json_object_get(listed, DOCKER_HEARD);
-    const char *container = sw_json_str(listed, "Id");
 
     if (!heard)
-        return docker_ended_read(api, container, out, err);
+        return docker_ended_read(api, sw_json_str(listed, "Id"), out, err);
     *out = (struct docker_ended){
         .end = { .exit_code = (int)sw_json_int(heard, "exit_code", SW_NO_EXIT_CODE),
                  .oom = sw_json_bool(heard, "oom", false), .failed_peer = -1,
@@ -133,12 +126,149 @@ static int read_listed(struct docker_api *api, const json_t *listed, struct dock
         .started_ms = sw_json_int(heard, "started_ms", 0),
         .ended_ms = sw_json_int(heard, "ended_ms", 0),
     };
-    return out->end.exit_code != 0 ? read_last_words(api, listed, container, out, err) : 0;
+    return out->end.exit_code != 0 ? read_last_words(api, listed, out, err) : 0;
+}
+
+/* ---- one that is gone ------------------------------------------------------------------------ */
+
+/* It left no report. One that ended by itself is judged by its exit code; one that a user ended, or
+ * removed while it ran, is canceled; of any other it is not known. */
+static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
+                    struct sw_error *err)
+{
+    struct docker_past past = { .attempt = job->ref->attempt, .rank = rank };
+
+    if (job->api->podman)          /* its events come late or not at all */
+        return 0;
+    if (docker_past_read(job->api, job->ref->id, &past, err) < 0)
+        return -1;
+    out->ended_ms = past.ended_ms;
+    out->never_began = past.removed && !past.started && !past.died;
+    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
+    if (past.died && !past.killed) {
+        out->gone = false;
+        out->end.exit_code = past.exit_code;
+        out->engine = DOCKER_ENGINE_STAYED;
+    }
+    return 0;
+}
+
+/* 1: its record is in a volume, and must be fetched first. */
+static int read_gone(const struct docker_job *job, int rank, struct docker_ended *out,
+                     struct sw_error *err)
+{
+    int result;
+
+    *out = (struct docker_ended){ .end = SW_RUN_END_INIT, .gone = true };
+    result = docker_record_gone(job, rank, &out->report, err);
+    if (result != 0)
+        return result;
+    if (!out->report)
+        return ask_past(job, rank, out, err);
+    out->gone = false;
+    out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
+    read_report(out);
+    /* A command that ended well after a request to end is not done: its container had said so. */
+    if (out->end.stopped && out->end.exit_code == 0)
+        out->end.exit_code = 143;
+    out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));
+    return 0;
+}
+
+/* ---- did a user stop it, or did the engine go down? --------------------------------------------
+ * Both look the same in it: TERM, a moment later KILL; the engine even tells the same events. What
+ * differs is the engine: one that went down came back after the container's end. Its network "bridge" tells
+ * since when it is there: it is made anew each time the engine starts, after what was left running is
+ * stopped. Some engines run without it; then the events tell, which live in the engine's memory:
+ *
+ *   - one that remembers the container's start and its end was there all the time;
+ *   - it keeps the last 256, so one that has fewer remembers all of its life, and if the container's end is
+ *     not among them, that was before. An end without its start may be its own doing, when it began.
+ *
+ * Where none of them knows, the job is not run again for it. An engine that is still
+ * going down answers on connections that it has, but takes no new one; so it is asked on a new one, and
+ * no answer changes no job.
+ *
+ * A container that was killed whole may also be the kernel's work. Then only the engine's memory of a
+ * `kill` makes it a user's; without that it stays a signal. */
+
+enum { EVENTS_KEPT = 256 };          /* by the engine */
+
+static int64_t machine_up_since_ms(void)
+{
+    struct timespec up;
+
+    return clock_gettime(CLOCK_BOOTTIME, &up) == 0
+               ? sw_now_ms() - (int64_t)up.tv_sec * 1000 - up.tv_nsec / 1000000 : 0;
+}
+
+int docker_up_since(struct docker_api *api, int64_t *since_ms, struct sw_error *err)
+{
+    sw_auto(json) json_t *bridge = NULL;
+    struct sw_error why = { 0 };
+
+    *since_ms = 0;
+    if (!docker_api_version(api, err))
+        return -1;
+    if (api->podman) {
+        *since_ms = api->endpoint.way == DOCKER_UNIX ? machine_up_since_ms() : 0;
+        return 0;
+    }
+    if (docker_ask(api, &(struct sw_rest_call){ .path = "/networks/bridge" }, &bridge, &why) < 0 &&
+        why.code != SW_E_NOT_FOUND) {
+        return sw_pass(err, &why);
+    }
+    *since_ms = docker_time_ms(sw_json_str(bridge, "Created"));
+    return 0;
+}
+
+static int find_out(struct docker_api *fresh, const char *container, int64_t ended_ms,
+                    enum docker_engine *engine, bool *killed, struct sw_error *err)
+{
+    struct docker_past memory = { .container = container };
+    int64_t since_ms;
+
+    if (docker_up_since(fresh, &since_ms, err) < 0 ||
+        docker_past_read(fresh, NULL, &memory, err) < 0)
+        return -1;
+    *killed = memory.killed;
+    *engine = DOCKER_ENGINE_NOT_KNOWN;
+    if (since_ms)
+        *engine = since_ms > ended_ms ? DOCKER_ENGINE_CAME_LATER : DOCKER_ENGINE_STAYED;
+    else if (fresh->podman)        /* its events come late or not at all */
+        return 0;
+    else if (memory.started && memory.died)
+        *engine = DOCKER_ENGINE_STAYED;
+    else if (!memory.died && memory.events < EVENTS_KEPT)
+        *engine = DOCKER_ENGINE_CAME_LATER;
+    return 0;
+}
+
+/* Only where it matters. `container`: its id; NULL: it is gone, and that is not known. -1: the engine
+ * cannot be asked, or is going down. */
+static int find_stopper(struct docker_api *api, const char *container, struct docker_ended *ended,
+                        struct sw_error *err)
+{
+    sw_auto(docker_api) struct docker_api *fresh = NULL;
+    struct sw_run_end *end = &ended->end;
+    bool silent = !end->reported && !end->oom && ended->ended_ms;
+    bool killed = silent && end->signal == SIGKILL, lost = silent && end->exit_code == DOCKER_LOST_TRACK;
+    bool by_kill;
+
+    if (end->canceled || end->by_hand || end->timed_out || end->failed_peer >= 0 || ended->gone ||
+        !(end->stopped || killed || lost))
+        return 0;
+    fresh = docker_api_open(&api->endpoint, err);
+    if (!fresh || find_out(fresh, container ? container : "", ended->ended_ms, &ended->engine, &by_kill,
+                           err) < 0)
+        return -1;
+    end->by_hand = ended->engine == DOCKER_ENGINE_STAYED && (end->stopped || (killed && by_kill));
+    return 0;
 }
 
 /* ---- several ranks --------------------------------------------------------------------------- */
 
-struct sw_rank docker_ended_rank(const struct docker_ended *ended)
+static struct sw_rank rank_ended(const struct docker_ended *ended)
 {
     const struct sw_run_end *end = &ended->end;
 
@@ -148,6 +278,50 @@ struct sw_rank docker_ended_rank(const struct docker_ended *ended)
         .follows = end->failed_peer >= 0 || end->stopped,
         .started_ms = ended->started_ms, .ended_ms = ended->ended_ms,
     };
+}
+
+static int read_rank(const struct docker_job *job, const struct docker_containers *own, int rank,
+                     bool closely, struct docker_ended *ended, struct sw_error *err)
+{
+    int result;
+
+    if (own->at[rank] && closely)
+        return docker_ended_read(job->api, sw_json_str(own->at[rank], "Id"), ended, err);
+    if (own->at[rank])
+        return read_listed(job->api, own->at[rank], ended, err);
+    result = read_gone(job, rank, ended, err);
+    ended->end.rank = own->all.count > 1 ? rank : -1;
+    return result;
+}
+
+int docker_ends_read(const struct docker_job *job, const struct docker_containers *own,
+                     bool closely, struct docker_ends *out, struct sw_error *err)
+{
+    const char *id;
+
+    out->count = own->all.count;
+    out->at = sw_alloc(((size_t)out->count + 1) * sizeof *out->at);
+    for (int i = 0; i < out->count; i++) {
+        int result = read_rank(job, own, i, closely, &out->at[i], err);
+
+        if (result != 0)
+            return result;
+        out->ranks[i] = sw_rank_goes_on(&own->ranks[i]) ? own->ranks[i] : rank_ended(&out->at[i]);
+    }
+    out->failed = sw_ranks_first_failed(out->ranks, out->count);
+    if (out->failed < 0)
+        return 0;
+    id = sw_json_str(own->at[out->failed], "Id");
+    return find_stopper(job->api, id || out->failed > 0 ? id : job->ref->remote_id,
+                               &out->at[out->failed], err);
+}
+
+void docker_ends_done(struct docker_ends *ends)
+{
+    for (int i = 0; ends->at && i < ends->count; i++)
+        docker_ended_done(&ends->at[i]);
+    free(ends->at);
+    *ends = (struct docker_ends){ 0 };
 }
 
 static void note_times(struct sw_observation *seen, const struct docker_ended *ended)
@@ -170,21 +344,6 @@ static json_t *facts_of(const struct docker_ended *ended)
     if (ended->tail)
         json_object_set_new(facts, "log_tail", sw_json_text(ended->tail));
     return facts;
-}
-
-/* It went well: only its runner knows how much was brought in and out, and in what time. */
-static int read_good_report(struct docker_api *api, const json_t *container,
-                            struct docker_ended *ended, struct sw_error *err)
-{
-    bool kept;
-
-    if (ended->end.exit_code != 0 || ended->report || !container)
-        return 0;
-    if (docker_record_of(api, container, &ended->report, &kept, err) < 0)
-        return -1;
-    ended->recorded = ended->report != NULL;
-    return kept ? 0 : docker_ask_report(api, sw_json_str(container, "Id"),
-                                        docker_label(container, LABEL_ID), &ended->report, err);
 }
 
 /* What a container writes while its engine is dead, the engine loses. Its runner's last report is the
@@ -213,69 +372,28 @@ static int look_for_hole(struct docker_api *api, const json_t *container,
     return 0;
 }
 
-static int read_rank(const struct docker_job *job, const struct docker_containers *own, int rank,
-                     struct docker_ended *ended, struct sw_error *err)
-{
-    int result;
-
-    if (own->at[rank])
-        return read_listed(job->api, own->at[rank], ended, err);
-    result = docker_ended_gone(job, rank, ended, err);
-    ended->end.rank = own->all.count > 1 ? rank : -1;
-    return result;
-}
-
-/* The rank that decides, and when all of them began and ended. 1: see docker_judge(). */
-static int find_worst(const struct docker_job *job, const struct docker_containers *own,
-                      struct sw_observation *seen, struct docker_ended *worst, int *failed,
-                      struct sw_error *err)
-{
-    struct sw_rank first = { 0 };
-
-    *failed = -1;
-    for (int i = 0; i < own->all.count; i++) {
-        sw_auto(docker_ended) struct docker_ended ended = { 0 };
-        int result = read_rank(job, own, i, &ended, err);
-        struct sw_rank rank = docker_ended_rank(&ended);
-
-        if (result != 0)
-            return result;
-        note_times(seen, &ended);
-        if (i == 0 || (rank.state != SW_COMPLETE &&
-                       (*failed < 0 || sw_rank_failed_before(&rank, &first)))) {
-            struct docker_ended before = *worst;
-
-            *worst = ended;
-            ended = before;
-            first = rank;
-            *failed = rank.state != SW_COMPLETE ? i : -1;
-        }
-    }
-    return 0;
-}
-
 int docker_judge(const struct docker_job *job, const struct docker_containers *own,
                  struct sw_observation *seen, struct sw_error *err)
 {
-    sw_auto(docker_ended) struct docker_ended worst = { 0 };
-    const json_t *container;
-    const char *id;
-    int failed, result;
+    sw_auto(docker_ends) struct docker_ends ends = { 0 };
+    int result = docker_ends_read(job, own, false, &ends, err);
+    int rank = ends.failed < 0 ? 0 : ends.failed;
+    struct docker_ended *worst = &ends.at[rank];
 
     assert(own->all.phase == SW_RANKS_OVER);
-    result = find_worst(job, own, seen, &worst, &failed, err);
     if (result != 0)
         return result;
-    container = own->at[failed < 0 ? 0 : failed];
-    id = container ? sw_json_str(container, "Id") : failed <= 0 ? job->ref->remote_id : NULL;
-    if (docker_find_stopper(job->api, id, &worst, err) < 0 ||
-        read_good_report(job->api, own->at[0], &worst, err) < 0)
+    /* Of one that went well only its runner knows how much was brought in and out, and in what time. */
+    if (ends.failed < 0 && !worst->report && own->at[0] &&
+        find_report(job->api, own->at[0], worst, err) < 0)
         return -1;
-    docker_judge_end(&worst, seen);
-    if (look_for_hole(job->api, container, &worst, seen, err) < 0)
+    for (int i = 0; i < ends.count; i++)
+        note_times(seen, &ends.at[i]);
+    docker_judge_end(worst, seen);
+    if (look_for_hole(job->api, own->at[rank], worst, seen, err) < 0)
         return -1;
-    seen->failed_replica = seen->state != SW_ERROR ? -1 : own->all.count > 1 ? failed : 0;
-    seen->facts = facts_of(&worst);
+    seen->failed_replica = seen->state != SW_ERROR ? -1 : own->all.count > 1 ? ends.failed : 0;
+    seen->facts = facts_of(worst);
     seen->runner = json_incref(json_object_get(seen->facts, "runner"));
     return 0;
 }

@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "base/json.h"
 #include "base/error.h"
+#include "net/http.h"
 #include "net/ssh.h"
 
 enum docker_way { DOCKER_UNIX, DOCKER_TCP, DOCKER_TLS, DOCKER_SSH };
@@ -32,8 +33,6 @@ struct docker_endpoint {
     sw_env_fn *env;          /* values of variables; NULL: getenv() */
     void *env_context;
 };
-/* The value of a variable; NULL: it is not set, or empty. `endpoint` may be NULL. */
-const char *docker_value(const struct docker_endpoint *endpoint, const char *name);
 
 /* Read one address: unix://PATH, /PATH, tcp://HOST[:PORT], ssh://[USER@]HOST[:PORT][/PATH],
  * http(s)://HOST:PORT. SW_E_SPEC with the forms there are. `out` is zeroed by the caller. */
@@ -48,6 +47,22 @@ int docker_endpoint_find(const json_t *options, struct docker_endpoint *out, str
 
 /* What the user should know about this way (no encryption), owned; NULL: all is well. */
 char *docker_endpoint_warning(const struct docker_endpoint *endpoint);
+
+/* docker_ssh_transport.c: connections through ssh, each to a `docker system dial-stdio` over there. */
+struct docker_dialer;
+struct docker_dialer *docker_dialer_open(const struct docker_endpoint *endpoint, struct sw_error *err);
+void docker_dialer_close(struct docker_dialer *dialer);
+struct sw_ssh *docker_dialer_ssh(const struct docker_dialer *dialer);    /* borrowed; NULL: none */
+void docker_dial(void *dialer, int fd);      /* connect this stream with the engine */
+/* Why the last connection ended, with what ssh or docker over there said. Always -1. */
+int docker_dialer_why(struct docker_dialer *dialer, struct sw_error *err);
+
+/* docker_unreachable.c: no answer came; say why and what to do. `met`: it did answer before, so the
+ * call may have been heard: SW_E_UNREACHABLE or SW_E_TIMEOUT then. Always -1. */
+int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_dialer *dialer, bool met,
+                     const struct sw_http_reply *reply, struct sw_error *err);
+/* Connect to a socket: 0, or errno. */
+int docker_socket_trouble(const char *path);
 
 void docker_endpoint_copy(struct docker_endpoint *to, const struct docker_endpoint *from);
 void docker_endpoint_done(struct docker_endpoint *endpoint);

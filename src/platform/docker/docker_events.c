@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_events.c - see docker_events.h.
+ * docker_events.c - see docker_job.h.
  *
  * The engine remembers its last 256 events and sends them first (`since`), so a stream that was cut goes on
  * where it was, and the first one begins with what happened shortly before.
  */
-#include "platform/docker/docker_events.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ bool docker_event_note(json_t *known, const json_t *event)
 
 /* ---- one stream ------------------------------------------------------------------------------ */
 
-struct docker_listener {             /* of the watch's thread, except for docker_wake() */
+struct docker_listener {             /* of the watch's thread, except for sw_rest_wake() */
     struct docker_endpoint endpoint;
     struct docker_api *api;          /* NULL until it starts */
     struct sw_watch *watch;
@@ -106,7 +106,7 @@ static bool listener_start(void *context)
 
 static void listener_interrupt(void *context)
 {
-    docker_wake(((struct docker_listener *)context)->api);
+    sw_rest_wake(((struct docker_listener *)context)->api->rest);
 }
 
 static void listener_done(void *context)
@@ -138,14 +138,13 @@ static void stream_over(void *context, const struct sw_rest_answer *answer)
 
 static char *path_since(int64_t last_ns)
 {
-    struct sw_buf path = SW_BUF_INIT;
     int64_t since_ns = last_ns ? last_ns : 1000000000;       /* all that it remembers */
+    sw_autofree char *path = sw_format("/events?since=%lld.%09lld",
+                                       (long long)(since_ns / 1000000000),
+                                       (long long)(since_ns % 1000000000));
 
-    sw_buf_addf(&path, "/events?since=%lld.%09lld", (long long)(since_ns / 1000000000),
-                (long long)(since_ns % 1000000000));
-    docker_query_json(&path, "filters", json_pack("{s:[s],s:[s]}", "type", "container", "label",
-                                                  LABEL_ID));
-    return sw_buf_steal(&path);
+    return docker_filtered(path, json_pack("{s:[s],s:[s]}", "type", "container", "label",
+                                           LABEL_ID));
 }
 
 /* Podman's own events come late or not at all, depending on where it keeps them. */
@@ -159,16 +158,16 @@ static enum sw_watch_end listener_listen(void *context, struct sw_watch *watch)
     listener->ended = listener->answered = false;
     if (!docker_api_version(listener->api, NULL))
         return SW_WATCH_NO_STREAM;
-    if (docker_api_is_podman(listener->api))
+    if (listener->api->podman)
         return SW_WATCH_UNSUPPORTED;
-    if (docker_send(listener->api, &(struct docker_call){ .path = path, .stall_ms = -1,
-                                                          .sink = sw_rest_lines_sink,
-                                                          .sink_context = &lines },
+    if (docker_send(listener->api, &(struct sw_rest_call){ .path = path, .stall_ms = -1,
+                                                           .sink = sw_rest_lines_sink,
+                                                           .sink_context = &lines },
                     stream_over, listener, NULL) == 0)
         while (!listener->ended && !sw_watch_is_closed(watch))
-            if (docker_work(listener->api, WORK_MS, NULL) < 0)
+            if (sw_rest_work(listener->api->rest, WORK_MS, NULL) < 0)
                 break;
-    docker_drop(listener->api, listener);
+    sw_rest_drop(listener->api->rest, listener);
     sw_rest_lines_done(&lines);
     return listener->answered ? SW_WATCH_STREAM_ENDED : SW_WATCH_NO_STREAM;
 }
@@ -192,30 +191,16 @@ int docker_wake_fd(struct sw_connection *conn)
 
 /* ---- what was heard -------------------------------------------------------------------------- */
 
-enum docker_told docker_events_say(struct sw_watch *events, const char *name)
-{
-    const json_t *known = sw_watch_lock(events);
-    enum docker_told told = !known ? DOCKER_NOT_TOLD
-                            : sw_json_bool(json_object_get(known, name), "over", false)
-                                ? DOCKER_TOLD_OVER : DOCKER_TOLD_ALIVE;
-
-    sw_watch_unlock(events);
-    return told;
-}
-
 static void merge_one(json_t *known, json_t *container)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
-    const char *state = sw_json_str(container, "State");
-    json_t *entry;
-    int code;
+    const char *name = docker_listed_name(container);
+    const json_t *entry = name ? json_object_get(known, name) : NULL;
+    int code = (int)sw_json_int(entry, "exit_code", SW_NO_EXIT_CODE);
 
-    if (sw_text_empty(name))
+    if (!name)
         return;
-    name += *name == '/';
-    entry = json_object_get(known, name);
-    code = (int)sw_json_int(entry, "exit_code", SW_NO_EXIT_CODE);
-    if (code != SW_NO_EXIT_CODE && docker_state(state, NULL) == SW_RUNNING) {
+    if (code != SW_NO_EXIT_CODE &&
+        docker_state(sw_json_str(container, "State"), NULL) == SW_RUNNING) {
         json_object_set_new(container, "State", json_string("exited"));
         json_object_set_new(container, "Status", json_sprintf("Exited (%d)", code));
     }
@@ -276,22 +261,22 @@ static int note_past(void *context, json_t *event)
 int docker_past_read(struct docker_api *api, const char *job, struct docker_past *past,
                      struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     struct sw_rest_lines lines = { .take = note_past, .context = past };
+    sw_autofree char *path = NULL, *filtered = NULL;
     int64_t now_ms = 0;
     int result;
 
     /* By the engine's own clock: "until" a time to come would be waited for. */
-    if (docker_ask(api, &(struct docker_call){ .path = "/version", .sink = take_date,
-                                               .sink_context = &now_ms }, NULL, err) < 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .path = "/version", .sink = take_date,
+                                                .sink_context = &now_ms }, NULL, err) < 0)
         return -1;
-    sw_buf_addf(&path, "/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
+    path = sw_format("/events?since=1&until=%lld", (long long)(now_ms / 1000 + 1));
     if (job)
-        docker_query_json(&path, "filters", json_pack("{s:[s],s:[o]}", "type", "container", "label",
-                                                      json_sprintf("%s=%s", LABEL_ID, job)));
-    result = docker_ask(api, &(struct docker_call){ .path = sw_buf_text(&path),
-                                                    .sink = sw_rest_lines_sink,
-                                                    .sink_context = &lines }, NULL, err);
+        filtered = docker_filtered(path, json_pack("{s:[s],s:[o]}", "type", "container", "label",
+                                                   json_sprintf("%s=%s", LABEL_ID, job)));
+    result = docker_ask(api, &(struct sw_rest_call){ .path = filtered ? filtered : path,
+                                                     .sink = sw_rest_lines_sink,
+                                                     .sink_context = &lines }, NULL, err);
     sw_rest_lines_done(&lines);
     return result;
 }

@@ -15,7 +15,7 @@ enum { PIECE = 32 * 1024, END_NOTED_MS = 5000, ASK_EVERY_MS = 10 };
 
 struct docker_exec {
     struct sw_stream stream;
-    struct docker_lent lent;
+    struct docker_api *api;          /* lent */
     struct sw_http_stream *http;
     struct docker_frames frames;     /* without a terminal: output and errors apart */
     sw_stream_put *put;              /* during a read */
@@ -61,23 +61,23 @@ static void exec_finish(struct sw_stream *stream)
 static void exec_resize(struct sw_stream *stream, unsigned rows, unsigned columns)
 {
     const struct docker_exec *exec = (struct docker_exec *)stream;
-    sw_autofree char *path = docker_path("/exec/", exec->id, "/resize");
-    sw_autofree char *url = sw_format("%s?h=%u&w=%u", path, rows, columns);
+    sw_autofree char *path = sw_rest_path("/exec/%s/resize?h=%d&w=%d", exec->id, (int)rows,
+                                          (int)columns);
 
-    docker_ask(exec->lent.api, &(struct docker_call){ .method = "POST", .path = url }, NULL, NULL);
+    docker_ask(exec->api, &(struct sw_rest_call){ .method = "POST", .path = path }, NULL, NULL);
 }
 
 /* The output ends a little before the engine has noted the end of the command. */
 static int exec_status(struct sw_stream *stream, int *exit_status, struct sw_error *err)
 {
     const struct docker_exec *exec = (struct docker_exec *)stream;
-    sw_autofree char *path = docker_path("/exec/", exec->id, "/json");
     int64_t until_ms = sw_monotonic_ms() + END_NOTED_MS;
 
     for (;; sw_sleep_ms(ASK_EVERY_MS)) {
-        sw_auto(json) json_t *ended = NULL;
+        sw_auto(json) json_t *ended = docker_get(exec->api,
+                                                 sw_rest_path("/exec/%s/json", exec->id), err);
 
-        if (docker_ask(exec->lent.api, &(struct docker_call){ .path = path }, &ended, err) < 0)
+        if (!ended)
             return -1;
         *exit_status = (int)sw_json_int(ended, "ExitCode", 1);
         if (!sw_json_bool(ended, "Running", false) || sw_monotonic_ms() >= until_ms)
@@ -91,18 +91,16 @@ static void exec_close(struct sw_stream *stream)
 
     sw_http_stream_close(exec->http);
     docker_frames_done(&exec->frames);
-    docker_give_back(&exec->lent);
+    docker_give_back(exec->api);
     free(exec->id);
     free(exec);
 }
 
+/* The command sees what the job sees. */
 static json_t *command_words(const char *runner, const char *job, char *const argv[])
 {
-    json_t *words = json_array();
+    json_t *words = json_pack("[sso]", runner, "beside", json_sprintf("SLIPWAY_JOB_ID=%s", job));
 
-    json_array_append_new(words, json_string(runner));           /* the command sees what the job sees */
-    json_array_append_new(words, json_string("beside"));
-    json_array_append_new(words, json_sprintf("SLIPWAY_JOB_ID=%s", job));
     for (; *argv; argv++)
         json_array_append_new(words, sw_json_text(*argv));
     return words;
@@ -111,20 +109,22 @@ static json_t *command_words(const char *runner, const char *job, char *const ar
 static int create(struct docker_exec *exec, const char *container, const char *job,
                   const struct sw_exec *what, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/containers/", container, "/exec");
+    sw_autofree char *path = sw_rest_path("/containers/%s/exec", container);
     sw_autofree char *term = sw_format("TERM=%s", sw_text_empty(what->term) ? "dumb" : what->term);
-    sw_auto(json) json_t *inspected = docker_inspect(exec->lent.api, container, err);
+    sw_auto(json) json_t *inspected = docker_inspect(exec->api, container, err);
     sw_auto(json) json_t *reply = NULL, *body = NULL;
-    sw_autofree char *runner = inspected ? docker_runner_path(inspected) : NULL;
+    const char *runner = sw_json_str(inspected, "Path");
 
-    if (!runner)
+    if (!inspected)
         return -1;
+    if (!runner || !sw_text_ends(runner, "/slipway-runner"))
+        runner = DOCKER_RUNNER;
     body = sw_json_object(
         SW_BOOL("AttachStdout", true), SW_BOOL("AttachStderr", true),
         SW_BOOL("AttachStdin", exec->stream.takes_input), SW_BOOL("Tty", what->terminal),
         SW_SUB("Env", what->terminal ? json_pack("[o]", sw_json_text(term)) : NULL),
         SW_SUB("Cmd", command_words(runner, job, what->argv)));
-    if (docker_ask(exec->lent.api, &(struct docker_call){ .method = "POST", .path = path, .json = body },
+    if (docker_ask(exec->api, &(struct sw_rest_call){ .method = "POST", .path = path, .json = body },
                    &reply, err) < 0)
         return -1;
     exec->id = sw_strdup(sw_json_str(reply, "Id"));
@@ -133,11 +133,11 @@ static int create(struct docker_exec *exec, const char *container, const char *j
 
 static int start(struct docker_exec *exec, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/exec/", exec->id, "/start");
+    sw_autofree char *path = sw_rest_path("/exec/%s/start", exec->id);
     sw_auto(json) json_t *body = sw_json_object(SW_BOOL("Detach", false),
                                                 SW_BOOL("Tty", exec->stream.terminal));
 
-    exec->http = docker_hijack(exec->lent.api, path, body, err);
+    exec->http = docker_hijack(exec->api, path, body, err);
     if (!exec->http)
         return -1;
     exec->stream.fd = sw_http_stream_fd(exec->http);
@@ -161,8 +161,8 @@ int docker_exec_open(struct sw_connection *conn, const struct sw_jobref *job, co
         .takes_input = what->terminal || docker_of(conn)->endpoint.way != DOCKER_TLS,
     };
     docker_name(name, job->id, job->attempt, (int)sw_json_int(job->plan, "nodes", 1), what->replica);
-    if (docker_borrow(conn, &exec->lent, err) < 0 || create(exec, name, job->id, what, err) < 0 ||
-        start(exec, err) < 0) {
+    exec->api = docker_borrow(conn, err);
+    if (create(exec, name, job->id, what, err) < 0 || start(exec, err) < 0) {
         exec_close(&exec->stream);
         return sw_wrap(err, "cannot run a command beside '%s'", job->id);
     }

@@ -19,16 +19,6 @@ enum {
     FRAME_MAX = 1024 * 1024,
 };
 
-static bool is_head(const unsigned char *head)
-{
-    return head[0] <= 2 && head[1] == 0 && head[2] == 0 && head[3] == 0;
-}
-
-static size_t frame_length(const unsigned char *head)
-{
-    return (size_t)head[4] << 24 | (size_t)head[5] << 16 | (size_t)head[6] << 8 | head[7];
-}
-
 int64_t docker_time_ms(const char *text)
 {
     int64_t at_ns = 0;
@@ -61,51 +51,35 @@ static int hand_over(struct docker_frames *frames, const char *frame, size_t len
     return frames->take(frames->context, &message) ? 1 : 0;
 }
 
-/* One whole frame at `bytes`: its length in *used, 0 when it is not whole. */
-static int one_frame(struct docker_frames *frames, const char *bytes, size_t length, size_t *used)
-{
-    const unsigned char *head = (const unsigned char *)bytes;
-
-    *used = 0;
-    if (length < HEAD)
-        return 0;
-    if (!is_head(head) || frame_length(head) > FRAME_MAX)
-        return -1;
-    if (length < HEAD + frame_length(head))
-        return 0;
-    *used = HEAD + frame_length(head);
-    return hand_over(frames, bytes, *used);
-}
-
-static int all_frames(struct docker_frames *frames, const char *bytes, size_t length, size_t *used)
-{
-    *used = 0;
-    for (;;) {
-        size_t one;
-        int result = one_frame(frames, bytes + *used, length - *used, &one);
-
-        *used += one;
-        if (result || one == 0)
-            return result;
-    }
-}
-
 int docker_frames_feed(struct docker_frames *frames, const char *bytes, size_t length)
 {
     struct sw_buf *held = &frames->held;
-    size_t used;
-    int result;
+    bool whole = held->length == 0;        /* the usual case: nothing is copied */
+    size_t used = 0;
+    int result = 0;
 
-    if (held->length == 0) {               /* the usual case: nothing is copied */
-        result = all_frames(frames, bytes, length, &used);
-        if (result == 0)
-            sw_buf_add_bytes(held, bytes + used, length - used);
-        return result;
+    if (!whole) {
+        sw_buf_add_bytes(held, bytes, length);
+        bytes = held->data;
+        length = held->length;
     }
-    sw_buf_add_bytes(held, bytes, length);
-    result = all_frames(frames, held->data, held->length, &used);
-    memmove(held->data, held->data + used, held->length - used);
-    held->length -= used;
+    while (result == 0 && length - used >= HEAD) {
+        const unsigned char *head = (const unsigned char *)bytes + used;
+        size_t size = (size_t)head[4] << 24 | (size_t)head[5] << 16 | (size_t)head[6] << 8 | head[7];
+
+        if (head[0] > 2 || head[1] || head[2] || head[3] || size > FRAME_MAX)
+            return -1;
+        if (length - used < HEAD + size)
+            break;
+        result = hand_over(frames, bytes + used, HEAD + size);
+        used += HEAD + size;
+    }
+    if (!whole) {
+        memmove(held->data, held->data + used, length - used);
+        held->length = length - used;
+    } else if (result == 0) {
+        sw_buf_add_bytes(held, bytes + used, length - used);
+    }
     return result;
 }
 

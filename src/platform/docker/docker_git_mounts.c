@@ -8,14 +8,13 @@
  * nothing may be put into a volume that is mounted read-only, as the job's is. It is filled before the job's
  * containers are made, so a volume that one of them has is whole.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include "base/file.h"
 #include "base/text.h"
 #include "plan/bundle.h"
 #include "plan/mounts.h"
 
-#define FILL        "/fill"
 #define MOST_BYTES  (INT64_C(512) * 1024 * 1024)
 
 static int pack(const char *folder, struct sw_bundle *out, struct sw_error *err)
@@ -32,7 +31,7 @@ int docker_forget_clone(struct docker_api *api, const char *volume, struct sw_er
 {
     /* The container that fills it has its name, and is still there when a client died over it. */
     docker_delete(api, volume, false, NULL);
-    return docker_forget(api, "/volumes/", volume, err);
+    return docker_forget(api, sw_rest_path("/volumes/%s", volume), err);
 }
 
 /* 1: a container of the job has it, so it is whole; 0: it is not there any more; -1 + err. */
@@ -47,21 +46,6 @@ static int begin_again(struct docker_api *api, const char *volume, struct sw_err
     return sw_pass(err, &why);
 }
 
-static int fill(struct docker_sending *s, const char *volume, const struct sw_bundle *bundle,
-                struct sw_error *err)
-{
-    sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("Image", s->image), SW_SUB("Cmd", json_pack("[s]", DOCKER_RUNNER)),
-        SW_SUB("HostConfig", sw_json_object(SW_SUB("Mounts", json_pack(
-            "[o]", docker_render_volume(volume, FILL, false, s->plan))))));
-    int result = docker_make(s->api, volume, body, NULL, err);
-
-    if (result == 0)
-        result = docker_put(s->api, volume, FILL, bundle->bytes, bundle->length, err);
-    docker_delete(s->api, volume, false, NULL);
-    return result;
-}
-
 static int send_clone(struct docker_sending *s, const struct sw_mount *mount, const char *folder,
                       const char *volume, struct sw_error *err)
 {
@@ -69,7 +53,8 @@ static int send_clone(struct docker_sending *s, const struct sw_mount *mount, co
     int whole = begin_again(s->api, volume, err);
 
     if (whole > 0 || (whole == 0 && pack(folder, &bundle, err) == 0 &&
-                      fill(s, volume, &bundle, err) == 0))
+                      docker_fill_volume(s, volume, docker_render_volume(volume, DOCKER_FILL, false, s->plan),
+                                         bundle.bytes, bundle.length, err) == 0))
         return 0;
     return sw_wrap(err, "cannot send the repository '%s' to the engine", mount->source);
 }

@@ -12,9 +12,11 @@
 
 #include "base/text.h"
 
-static const char *label(const json_t *container, const char *name)
+bool docker_gpu_waits(const json_t *container)
 {
-    return sw_json_str(json_object_get(container, "Labels"), name);
+    return docker_label(container, LABEL_WANTS) && !docker_label(container, LABEL_HOLDS) &&
+           docker_label(container, LABEL_CHOICE) &&
+           sw_text_same(sw_json_str(container, "State"), "created");
 }
 
 static bool may_run(const json_t *container, bool ignore_created)
@@ -54,7 +56,7 @@ json_t *docker_gpu_free(const json_t *containers, const json_t *all, bool ignore
         bool taken = false;
 
         json_array_foreach(containers, j, container) {
-            const char *held = label(container, LABEL_HOLDS);
+            const char *held = docker_label(container, LABEL_HOLDS);
 
             taken |= held && may_run(container, ignore_created) && names(held, json_string_value(id));
         }
@@ -85,13 +87,11 @@ json_t *docker_gpu_waiting(const json_t *containers)
     size_t i, count = 0;
 
     json_array_foreach(containers, i, container) {
-        if (!label(container, LABEL_WANTS) || label(container, LABEL_HOLDS) ||
-            !label(container, LABEL_ID) || !sw_text_same(sw_json_str(container, "State"), "created"))
-            continue;
-        if (!sw_text_same(label(container, LABEL_RANK), "0"))      /* a job counts once */
-            continue;
-        all[count++] = (struct gpu_waiter){ sw_json_int(container, "Created", 0),
-                                         label(container, LABEL_ID) };
+        const char *id = docker_label(container, LABEL_ID);
+
+        if (docker_gpu_waits(container) && id &&
+            sw_text_same(docker_label(container, LABEL_RANK), "0"))          /* a job counts once */
+            all[count++] = (struct gpu_waiter){ sw_json_int(container, "Created", 0), id };
     }
     if (count)
         qsort(all, count, sizeof *all, by_age);

@@ -3,7 +3,7 @@
  * docker_inspect.c - one job, looked at closely: replicas, evidence, adoption, results, exec; and what
  * the engine has.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,6 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
-#include "platform/docker/docker_submit.h"
 #include "platform/kit/log.h"
 
 /* The containers of the job's attempt; they live in *list. */
@@ -33,26 +31,20 @@ static int containers_of(const struct docker_job *job, json_t **list, struct doc
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
-struct replica {
-    struct docker_ended ended;
-    struct sw_rank rank;
-    bool over;
-};
-
 static json_t *replica_json(const json_t *container, const struct sw_jobref *job, int nodes, int number,
-                            const struct replica *replica)
+                            bool over, struct docker_ended *ended)
 {
-    const struct docker_ended *ended = &replica->ended;
-    const char *name = json_string_value(json_array_get(json_object_get(container, "Names"), 0));
+    const char *name = docker_listed_name(container);
     struct sw_observation seen = { .state = docker_state(sw_json_str(container, "State"), NULL) };
-    bool coded = replica->over && ended->end.exit_code != SW_NO_EXIT_CODE;
+    bool coded = over && ended->end.exit_code != SW_NO_EXIT_CODE;
     char usual[DOCKER_NAME_SIZE];
 
     docker_name(usual, job->id, job->attempt, nodes, number);
-    if (replica->over)
+    ended->end.rank = -1;                            /* the row has its number */
+    if (over)
         docker_judge_end(ended, &seen);
     return sw_json_object(
-        SW_INT("rank", number), SW_STR("node", name ? name + (*name == '/') : usual),
+        SW_INT("rank", number), SW_STR("node", name ? name : usual),
         SW_STR("status", sw_state_name(seen.state)),
         SW_SUB("exit_code", coded ? json_integer(ended->end.exit_code) : json_null()),
         SW_SUB_COPY("pid", json_object_get(json_object_get(ended->inspected, "State"), "Pid")),
@@ -64,78 +56,38 @@ static json_t *replica_json(const json_t *container, const struct sw_jobref *job
         SW_SUB("ended_ms", ended->ended_ms ? json_integer(ended->ended_ms) : NULL));
 }
 
-/* All that can be known of a rank without a container. */
-static int read_gone(const struct docker_job *job, const struct docker_containers *own, int rank,
-                     struct docker_ended *out, struct sw_error *err)
-{
-    int result = docker_ended_gone(job, rank, out, err);
-
-    if (result > 0 && docker_record_fetch(job, own, err) < 0)
-        return -1;
-    return result > 0 ? docker_ended_gone(job, rank, out, err) : result;
-}
-
-static int read_replicas(const struct docker_job *job, const struct docker_containers *own,
-                         struct replica *replicas, struct sw_error *err)
-{
-    for (int i = 0; i < own->all.count; i++) {
-        const json_t *container = own->at[i];
-        struct replica *replica = &replicas[i];
-        int result = container ? docker_ended_read(job->api, sw_json_str(container, "Id"),
-                                                   &replica->ended, err)
-                               : read_gone(job, own, i, &replica->ended, err);
-
-        if (result < 0)
-            return -1;
-        replica->over = !sw_rank_goes_on(&own->ranks[i]);
-        replica->rank = docker_ended_rank(&replica->ended);
-        replica->ended.end.rank = -1;                /* the row has its number */
-    }
-    return 0;
-}
-
-/* Of several ranks one failed first; those that were told to end because of it would look like it. */
-static int tell_apart(const struct docker_job *job, const struct docker_containers *own,
-                      struct replica *replicas, struct sw_error *err)
-{
-    int first = -1;
-
-    for (int i = 0; i < own->all.count; i++)
-        if (replicas[i].over && replicas[i].rank.state != SW_COMPLETE &&
-            (first < 0 || sw_rank_failed_before(&replicas[i].rank, &replicas[first].rank)))
-            first = i;
-    for (int i = 0; i < own->all.count && first >= 0; i++)
-        if (i != first && replicas[i].ended.end.stopped && replicas[i].ended.end.failed_peer < 0)
-            replicas[i].ended.end.failed_peer = first;
-    return first < 0 ? 0 : docker_find_stopper(job->api, sw_json_str(own->at[first], "Id"),
-                                               &replicas[first].ended, err);
-}
-
 json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *ref, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *all = json_array();
-    sw_autofree struct replica *replicas = NULL;
-    struct docker_job job = { conn, NULL, ref };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    const struct docker_job job = { conn, api, ref };
+    sw_auto(docker_ends) struct docker_ends ends = { 0 };
+    sw_auto(json) json_t *list = NULL;
     struct docker_containers own;
+    json_t *all;
     int result;
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return NULL;
-    job.api = lent.api;
     if (containers_of(&job, &list, &own, err) < 0)
         return NULL;
-    replicas = sw_alloc(((size_t)own.all.count + 1) * sizeof *replicas);
-    memset(replicas, 0, ((size_t)own.all.count + 1) * sizeof *replicas);
-    result = read_replicas(&job, &own, replicas, err);
-    if (result == 0)
-        result = tell_apart(&job, &own, replicas, err);
-    for (int i = 0; i < own.all.count; i++) {
-        if (result == 0)
-            json_array_append_new(all, replica_json(own.at[i], ref, own.all.count, i, &replicas[i]));
-        docker_ended_done(&replicas[i].ended);
+    result = docker_ends_read(&job, &own, true, &ends, err);
+    if (result > 0) {
+        docker_ends_done(&ends);
+        result = docker_record_fetch(&job, &own, err) < 0 ? -1
+                     : docker_ends_read(&job, &own, true, &ends, err);
     }
-    return result == 0 ? sw_take(all) : NULL;
+    if (result != 0)
+        return NULL;
+    all = json_array();
+    for (int i = 0; i < ends.count; i++) {
+        struct docker_ended *ended = &ends.at[i];
+
+        /* Those that were told to end because another one failed would look like it. */
+        if (ends.failed >= 0 && i != ends.failed && ended->end.stopped &&
+            ended->end.failed_peer < 0)
+            ended->end.failed_peer = ends.failed;
+        json_array_append_new(all, replica_json(own.at[i], ref, ends.count, i,
+                                                !sw_rank_goes_on(&own.ranks[i]), ended));
+    }
+    return all;
 }
 
 /* ---- evidence -------------------------------------------------------------------------------- */
@@ -143,17 +95,14 @@ json_t *docker_replicas(struct sw_connection *conn, const struct sw_jobref *ref,
 /* Facts about its end: what observe() learnt a moment ago, or found out anew; owned; NULL: not known. */
 static json_t *facts_of(struct sw_connection *conn, const struct sw_observation *observed)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = observed->facts ? NULL : docker_borrow(conn, NULL);
     struct sw_observation seen = { .job = observed->job, .failed_replica = -1 };
-    struct docker_job job = { conn, NULL, &observed->job };
+    const struct docker_job job = { conn, api, &observed->job };
     sw_auto(json) json_t *list = NULL;
     struct docker_containers own;
 
     if (observed->facts)
         return json_copy(observed->facts);
-    if (docker_borrow(conn, &lent, NULL) < 0)
-        return NULL;
-    job.api = lent.api;
     if (containers_of(&job, &list, &own, NULL) < 0)
         return NULL;
     if (own.all.phase != SW_RANKS_OVER)
@@ -205,76 +154,36 @@ void docker_evidence(struct sw_connection *conn, const struct sw_observation *co
 
 char *docker_bound_results(const struct sw_connection *conn, const json_t *inspected, const char *id)
 {
-    const json_t *mounts = json_object_get(inspected, "Mounts");
-    json_t *mount;
-    size_t i;
+    const json_t *mount = docker_mount_of(inspected, "Destination", DOCKER_RESULTS);
+    const char *source = sw_json_str(mount, "Source");
 
-    if (docker_of(conn)->endpoint.way != DOCKER_UNIX)
+    if (!docker_is_local(conn) || !sw_text_same(sw_json_str(mount, "Type"), "bind") || !source)
         return NULL;
-    json_array_foreach((json_t *)mounts, i, mount) {
-        const char *source = sw_json_str(mount, "Source");
-        sw_autofree char *own = source ? sw_path_join(source, id) : NULL;
-
-        if (!sw_text_same(sw_json_str(mount, "Destination"), DOCKER_RESULTS) ||
-            !sw_text_same(sw_json_str(mount, "Type"), "bind") || !source)
-            continue;
-        if (strstr(source, id))
-            return sw_file_exists(source) ? sw_strdup(source) : NULL;
-        return sw_take(own);
-    }
-    return NULL;
-}
-
-int docker_newest_attempt(const json_t *list)
-{
-    int newest = 0;
-    json_t *container;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, container) {
-        int attempt = docker_label_number(container, LABEL_ATTEMPT, 1);
-
-        if (attempt > newest)
-            newest = attempt;
-    }
-    return newest;
-}
-
-const json_t *docker_first_rank(const json_t *list, int attempt)
-{
-    json_t *container;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, container)
-        if (docker_label_number(container, LABEL_ATTEMPT, 1) == attempt &&
-            docker_label_number(container, LABEL_RANK, 0) == 0)
-            return container;
-    return json_array_get(list, 0);
+    if (strstr(source, id))
+        return sw_file_exists(source) ? sw_strdup(source) : NULL;
+    return sw_path_join(source, id);
 }
 
 int docker_adopt(struct sw_connection *conn, const char *id, json_t **plan, struct sw_submission *receipt,
                  struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *inspected = NULL;
-    sw_autofree char *text = NULL, *results = NULL;
-    const char *container, *signature;
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    sw_auto(json) json_t *list = docker_list(api, id, err), *inspected = NULL;
+    sw_autofree char *file = NULL, *results = NULL;
+    const char *container = sw_json_str(docker_newest(list), "Id"), *signature, *text;
     size_t size = 0;
 
-    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, id, err)))
-        return -1;
-    if (json_array_size(list) == 0)
+    if (list && json_array_size(list) == 0)
         return sw_fail(err, SW_E_NOT_FOUND, "the engine at %s has no job '%s'",
                        docker_of(conn)->endpoint.text, id);
-    container = sw_json_str(docker_first_rank(list, docker_newest_attempt(list)), "Id");
-    inspected = docker_inspect(lent.api, container, err);
+    inspected = list ? docker_inspect(api, container, err) : NULL;
     if (!inspected)
         return -1;
-    *plan = docker_plan_in_variable(inspected);
-    if (!*plan) {
-        text = docker_file(lent.api, container, DOCKER_HOME "/plan.json", &size, NULL);
-        *plan = text ? sw_json_parse(text, size, "plan", NULL) : NULL;
-    }
+    text = docker_variable(json_object_get(json_object_get(inspected, "Config"), "Env"),
+                           SW_PLAN_VARIABLE);
+    if (!text)
+        text = file = docker_file(api, container, DOCKER_HOME "/plan.json", &size, NULL);
+    *plan = text ? sw_json_parse(text, file ? size : strlen(text), "plan", NULL) : NULL;
     results = docker_bound_results(conn, inspected, id);
     docker_receipt(receipt, docker_of(conn)->endpoint.text, container, results, docker_bound_ends(inspected));
     signature = docker_label(inspected, LABEL_SIGNED);
@@ -294,16 +203,15 @@ static enum sw_state listed_state(const json_t *container)
 
 json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *jobs = json_object();
-    json_t *container, *rows = json_array();
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    sw_auto(json) json_t *list = docker_list(api, NULL, err), *jobs = json_object();
+    json_t *container, *rows;
     const char *id;
     size_t i;
 
-    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, NULL, err))) {
-        json_decref(rows);
+    if (!list)
         return NULL;
-    }
+    rows = json_array();
     json_array_foreach(list, i, container) {          /* the newest first: that attempt counts */
         id = docker_label(container, LABEL_ID);
         if (!id || json_object_get(jobs, id) || !sw_text_same(docker_label(container, LABEL_RANK), "0"))
@@ -322,13 +230,13 @@ json_t *docker_jobs(struct sw_connection *conn, struct sw_error *err)
 
 json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *info = NULL, *runtimes = json_array();
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    sw_auto(json) json_t *info = docker_get(api, sw_rest_path("/info"), err);
+    sw_auto(json) json_t *runtimes = json_array();
     const char *name;
     json_t *value;
 
-    if (docker_borrow(conn, &lent, err) < 0 ||
-        docker_ask(lent.api, &(struct docker_call){ .path = "/info" }, &info, err) < 0)
+    if (!info)
         return NULL;
     json_object_foreach(json_object_get(info, "Runtimes"), name, value)
         json_array_append_new(runtimes, json_string(name));
@@ -342,5 +250,5 @@ json_t *docker_inventory(struct sw_connection *conn, struct sw_error *err)
         SW_INT("running", sw_json_int(info, "ContainersRunning", 0)),
         SW_INT("images", sw_json_int(info, "Images", 0)),
         SW_SUB("runtimes", sw_take(runtimes)),
-        SW_SUB("gpus", docker_gpu_inventory(lent.api, docker_of(conn)->endpoint.options)));
+        SW_SUB("gpus", docker_gpu_inventory(api, docker_of(conn)->endpoint.options)));
 }

@@ -4,7 +4,6 @@
  * ones, or a stream that stays open; and what its runner reported in it. The copy on this machine
  * is the kit's (kit/log.h).
  */
-#include "platform/docker/docker_job.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -12,8 +11,7 @@
 
 #include "base/text.h"
 #include "core/report.h"
-#include "platform/docker/docker_events.h"
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 #include "platform/kit/log.h"
 
 enum {
@@ -22,8 +20,7 @@ enum {
     TAIL_BYTES = 65536,
 };
 
-/* ---- for the kit ------------------------------------------------------------------------------
- * */
+/* ---- for the kit ----------------------------------------------------------------------------- */
 
 struct docker_log_answer {
     char job[SW_ID_SIZE];
@@ -33,7 +30,7 @@ struct docker_log_answer {
     bool clock_told, broken;
     size_t bytes;                    /* that came since the last call */
 
-    struct docker_lent lent;         /* of a stream that stays open */
+    struct docker_api *api;          /* lent; of a stream that stays open */
     bool open;
 };
 
@@ -70,8 +67,8 @@ static void answer_init(struct docker_log_answer *answer, const struct sw_jobref
 
 static char *log_path(const struct docker_log_answer *answer, const struct sw_log_cursor *cursor)
 {
-    sw_autofree char *before = docker_path("/containers/", answer->name,
-                                           "/logs?stdout=1&stderr=1&timestamps=1");
+    sw_autofree char *before = sw_rest_path("/containers/%s/logs?stdout=1&stderr=1&timestamps=1",
+                                            answer->name);
 
     if (cursor->last > 0)
         return sw_format("%s&tail=%d", before, cursor->last);
@@ -79,17 +76,18 @@ static char *log_path(const struct docker_log_answer *answer, const struct sw_lo
                      (long long)(cursor->since_ns / 1000000000), (long long)(cursor->since_ns % 1000000000));
 }
 
-/* The engine's events say whether the container ended, unless the caller knows more than they do.
- * */
+/* The engine's events say whether the container ended, unless the caller knows more than they do. */
 static int find_life(struct sw_connection *conn, struct docker_api *api, const struct sw_jobref *job,
                      const char *name, enum sw_log_life *life, struct sw_error *err)
 {
-    enum docker_told told = docker_events_say(docker_of(conn)->events, name);
+    const json_t *known = sw_watch_lock(docker_of(conn)->events);
+    bool told = known != NULL, over = sw_json_bool(json_object_get(known, name), "over", false);
     sw_auto(json) json_t *found = NULL;
     const char *status;
 
-    if (told == DOCKER_TOLD_OVER || (told == DOCKER_TOLD_ALIVE && !job->finished)) {
-        *life = told == DOCKER_TOLD_OVER ? SW_LOG_ENDED : SW_LOG_GROWS;
+    sw_watch_unlock(docker_of(conn)->events);
+    if (told && (over || !job->finished)) {
+        *life = over ? SW_LOG_ENDED : SW_LOG_GROWS;
         return 0;
     }
     found = docker_inspect(api, name, err);
@@ -105,13 +103,13 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
                  struct sw_error *err)
 {
     sw_autofree char *path = log_path(answer, cursor);
-    struct docker_call call = { .path = path, .sink = take_bytes, .sink_context = answer,
-                                .stall_ms = cursor->silence_ms ? cursor->silence_ms : DOCKER_LONG_MS,
-                                .silence_counts = cursor->silence_ms != 0 };
+    struct sw_rest_call call = { .path = path, .sink = take_bytes, .sink_context = answer,
+                                 .stall_ms = cursor->silence_ms ? cursor->silence_ms : DOCKER_LONG_MS,
+                                 .silence_counts = cursor->silence_ms != 0 };
     struct sw_error why = { 0 };
     int result = docker_ask(api, &call, NULL, &why);
 
-    cursor->whole_seconds = docker_api_is_podman(api);
+    cursor->whole_seconds = api->podman;
     if (result == 0)
         return 0;
     if (answer->broken)
@@ -122,15 +120,14 @@ static int fetch(struct docker_api *api, struct docker_log_answer *answer, struc
     return sw_pass(err, &why);
 }
 
-/* ---- a stream that stays open ------------------------------------------------------------------
- * */
+/* ---- a stream that stays open ---------------------------------------------------------------- */
 
 static void stream_close(void *stream)
 {
     struct docker_log_answer *answer = stream;
 
-    docker_drop(answer->lent.api, answer);
-    docker_give_back(&answer->lent);
+    sw_rest_drop(answer->api->rest, answer);
+    docker_give_back(answer->api);
     docker_frames_done(&answer->frames);
     free(answer);
 }
@@ -151,11 +148,11 @@ static int stream_open(struct sw_connection *conn, const struct sw_jobref *job, 
 
     answer_init(answer, job, replica);
     path = log_path(answer, cursor);
-    if (docker_borrow(conn, &answer->lent, err) < 0 ||
-        docker_send(answer->lent.api, &(struct docker_call){
-            .path = path, .sink = take_bytes, .sink_context = answer, .stall_ms = -1 },
-            stream_ended, answer, err) < 0) {
-        docker_give_back(&answer->lent);
+    answer->api = docker_borrow(conn, err);
+    if (docker_send(answer->api, &(struct sw_rest_call){ .path = path, .sink = take_bytes,
+                                                         .sink_context = answer, .stall_ms = -1 },
+                    stream_ended, answer, err) < 0) {
+        docker_give_back(answer->api);
         free(answer);
         return -1;
     }
@@ -172,7 +169,7 @@ static int is_over(struct sw_connection *conn, const struct sw_jobref *job,
     struct sw_error why = { 0 };
     enum sw_log_life life;
 
-    if (find_life(conn, answer->lent.api, job, answer->name, &life, &why) == 0)
+    if (find_life(conn, answer->api, job, answer->name, &life, &why) == 0)
         return life == SW_LOG_ENDED;
     if (why.code == SW_E_NOT_FOUND)
         return 1;
@@ -193,7 +190,7 @@ static int follow(struct sw_connection *conn, const struct sw_jobref *job, int r
     answer->bytes = 0;
     do {
         before = answer->bytes;
-        docker_work(answer->lent.api, A_MOMENT_MS, NULL);
+        sw_rest_work(answer->api->rest, A_MOMENT_MS, NULL);
     } while (answer->open && answer->bytes > before && answer->bytes < AT_ONCE);
     if (!answer->open)
         return 0;
@@ -204,7 +201,7 @@ static int follow(struct sw_connection *conn, const struct sw_jobref *job, int r
 int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, int replica,
                      struct sw_log_cursor *cursor, const struct sw_log_sink *sink, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     struct docker_log_answer answer = { .sink = sink };
     int result;
 
@@ -212,18 +209,16 @@ int docker_log_fetch(struct sw_connection *conn, const struct sw_jobref *job, in
     if (cursor->follow)
         return follow(conn, job, replica, cursor, sink, err);
     answer_init(&answer, job, replica);
-    if (docker_borrow(conn, &lent, err) < 0)
+    api = docker_borrow(conn, err);
+    if (!api || (cursor->life == SW_LOG_LIFE_UNKNOWN &&
+                 find_life(conn, api, job, answer.name, &cursor->life, err) < 0))
         return -1;
-    if (cursor->life == SW_LOG_LIFE_UNKNOWN &&
-        find_life(conn, lent.api, job, answer.name, &cursor->life, err) < 0)
-        return -1;
-    result = cursor->life == SW_LOG_NOT_BEGUN ? 0 : fetch(lent.api, &answer, cursor, err);
+    result = cursor->life == SW_LOG_NOT_BEGUN ? 0 : fetch(api, &answer, cursor, err);
     docker_frames_done(&answer.frames);
     return result;
 }
 
-/* ---- what the runner reported -----------------------------------------------------------------
- * */
+/* ---- what the runner reported ---------------------------------------------------------------- */
 
 struct docker_tail {
     const char *id;
@@ -263,12 +258,13 @@ static int feed(void *context, const struct sw_http_reply *so_far, const char *b
 static int ask_end(struct docker_api *api, const char *container, const char *query,
                    struct docker_tail *tail, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/containers/", container, query);
+    sw_autofree char *encoded = sw_rest_path("/containers/%s", container);
+    sw_autofree char *path = sw_format("%s%s", encoded, query);
     struct docker_frames frames = { .take = keep_message, .context = tail,
                                     .stamped = strstr(query, "timestamps=1") };
     struct sw_error why = { 0 };
-    int result = docker_ask(api, &(struct docker_call){ .path = path, .sink = feed, .sink_context = &frames,
-                                                        .stall_ms = tail->id ? DOCKER_LONG_MS : 0 }, NULL,
+    int result = docker_ask(api, &(struct sw_rest_call){ .path = path, .sink = feed, .sink_context = &frames,
+                                                         .stall_ms = tail->id ? DOCKER_LONG_MS : 0 }, NULL,
                             &why);
 
     docker_frames_done(&frames);
@@ -306,7 +302,8 @@ int docker_ask_tail(struct docker_api *api, const char *container, const char *i
     if (ask_end(api, container, query, &kept, err) < 0)
         return -1;
     *tail = kept.lines.length ? as_text(&kept.lines) : NULL;
-    *report = sw_take(kept.report);
+    if (report)
+        *report = sw_take(kept.report);
     return 0;
 }
 

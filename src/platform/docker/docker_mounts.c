@@ -177,31 +177,7 @@ static char *inside(const char *folder, size_t index)
     return sw_format("%s/%s-%zu", DOCKER_HOME, folder, index);
 }
 
-static int add_inputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
-                      struct sw_error *err)
-{
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(plan->inputs, i, entry) {
-        const char *to = sw_json_str(entry, "path");
-        sw_autofree char *from = path_here(sw_json_str(entry, "from"), plan->base_dir);
-        sw_autofree char *at = *to == '/' ? sw_strdup(to) : inside("input", i);
-
-        if (!from)
-            continue;
-        if (!site->local) {
-            sw_fail(err, SW_E_SPEC, "input '%s' is a path of this machine, and the engine is on "
-                    "another one", from);
-            return sw_hint(err, "put it into a store (s3://, https://), or mount a folder of the "
-                           "engine's machine with docker.mounts");
-        }
-        json_array_append_new(mounts, bind(from, at, true));
-    }
-    return 0;
-}
-
-json_t *docker_inputs_inside(const struct sw_plan *plan)
+static json_t *inputs_inside(const struct sw_plan *plan)
 {
     json_t *left = json_array();
     size_t i;
@@ -231,46 +207,55 @@ static char *destination(const json_t *output, const struct sw_plan *plan)
     return path ? sw_fill_destination(path, plan->job_id) : NULL;
 }
 
-static int add_outputs(const struct sw_plan *plan, const struct docker_site *site, json_t *mounts,
-                       struct sw_error *err)
+static const struct docker_local {  /* inputs and outputs that are paths here */
+    const char *name, *hint;
+    bool is_input;
+} local_inputs = {
+    "input", "put it into a store (s3://, https://), or mount a folder of the engine's machine with "
+             "docker.mounts", true
+}, local_outputs = { "output", "leave `to` out and fetch it with `slipway get`, or name a store", false };
+
+static int add_local(const struct sw_plan *plan, const struct docker_site *site,
+                     const struct docker_local *kind, json_t *mounts, struct sw_error *err)
 {
     size_t i;
     json_t *entry;
 
-    json_array_foreach(plan->outputs, i, entry) {
-        sw_autofree char *to = destination(entry, plan), *at = inside("output", i);
+    json_array_foreach(kind->is_input ? plan->inputs : plan->outputs, i, entry) {
+        const char *to = sw_json_str(entry, "path");
+        const char *from = sw_json_str(entry, "from");
+        sw_autofree char *here = kind->is_input ? path_here(from, plan->base_dir)
+                                                : destination(entry, plan);
+        sw_autofree char *at = kind->is_input && *to == '/' ? sw_strdup(to) : inside(kind->name, i);
 
-        if (!to)
-            continue;
-        if (!site->local) {
-            sw_fail(err, SW_E_SPEC, "output '%s' is a path of this machine, and the engine is on "
-                    "another one", to);
-            return sw_hint(err, "leave `to` out and fetch it with `slipway get`, or name a store");
+        if (here && !site->local) {
+            sw_fail(err, SW_E_SPEC, "%s '%s' is a path of this machine, and the engine is on "
+                    "another one", kind->name, here);
+            return sw_hint(err, "%s", kind->hint);
         }
-        json_array_append_new(mounts, bind(to, at, false));
+        if (here)
+            json_array_append_new(mounts, bind(here, at, kind->is_input));
     }
     return 0;
 }
 
-void docker_outputs_inside(json_t *outputs, const struct sw_plan *plan)
+void docker_paths_inside(struct sw_payload *payload, const struct sw_plan *plan)
 {
+    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
     size_t i;
     json_t *entry;
+
+    json_decref(payload->inputs);
+    payload->inputs = inputs_inside(plan);
 
     json_array_foreach(plan->outputs, i, entry) {
         sw_autofree char *to = destination(entry, plan), *at = inside("output", i);
 
         if (to)
-            json_object_set_new(json_array_get(outputs, i), "to", sw_json_text(at));
+            json_object_set_new(json_array_get(payload->outputs, i), "to", sw_json_text(at));
     }
-}
-
-void docker_mark_own(json_t *outputs, const struct sw_plan *plan)
-{
-    sw_auto(sw_mounts) struct sw_mounts mounts = { 0 };
-
     if (plan->nodes > 1 && sw_mounts_parse(plan->mounts, &mounts, NULL) == 0)
-        sw_entrypoint_mark_own(outputs, NULL, &mounts);
+        sw_entrypoint_mark_own(payload->outputs, NULL, &mounts);
 }
 
 json_t *docker_output_folders(const struct sw_plan *plan)
@@ -300,15 +285,13 @@ json_t *docker_mounts(const struct sw_plan *plan, const struct docker_site *site
     if (docker_job_options(plan->options).read_only)     /* the rest of it takes no archive */
         json_array_append_new(mounts, docker_render_volume(NULL, DOCKER_HOME, false, NULL));
     json_array_append_new(mounts, site->ends ? bind(site->ends, DOCKER_ENDS, false)
-                                             : docker_render_volume(end, DOCKER_ENDS, false,
-                                                                    plan));
+                                             : docker_render_volume(end, DOCKER_ENDS, false, plan));
     if (!docker_has_own_results(plan))
-        json_array_append_new(mounts, site->results
-                                          ? bind(site->results, DOCKER_RESULTS, false)
-                                          : docker_render_volume(name, DOCKER_RESULTS, false,
-                                                                 plan));
-    if (add_users(plan, site, mounts, err) < 0 || add_inputs(plan, site, mounts, err) < 0 ||
-        add_outputs(plan, site, mounts, err) < 0)
+        json_array_append_new(mounts, site->results ? bind(site->results, DOCKER_RESULTS, false)
+                                      : docker_render_volume(name, DOCKER_RESULTS, false, plan));
+    if (add_users(plan, site, mounts, err) < 0 ||
+        add_local(plan, site, &local_inputs, mounts, err) < 0 ||
+        add_local(plan, site, &local_outputs, mounts, err) < 0)
         return NULL;
     return sw_take(mounts);
 }

@@ -5,7 +5,7 @@
  * Only reads: every request is a GET. What must be done about what is seen here, docker_reconcile.c does. A
  * list that does not come changes no job.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "core/reason.h"
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
-#include "platform/docker/docker_submit.h"
 
 enum { BAD_IN_A_ROW = 2 };           /* jobs that cannot be judged, until the engine itself is blamed */
 
@@ -55,11 +53,6 @@ const json_t *docker_attempt_in(const json_t *by_attempt, const struct sw_jobref
     return json_object_get(by_attempt, key);
 }
 
-bool docker_is_over(const char *state)
-{
-    return docker_state(state, NULL) == SW_COMPLETE;
-}
-
 static struct sw_rank rank_of(const json_t *container)
 {
     const char *state = sw_json_str(container, "State");
@@ -91,11 +84,10 @@ void docker_containers_read(struct docker_containers *out, const json_t *listed)
     *out = (struct docker_containers){ 0 };
     json_array_foreach(listed, i, container) {
         int rank = docker_label_number(container, LABEL_RANK, -1);
-        bool waits = docker_label(container, LABEL_WANTS) && !docker_label(container, LABEL_HOLDS);
 
         if (rank < 0 || rank >= DOCKER_NODES_MAX)
             continue;
-        if (waits && sw_text_same(sw_json_str(container, "State"), "created")) {
+        if (docker_gpu_waits(container)) {
             out->queued++;
             continue;
         }
@@ -163,13 +155,9 @@ static int observe_over(const struct docker_job *job, const struct docker_contai
     return result < 0 ? -1 : 0;
 }
 
-/* 1: there is one; 0: certainly not; -1. */
 static int is_there(struct docker_api *api, const char *name, struct sw_error *err)
 {
-    struct sw_error why = { 0 };
-    sw_auto(json) json_t *found = docker_inspect(api, name, &why);
-
-    return found ? 1 : why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+    return docker_is_there(api, sw_rest_path("/containers/%s/json", name), err);
 }
 
 /* The list has no container of it. It may lie for a moment, or be made just while one that waited for GPUs
@@ -304,19 +292,18 @@ static int put_off(struct sw_observation *seen, const struct sw_error *why, int 
 int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size_t count,
                    struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_auto(json) json_t *list = NULL, *index = NULL;
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
+    const char *id = count == 1 ? jobs[0].job.id : NULL;
+    sw_auto(json) json_t *list = docker_list_now(conn, api, id, err);
+    sw_auto(json) json_t *index = NULL;
     bool some_wait = false;
     int bad = 0;
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return -1;
-    list = docker_list_now(conn, lent.api, count == 1 ? jobs[0].job.id : NULL, err);
     if (!list)
         return -1;
     index = docker_list_by_attempt(list);
     for (size_t i = 0; i < count; i++) {
-        const struct docker_job job = { conn, lent.api, &jobs[i].job };
+        const struct docker_job job = { conn, api, &jobs[i].job };
         struct sw_error why = { 0 };
 
         if (observe_job(&job, docker_attempt_in(index, job.ref), count == 1, &jobs[i], &why) == 0) {
@@ -327,6 +314,6 @@ int docker_observe(struct sw_connection *conn, struct sw_observation *jobs, size
         }
     }
     if (some_wait)
-        explain_queue(lent.api, list, jobs, count);
+        explain_queue(api, list, jobs, count);
     return 0;
 }

@@ -67,21 +67,14 @@ struct docker_connect_options docker_connect_options(const json_t *options)
     return out;
 }
 
-static void drop_empty(const char **text)
-{
-    if (sw_text_empty(*text))
-        *text = NULL;
-}
-
 struct docker_job_options docker_job_options(const json_t *options)
 {
     struct docker_job_options out = { 0 };
+    const char **texts[] = { &out.network, &out.user, &out.runtime, &out.ipc, &out.log_driver };
 
     sw_options_fill(docker_options, options, SW_JOB, &out, NULL);
-    drop_empty(&out.network);
-    drop_empty(&out.user);
-    drop_empty(&out.runtime);
-    drop_empty(&out.ipc);
-    drop_empty(&out.log_driver);
+    for (size_t i = 0; i < SW_COUNT(texts); i++)
+        if (sw_text_empty(*texts[i]))
+            *texts[i] = NULL;
     return out;
 }

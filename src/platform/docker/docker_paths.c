@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "core/id.h"
 #include "core/runner_image.h"
-#include "platform/docker/docker_checks.h"
 
 #define LOOK   "/look"               /* where the folder is in that container */
 #define ANSWER DOCKER_HOME "/names.json"
@@ -26,7 +25,7 @@ static char *path_there(const struct sw_connection *conn, const char *path, stru
 {
     if (sw_text_starts(path, "file://"))
         path += strlen("file://");
-    if (docker_of(conn)->endpoint.way != DOCKER_UNIX && *path != '/') {
+    if (!docker_is_local(conn) && *path != '/') {
         sw_fail(err, SW_E_USAGE, "'%s' is no whole path, and the engine at %s is on another machine",
                 path, docker_of(conn)->endpoint.text);
         sw_hint(err, "write the path as it is there, from / on");
@@ -41,87 +40,109 @@ static json_t *binding(const char *path)
                           SW_SUB("ReadOnly", json_true()));
 }
 
-static int check_there(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
+static int check_there(struct docker_api *api, const char *path, bool *exists, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
     sw_auto(json) json_t *mount = binding(path);
     struct sw_error why = { 0 };
-    int seen;
+    int seen = api ? docker_sees(api, mount, &why) : -1;
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return -1;
-    seen = docker_sees(lent.api, mount, &why);
-    if (seen >= 0) {
-        *exists = seen;
+    *exists = seen > 0;
+    if (seen >= 0)
         return 0;
-    }
-    if (err)
-        *err = why;
+    if (api)
+        sw_pass(err, &why);
     return sw_wrap(err, "cannot look at '%s'", path);
 }
 
 int docker_check_path(struct sw_connection *conn, const char *path, bool *exists, struct sw_error *err)
 {
     sw_autofree char *place = path_there(conn, path, err);
+    sw_auto(docker_lent) struct docker_api *api = NULL;
 
     if (!place)
         return -1;
-    return docker_of(conn)->endpoint.way == DOCKER_UNIX ? sw_file_look(place, exists, err)
-                                          : check_there(conn, place, exists, err);
+    if (docker_is_local(conn))
+        return sw_file_look(place, exists, err);
+    api = docker_borrow(conn, err);
+    return check_there(api, place, exists, err);
 }
 
-/* ---- what is in a folder over there ---------------------------------------------------------- */
+/* ---- containers that only show files ------------------------------------------------------------ */
 
-int docker_look_image(struct docker_api *api, const char *name, char **arch, struct sw_error *err)
+/* An image with nothing in it, for the engine's own kind of processor. */
+static int make_image(struct docker_look *look, struct sw_error *err)
 {
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT, tar = SW_BUF_INIT;
+    sw_autofree char *path = sw_rest_path("/images/create?fromSrc=-&tag=look&repo=%s", look->name);
+    sw_autofree char *image = sw_format("%s:look", look->name);
     sw_auto(docker_base) struct docker_base base = { 0 };
-    sw_autofree char *about = docker_path("/images/", name, ":look/json");
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
     sw_auto(json) json_t *inspected = NULL;
 
     docker_tar_add(&tar, "empty/", 0755, (struct docker_owner){ 0, 0 }, NULL, 0);
     sw_tar_end(&tar);
-    sw_buf_add(&path, "/images/create?fromSrc=-&tag=look");
-    sw_rest_query(&path, "repo", name);
-    if (docker_ask(api, &(struct docker_call){ .method = "POST", .path = sw_buf_text(&path),
-                                               .bytes = tar.data, .length = (int64_t)tar.length },
+    if (docker_ask(look->api, &(struct sw_rest_call){ .method = "POST", .path = path,
+                                                      .bytes = tar.data,
+                                                      .length = (int64_t)tar.length },
                    NULL, err) < 0 ||
-        docker_ask(api, &(struct docker_call){ .path = about }, &inspected, err) < 0)
+        !(inspected = docker_inspect_image(look->api, image, err)))
         return -1;
     docker_base_read(&base, inspected);
-    if (arch)
-        *arch = sw_take(base.arch);
+    look->arch = sw_take(base.arch);
     return 0;
 }
 
-void docker_look_over(struct docker_api *api, const char *name)
+int docker_look_open(struct docker_look *look, struct docker_api *api, json_t *host,
+                     struct sw_error *err)
 {
-    sw_autofree char *image = docker_path("/images/", name, ":look");
+    sw_autofree char *image = NULL;
+    sw_auto(json) json_t *body = NULL;
 
-    docker_delete(api, name, true, NULL);
-    docker_ask(api, &(struct docker_call){ .method = "DELETE", .path = image }, NULL, NULL);
-}
-
-int docker_look_container(struct docker_api *api, const char *name, json_t *host,
-                          struct sw_error *err)
-{
-    sw_autofree char *image = sw_format("%s:look", name);
-    sw_auto(json) json_t *body = sw_json_object(
+    look->api = api;
+    sw_id_make("look", look->name);
+    json_object_set_new(host, "NetworkMode", json_string("none"));
+    image = sw_format("%s:look", look->name);
+    body = sw_json_object(
         SW_STR("Image", image), SW_SUB("Entrypoint", json_array()),
         SW_SUB("Cmd", json_pack("[ssss]", DOCKER_RUNNER, "list", LOOK, ANSWER)),
-        SW_STR("User", "0"), SW_SUB("Labels", sw_json_object(SW_STR(LABEL_ID, name))),
+        SW_STR("User", "0"), SW_SUB("Labels", sw_json_object(SW_STR(LABEL_ID, look->name))),
         SW_SUB("HostConfig", host));
-
-    json_object_set_new(host, "NetworkMode", json_string("none"));
-    return docker_make(api, name, body, NULL, err);
+    return make_image(look, err) < 0 ? -1 : docker_make(api, look->name, body, NULL, err);
 }
 
-static int put_runner(struct docker_api *api, const char *name, const char *arch,
-                      struct sw_error *err)
+void docker_look_close(struct docker_look *look)
+{
+    if (!look->api)
+        return;
+    docker_delete(look->api, look->name, true, NULL);
+    docker_forget(look->api, sw_rest_path("/images/%s:look", look->name), NULL);
+    free(look->arch);
+}
+
+int docker_fill_volume(struct docker_sending *s, const char *name, json_t *mount, const void *tar,
+                       size_t length, struct sw_error *err)
+{
+    sw_auto(json) json_t *labels = sw_json_object(SW_STR(LABEL_ID, name)), *body = NULL;
+    int result;
+
+    docker_render_marks(labels, s->plan);
+    body = sw_json_object(
+        SW_STR("Image", s->image), SW_SUB("Cmd", json_pack("[s]", DOCKER_RUNNER)),
+        SW_SUB("Labels", sw_take(labels)),
+        SW_SUB("HostConfig", json_pack("{s:[o]}", "Mounts", mount)));
+    result = docker_make(s->api, name, body, NULL, err);
+    if (result == 0)
+        result = docker_put(s->api, name, DOCKER_FILL, tar, length, err);
+    docker_delete(s->api, name, true, NULL);
+    return result;
+}
+
+/* ---- what is in a folder over there ---------------------------------------------------------- */
+
+static int put_runner(const struct docker_look *look, struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
     size_t size = 0;
-    const void *runner = sw_embedded_runner(arch, &size, err);
+    const void *runner = sw_embedded_runner(look->arch, &size, err);
 
     if (!runner)
         return -1;
@@ -129,68 +150,56 @@ static int put_runner(struct docker_api *api, const char *name, const char *arch
     docker_tar_add(&tar, ".slipway/slipway-runner", 0755, (struct docker_owner){ 0, 0 }, runner,
                    size);
     sw_tar_end(&tar);
-    return docker_put(api, name, "/", tar.data, tar.length, err);
+    return docker_put(look->api, look->name, "/", tar.data, tar.length, err);
 }
 
-static json_t *ask_container(struct docker_api *api, const char *name, struct sw_error *err)
+static json_t *list_there(struct docker_api *api, const char *path, struct sw_error *err)
 {
-    sw_autofree char *path = docker_path("/containers/", name, "/wait?condition=not-running");
+    sw_auto(docker_look) struct docker_look look = { 0 };
+    sw_autofree char *wait = NULL, *text = NULL;
     sw_auto(json) json_t *answer = NULL;
-    sw_autofree char *text = NULL;
+    const json_t *names;
     size_t size = 0;
 
-    if (docker_tell(api, name, "/start", err) < 0 ||
-        docker_ask(api, &(struct docker_call){ .method = "POST", .path = path }, NULL, err) < 0)
+    if (docker_look_open(&look, api, json_pack("{s:[o]}", "Mounts", binding(path)), err) < 0 ||
+        put_runner(&look, err) < 0 || docker_tell(api, look.name, "/start", err) < 0)
         return NULL;
-    text = docker_file(api, name, ANSWER, &size, err);
+    wait = sw_rest_path("/containers/%s/wait?condition=not-running", look.name);
+    if (docker_ask(api, &(struct sw_rest_call){ .method = "POST", .path = wait }, NULL, err) < 0)
+        return NULL;
+    text = docker_file(api, look.name, ANSWER, &size, err);
     answer = text ? sw_json_parse(text, size, "the names", err) : NULL;
-    if (answer && !json_is_array(json_object_get(answer, "names"))) {
+    names = json_object_get(answer, "names");
+    if (answer && !json_is_array(names)) {
         const char *message = sw_json_str(answer, "message");
 
         sw_fail(err, SW_E_IO, "%s", message ? message : "the runner over there says nothing");
         return NULL;
     }
-    return json_incref(json_object_get(answer, "names"));
-}
-
-static json_t *list_there(struct sw_connection *conn, const char *path, struct sw_error *err)
-{
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
-    sw_autofree char *arch = NULL;
-    char name[SW_ID_SIZE];
-    json_t *names = NULL;
-
-    if (docker_borrow(conn, &lent, err) < 0)
-        return NULL;
-    sw_id_make("look", name);
-    if (docker_look_image(lent.api, name, &arch, err) == 0 &&
-        docker_look_container(lent.api, name, json_pack("{s:[o]}", "Mounts", binding(path)),
-                              err) == 0 &&
-        put_runner(lent.api, name, arch, err) == 0)
-        names = ask_container(lent.api, name, err);
-    docker_look_over(lent.api, name);
-    return names;
+    return json_incref((json_t *)names);
 }
 
 json_t *docker_list_path(struct sw_connection *conn, const char *path, struct sw_error *err)
 {
+    const char *engine = docker_of(conn)->endpoint.text;
     sw_autofree char *place = path_there(conn, path, err);
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     bool exists = false;
     json_t *names;
 
     if (!place)
         return NULL;
-    if (docker_of(conn)->endpoint.way == DOCKER_UNIX)
+    if (docker_is_local(conn))
         return sw_folder_names(place, err);
-    if (check_there(conn, place, &exists, err) < 0)
+    api = docker_borrow(conn, err);
+    if (check_there(api, place, &exists, err) < 0)
         return NULL;
     if (!exists) {
-        sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place,
-                docker_of(conn)->endpoint.text);
+        sw_fail(err, SW_E_NOT_FOUND, "there is no '%s' on the machine of %s", place, engine);
         return NULL;
     }
-    names = list_there(conn, place, err);
+    names = list_there(api, place, err);
     if (!names)
-        sw_wrap(err, "cannot list '%s' on the machine of %s", place, docker_of(conn)->endpoint.text);
+        sw_wrap(err, "cannot list '%s' on the machine of %s", place, engine);
     return names;
 }

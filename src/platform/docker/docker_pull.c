@@ -11,7 +11,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "platform/docker/docker_image.h"
+#include "core/image_ref.h"
+#include "core/registry_login.h"
+#include "platform/docker/docker_job.h"
 
 #define LAYERS_MAX     512
 #define PROGRESS_MS    100
@@ -201,7 +203,7 @@ static int did_not_come(const struct sw_image_ref *image, const struct sw_regist
 static int explain(const struct docker_api *api, const struct sw_image_ref *image,
                    const struct sw_registry_login *login, const struct sw_error *why, struct sw_error *err)
 {
-    const char *words = docker_api_refused_words(api);
+    const char *words = api->refused_words;
 
     if (why->code == SW_E_UNREACHABLE || why->code == SW_E_TIMEOUT || why->code == SW_E_INTERNAL ||
         why->code == SW_E_UNSUPPORTED) {
@@ -227,7 +229,7 @@ static void note_end(void *context, const struct sw_rest_answer *answer)
 }
 
 /* Like docker_ask(), but the user can stop it also while the registry is silent. */
-static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
+static int ask_and_tell(struct docker_api *api, const struct sw_rest_call *call,
                         struct pulling *pulling, struct sw_error *err)
 {
     struct end end = { 0 };
@@ -235,11 +237,11 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
     if (docker_send(api, call, note_end, &end, err) < 0)
         return -1;
     while (!end.over && !pulling->canceled)
-        if (docker_work(api, PROGRESS_MS, err) < 0 || tell(pulling) != 0) {
-            docker_drop(api, &end);
+        if (sw_rest_work(api->rest, PROGRESS_MS, err) < 0 || tell(pulling) != 0) {
+            sw_rest_drop(api->rest, &end);
             return -1;
         }
-    docker_drop(api, &end);
+    sw_rest_drop(api->rest, &end);
     pulling->told_ms = 0;                    /* the last word is the whole */
     tell(pulling);
     if (err)
@@ -251,7 +253,7 @@ static int ask_and_tell(struct docker_api *api, const struct docker_call *call,
 static char *find_login(struct docker_api *api, const struct sw_image_ref *image,
                         struct sw_registry_login *login)
 {
-    const struct docker_endpoint *endpoint = docker_api_endpoint(api);
+    const struct docker_endpoint *endpoint = &api->endpoint;
 
     sw_registry_login_find(&(struct sw_registry_query){ .registry = image->registry, .env = endpoint->env,
                                                         .env_context = endpoint->env_context }, login);
@@ -263,24 +265,20 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
 {
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     sw_auto(sw_text_wipe) char *header = NULL;
-    sw_auto(sw_buf) struct sw_buf path = SW_BUF_INIT;
     sw_autofree char *name = sw_image_ref_name(image);
+    sw_autofree char *path = sw_rest_path("/images/create?fromImage=%s&tag=%s", name,
+                                          image->digest ? image->digest : image->tag);
     sw_autofree struct pulling *pulling = sw_new(struct pulling);
     sw_autofree char *what = sw_format("pulling %s", pull->image);
     struct sw_rest_lines lines = { .take = take_line, .context = pulling };
-    struct docker_call call = { .method = "POST", .sink = sw_rest_lines_sink, .stall_ms = -1,
-                                .sink_context = &lines, .changes_nothing = true };
+    struct sw_rest_pair auth[2] = { { "X-Registry-Auth", NULL } };
+    struct sw_rest_call call = { .method = "POST", .path = path, .headers = auth,
+                                 .sink = sw_rest_lines_sink, .stall_ms = -1,
+                                 .sink_context = &lines, .changes_nothing = true };
     struct sw_error why = { 0 };
     int result;
 
-    header = find_login(api, image, &login);
-    sw_buf_add(&path, "/images/create");
-    sw_rest_query(&path, "fromImage", name);
-    sw_rest_query(&path, "tag", image->digest ? image->digest : image->tag);
-    if (pull->platform)
-        sw_rest_query(&path, "platform", pull->platform);
-    call.path = sw_buf_text(&path);
-    call.registry_auth = header;
+    auth[0].value = header = find_login(api, image, &login);
     pulling->pull = pull;
     pulling->what = what;
     pulling->began_ms = sw_monotonic_ms();
@@ -293,18 +291,6 @@ static int pull_image(struct docker_api *api, const struct docker_pull *pull,
     return result < 0 ? explain(api, image, &login, &why, err) : 0;
 }
 
-int docker_image_there(struct docker_api *api, const char *use, bool *there, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/images/", use, "/json");
-    struct docker_call call = { .path = path };
-    struct sw_error why = { 0 };
-
-    *there = docker_ask(api, &call, NULL, &why) == 0;
-    if (*there || why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
-}
-
 static int not_there(const char *image, struct sw_error *err)
 {
     sw_fail(err, SW_E_NOT_FOUND, "the engine does not have %s, and it may not be pulled", image);
@@ -312,25 +298,28 @@ static int not_there(const char *image, struct sw_error *err)
 }
 
 int docker_image_ensure(struct docker_api *api, const struct docker_pull *pull, char **use,
-                        struct sw_error *err)
+                        json_t **inspected, struct sw_error *err)
 {
     sw_auto(sw_image_ref) struct sw_image_ref image = { 0 };
+    sw_auto(json) json_t *found = NULL;
     sw_autofree char *name = NULL;
-    enum docker_pull_policy policy = pull->policy;
-    bool there = false;
+    struct sw_error why = { 0 };
+    bool always;             /* an id is known to one engine only */
 
     if (sw_image_ref_parse(pull->image, &image, err) < 0)
         return -1;
     name = sw_image_ref_text(&image);
-    if (!image.registry)
-        policy = DOCKER_PULL_NEVER;              /* an id is known to one engine only */
-    if (policy != DOCKER_PULL_ALWAYS && docker_image_there(api, name, &there, err) < 0)
-        return -1;
-    if (policy == DOCKER_PULL_NEVER && !there)
+    always = pull->policy == DOCKER_PULL_ALWAYS && image.registry;
+    if (!always && !(found = docker_inspect_image(api, name, &why)) && why.code != SW_E_NOT_FOUND)
+        return sw_pass(err, &why);
+    if (!found && (pull->policy == DOCKER_PULL_NEVER || !image.registry))
         return not_there(pull->image, err);
-    if (!there && pull_image(api, pull, &image, err) < 0)
+    if (!found && (pull_image(api, pull, &image, err) < 0 ||
+                   !(found = docker_inspect_image(api, name, err))))
         return -1;
     *use = sw_take(name);
+    if (inspected)
+        *inspected = sw_take(found);
     return 0;
 }
 
@@ -340,17 +329,17 @@ int docker_image_reachable(struct docker_api *api, const char *text, struct sw_e
     sw_auto(sw_registry_login) struct sw_registry_login login = { 0 };
     sw_auto(sw_text_wipe) char *header = NULL;
     sw_autofree char *name = NULL, *path = NULL;
-    struct docker_call call = { .stall_ms = 120000, .changes_nothing = true };
     struct sw_error why = { 0 };
 
     if (sw_image_ref_parse(text, &image, err) < 0)
         return -1;
-    name = sw_image_ref_text(&image);
     if (!image.registry)
         return not_there(text, err);
     header = find_login(api, &image, &login);
-    path = docker_path("/distribution/", name, "/json");
-    call.path = path;
-    call.registry_auth = header;
-    return docker_ask(api, &call, NULL, &why) < 0 ? explain(api, &image, &login, &why, err) : 0;
+    name = sw_image_ref_text(&image);
+    path = sw_rest_path("/distribution/%s/json", name);
+    return docker_ask(api, &(struct sw_rest_call){
+        .path = path, .headers = (const struct sw_rest_pair[]){ { "X-Registry-Auth", header }, { 0 } },
+        .stall_ms = 120000, .changes_nothing = true }, NULL, &why) < 0
+               ? explain(api, &image, &login, &why, err) : 0;
 }

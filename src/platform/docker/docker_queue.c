@@ -12,7 +12,7 @@
  * others see from then on, and starting them. So under the lock a container that has devices and was not
  * started will never be started, and is removed.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -29,7 +29,6 @@ enum {
     LOCK_RETRY_MS = 40,
     LOCK_DEAD_MS = 15000,            /* a lock that is so old was left by a client that died */
     LOCK_WAIT_MS = 120000,
-    FILES_MAX = 512 * 1024 * 1024,
 };
 
 /* ---- which GPUs there are -------------------------------------------------------------------- */
@@ -60,7 +59,7 @@ static json_t *candidates_of(struct docker_api *api, const json_t *options)
 {
     const json_t *ids = docker_job_options(options).gpu_ids;
     const json_t *devices = docker_connect_options(options).gpu_devices;
-    sw_auto(json) json_t *found = docker_api_is_local(api) ? gpus_here() : json_array();
+    sw_auto(json) json_t *found = api->endpoint.way == DOCKER_UNIX ? gpus_here() : json_array();
 
     return docker_gpu_candidates(ids, devices, found);
 }
@@ -78,15 +77,6 @@ json_t *docker_gpu_inventory(struct docker_api *api, const json_t *options)
 
 /* ---- the lock -------------------------------------------------------------------------------- */
 
-static int try_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
-{
-    sw_auto(json) json_t *body = sw_json_object(
-        SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
-        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
-
-    return docker_make(api, LOCK_NAME, body, lock, err);
-}
-
 static void remove_dead_lock(struct docker_api *api, char seen[80], int64_t *since_ms)
 {
     sw_auto(json) json_t *holder = docker_inspect(api, LOCK_NAME, NULL);
@@ -102,17 +92,19 @@ static void remove_dead_lock(struct docker_api *api, char seen[80], int64_t *sin
 
 static int take_lock(struct docker_api *api, const char *image, char **lock, struct sw_error *err)
 {
+    sw_auto(json) json_t *body = sw_json_object(
+        SW_STR("Image", image), SW_SUB("Entrypoint", json_pack("[s]", DOCKER_RUNNER)),
+        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_LOCK, "gpu"))));
     int64_t deadline = sw_monotonic_ms() + LOCK_WAIT_MS, since_ms = 0;
     char seen[80] = "";
 
     for (;;) {
         struct sw_error why = { 0 };
 
-        if (try_lock(api, image, lock, &why) == 0)
+        if (docker_make(api, LOCK_NAME, body, lock, &why) == 0)
             return 0;
         if (why.code != SW_E_CONFLICT || sw_monotonic_ms() > deadline) {
-            if (err)
-                *err = why;
+            sw_pass(err, &why);
             return sw_wrap(err, "cannot lock the engine's GPUs");
         }
         remove_dead_lock(api, seen, &since_ms);
@@ -128,7 +120,7 @@ static void release_lock(struct docker_api *api, char **lock)
     *lock = NULL;
 }
 
-static int holds_lock(struct docker_api *api, const char *lock, struct sw_error *err)
+int docker_queue_holds(struct docker_api *api, const char *lock, struct sw_error *err)
 {
     sw_auto(json) json_t *mine = docker_inspect(api, lock, err);
 
@@ -137,41 +129,42 @@ static int holds_lock(struct docker_api *api, const char *lock, struct sw_error 
 
 /* ---- under the lock -------------------------------------------------------------------------- */
 
-static bool is_wait(const json_t *container)
+/* Remove what is left over, there and from the list. */
+static void sweep(struct docker_api *api, json_t *list,
+                  bool (*is_left)(const json_t *list, const json_t *container))
 {
-    return docker_label(container, LABEL_WANTS) && !docker_label(container, LABEL_HOLDS) &&
-           docker_label(container, LABEL_CHOICE) &&
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (is_left(list, json_array_get(list, i)) &&
+            docker_delete(api, sw_json_str(json_array_get(list, i), "Id"), false, NULL) == 0)
+            json_array_remove(list, i);
+}
+
+/* It has devices, and no client will start it. */
+static bool never_starts(const json_t *list, const json_t *container)
+{
+    (void)list;
+    return docker_label(container, LABEL_HOLDS) &&
            sw_text_same(sw_json_str(container, "State"), "created");
 }
 
-/* Remove containers with devices that no client will start, there and from the list. */
-static void sweep(struct docker_api *api, json_t *list)
+static bool has_any(const json_t *list, const char *id)
 {
-    for (size_t i = json_array_size(list); i-- > 0;) {
-        const json_t *container = json_array_get(list, i);
+    json_t *container;
+    size_t i;
 
-        if (docker_label(container, LABEL_HOLDS) &&
-            sw_text_same(sw_json_str(container, "State"), "created") &&
-            docker_delete(api, sw_json_str(container, "Id"), false, NULL) == 0)
-            json_array_remove(list, i);
-    }
+    json_array_foreach(list, i, container)
+        if (sw_text_same(docker_label(container, LABEL_ID), id) && !docker_gpu_waits(container))
+            return true;
+    return false;
 }
 
-static json_t *list_swept(struct docker_api *api, struct sw_error *err)
+/* A client died after it started the real container: the waiting one is left over. */
+static bool has_started(const json_t *list, const json_t *container)
 {
-    json_t *list = docker_list(api, NULL, err);
-
-    if (list)
-        sweep(api, list);
-    return list;
+    return docker_gpu_waits(container) && has_any(list, docker_label(container, LABEL_ID));
 }
 
 /* ---- submit ---------------------------------------------------------------------------------- */
-
-static int still_ours(struct docker_sending *s, struct sw_error *err)
-{
-    return s->waits ? 0 : holds_lock(s->api, s->lock, err);
-}
 
 static int enough_at_all(const struct sw_plan *plan, const json_t *candidates, struct sw_error *err)
 {
@@ -200,23 +193,13 @@ int docker_gpu_enough(struct docker_api *api, const struct sw_plan *plan, struct
     return enough_at_all(plan, candidates, err);
 }
 
-static bool has_any(const json_t *list, const char *id)
-{
-    json_t *container;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, container)
-        if (sw_text_same(docker_label(container, LABEL_ID), id) && !is_wait(container))
-            return true;
-    return false;
-}
-
 static int choose(struct docker_sending *s, const json_t *candidates, struct sw_error *err)
 {
-    sw_auto(json) json_t *list = list_swept(s->api, err), *waiting = NULL, *left = NULL;
+    sw_auto(json) json_t *list = docker_list(s->api, NULL, err), *waiting = NULL, *left = NULL;
 
     if (!list)
         return -1;
+    sweep(s->api, list, never_starts);
     waiting = docker_gpu_waiting(list);
     left = docker_gpu_free(list, candidates, false);
     if (json_array_size(waiting) == 0)
@@ -228,12 +211,9 @@ static int choose(struct docker_sending *s, const json_t *candidates, struct sw_
 
 static bool is_tegra(struct docker_api *api)
 {
-    sw_auto(json) json_t *info = NULL;
-    const char *kernel;
+    sw_auto(json) json_t *info = docker_get(api, sw_rest_path("/info"), NULL);
+    const char *kernel = sw_json_str(info, "KernelVersion");
 
-    if (docker_ask(api, &(struct docker_call){ .path = "/info" }, &info, NULL) < 0)
-        return false;
-    kernel = sw_json_str(info, "KernelVersion");
     return kernel && strstr(kernel, "tegra");
 }
 
@@ -246,9 +226,7 @@ int docker_queue_submit(struct docker_sending *s, struct sw_error *err)
     if (enough_at_all(s->plan, candidates, err) < 0)
         return -1;
     s->site.choice = choice;
-    s->site.by_runtime = sw_text_same(s->options.runtime, "nvidia") ||
-                         is_tegra(s->api);
-    s->still_ours = still_ours;
+    s->site.by_runtime = sw_text_same(s->options.runtime, "nvidia") || is_tegra(s->api);
     if (take_lock(s->api, s->image, &s->lock, err) < 0)
         return -1;
     result = choose(s, candidates, err);
@@ -283,10 +261,10 @@ static bool queued_job_read(struct queued_job *queued, const json_t *list, const
     size_t i;
 
     queued->id = id;
-    json_array_foreach((json_t *)list, i, container) {
+    json_array_foreach(list, i, container) {
         int rank = docker_label_number(container, LABEL_RANK, -1);
 
-        if (!is_wait(container) || !sw_text_same(docker_label(container, LABEL_ID), id) ||
+        if (!docker_gpu_waits(container) || !sw_text_same(docker_label(container, LABEL_ID), id) ||
             rank < 0 || rank >= DOCKER_NODES_MAX)
             continue;
         queued->waits[rank] = container;
@@ -305,34 +283,6 @@ static json_t *queued_job_devices(const struct queued_job *queued, const json_t 
     sw_auto(json) json_t *left = docker_gpu_free(list, choice, ignore_created);
 
     return docker_gpu_choose(left, queued->nodes, docker_label_number(first, LABEL_WANTS, 1));
-}
-
-/* The files of the waiting one, secrets included: through memory, to the real one. */
-static int take_files(void *context, const struct sw_http_reply *so_far, const char *bytes,
-                       size_t length)
-{
-    struct sw_buf *tar = context;
-
-    (void)so_far;
-    if (tar->length + length > FILES_MAX)
-        return -1;
-    sw_buf_reserve_wiping(tar, length);
-    sw_buf_add_bytes(tar, bytes, length);
-    return 0;
-}
-
-static int move_files(struct docker_api *api, const char *from, const char *to, struct sw_error *err)
-{
-    sw_autofree char *before = docker_archive_path(from, DOCKER_HOME);
-    struct sw_buf tar = SW_BUF_INIT;
-    int result = docker_ask(api, &(struct docker_call){ .path = before, .sink = take_files,
-                                                        .sink_context = &tar,
-                                                        .stall_ms = DOCKER_LONG_MS }, NULL, err);
-
-    if (result == 0)
-        result = docker_put(api, to, "/", tar.data, tar.length, err);
-    sw_buf_wipe(&tar);
-    return result;
 }
 
 /* The real container from the one that waits: the same, with devices. */
@@ -365,88 +315,65 @@ static void remove_made(struct docker_api *api, struct queued_job *queued)
         }
 }
 
-static int start_made(struct docker_api *api, const struct queued_job *queued, struct sw_error *err)
+static int make_all(struct docker_api *api, struct queued_job *queued, struct sw_error *err)
+{
+    for (int rank = 0; rank < queued->nodes; rank++)
+        if (make_real(api, queued, rank, err) < 0 ||
+            docker_move_files(api, sw_json_str(queued->waits[rank], "Id"), queued->made[rank],
+                              err) < 0)
+            return -1;
+    return 0;
+}
+
+static int start_all(struct docker_api *api, const struct queued_job *queued)
 {
     for (int rank = 0; rank < queued->nodes; rank++) {
         sw_auto(json) json_t *made = docker_inspect(api, queued->made[rank], NULL);
         const char *network = sw_json_str(json_object_get(made, "HostConfig"), "NetworkMode");
 
-        if (docker_start(api, queued->made[rank], network, err) < 0)
+        if (docker_start(api, queued->made[rank], network, NULL) < 0)
             return -1;
     }
     return 0;
 }
 
-static int make_all(struct docker_api *api, struct queued_job *queued, struct sw_error *err)
-{
-    for (int rank = 0; rank < queued->nodes; rank++)
-        if (make_real(api, queued, rank, err) < 0 ||
-            move_files(api, sw_json_str(queued->waits[rank], "Id"), queued->made[rank], err) < 0)
-            return -1;
-    return 0;
-}
-
-/* A start that the engine refuses is the job's end, which its container shows; it waits no more. For an
- * engine that may not raise limits it is made again without them, as by a submit. */
-static void start_queued(struct docker_api *api, struct queued_job *queued)
-{
-    if (start_made(api, queued, NULL) < 0 && docker_api_refusal(api) == DOCKER_LIMIT_DENIED) {
-        remove_made(api, queued);
-        queued->plain_limits = true;
-        if (make_all(api, queued, NULL) == 0)
-            start_made(api, queued, NULL);
-    }
-    for (int rank = 0; rank < queued->nodes; rank++)
-        docker_delete(api, sw_json_str(queued->waits[rank], "Id"), false, NULL);
-}
-
-/* Before anything starts: is the lock still ours, and was the job not canceled meanwhile? */
-static int go_ahead(struct docker_api *api, const struct queued_job *queued, const char *lock,
-                    struct sw_error *err)
-{
-    sw_auto(json) json_t *wait = docker_inspect(api, sw_json_str(queued->waits[0], "Id"), err);
-
-    return wait ? holds_lock(api, lock, err) : -1;
-}
-
+/* Before anything starts: is the lock still ours, and was the job not canceled meanwhile? A start that
+ * the engine refuses is the job's end, which its container shows; it waits no more. For an engine that
+ * may not raise limits it is made again without them, as by a submit. */
 static int run_queued(struct docker_api *api, struct queued_job *queued, const char *lock,
-                     struct sw_error *err)
+                      struct sw_error *err)
 {
-    int result = make_all(api, queued, err);
+    sw_auto(json) json_t *wait = NULL;
 
-    if (result == 0)
-        result = go_ahead(api, queued, lock, err);
-    if (result < 0) {
+    if (make_all(api, queued, err) < 0 ||
+        !(wait = docker_inspect(api, sw_json_str(queued->waits[0], "Id"), err)) ||
+        docker_queue_holds(api, lock, err) < 0) {
         remove_made(api, queued);
         return -1;
     }
-    start_queued(api, queued);
-    return 0;
-}
-
-/* A client died after it started the real container: the waiting one is left over. */
-static void drop_started(struct docker_api *api, json_t *list)
-{
-    for (size_t i = json_array_size(list); i-- > 0;) {
-        const json_t *container = json_array_get(list, i);
-
-        if (is_wait(container) && has_any(list, docker_label(container, LABEL_ID)) &&
-            docker_delete(api, sw_json_str(container, "Id"), false, NULL) == 0)
-            json_array_remove(list, i);
+    if (start_all(api, queued) < 0 && api->refusal == DOCKER_LIMIT_DENIED) {
+        remove_made(api, queued);
+        queued->plain_limits = true;
+        if (make_all(api, queued, NULL) == 0)
+            start_all(api, queued);
     }
+    for (int rank = 0; rank < queued->nodes; rank++)
+        docker_delete(api, sw_json_str(queued->waits[rank], "Id"), false, NULL);
+    return 0;
 }
 
 /* Strictly first come, first served: a large job is never overtaken for ever. */
 static int serve(struct docker_api *api, const char *lock, struct sw_error *err)
 {
     for (;;) {
-        sw_auto(json) json_t *list = list_swept(api, err), *waiting = NULL;
-        __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
+        sw_auto(json) json_t *list = docker_list(api, NULL, err), *waiting = NULL;
+        sw_auto(queued_job) struct queued_job queued = { 0 };
         const char *first;
 
         if (!list)
             return -1;
-        drop_started(api, list);
+        sweep(api, list, never_starts);
+        sweep(api, list, has_started);
         waiting = docker_gpu_waiting(list);
         first = json_string_value(json_array_get(waiting, 0));
         if (!first || !queued_job_read(&queued, list, first))
@@ -462,7 +389,7 @@ static int serve(struct docker_api *api, const char *lock, struct sw_error *err)
 int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_error *err)
 {
     sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *devices = NULL;
-    __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
+    sw_auto(queued_job) struct queued_job queued = { 0 };
     const char *first = json_string_value(json_array_get(waiting, 0));
     sw_autofree char *lock = NULL;
     int result;
@@ -482,7 +409,7 @@ int docker_queue_advance(struct docker_api *api, const json_t *list, struct sw_e
 void docker_queue_explain(const json_t *list, const char *id, char *out, size_t size)
 {
     sw_auto(json) json_t *waiting = docker_gpu_waiting(list), *choice = NULL, *left = NULL;
-    __attribute__((cleanup(queued_job_auto))) struct queued_job queued = { 0 };
+    sw_auto(queued_job) struct queued_job queued = { 0 };
     size_t ahead = 0;
     int wants;
 

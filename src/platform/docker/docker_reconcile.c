@@ -10,20 +10,19 @@
  *
  * The containers are listed again first: only what is still so is acted on.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include "base/text.h"
 #include "core/reason.h"
-#include "platform/docker/docker_submit.h"
 
-static bool waits(const struct sw_observation *seen)
+static bool has_reason(const struct sw_observation *seen, const char *reason)
 {
-    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, SW_REASON_GPU_WAIT);
+    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, reason);
 }
 
-static bool must_end_others(const struct sw_observation *seen)
+static bool needs_action(const struct sw_observation *seen)
 {
-    return seen->presence == SW_PRESENT && sw_text_same(seen->reason, SW_REASON_ENDING);
+    return seen->needs_reconcile || has_reason(seen, SW_REASON_ENDING);
 }
 
 /* Another client may be starting it at this moment: then the engine refuses to remove it. */
@@ -50,7 +49,7 @@ static void act_on(const struct docker_job *job, const struct sw_observation *se
     struct docker_containers own;
 
     docker_containers_read(&own, containers);
-    if (must_end_others(seen))
+    if (has_reason(seen, SW_REASON_ENDING))
         end_the_others(job->api, &own);
     else if (docker_is_half_made(job->ref, &own))
         remove_half_made(job->api, &own);
@@ -60,22 +59,23 @@ static void act_on(const struct docker_job *job, const struct sw_observation *se
 
 void docker_reconcile(struct sw_connection *conn, const struct sw_observation *jobs, size_t count)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     sw_auto(json) json_t *list = NULL, *index = NULL;
     bool any = false, queued = false;
 
     for (size_t i = 0; i < count; i++) {
-        queued |= waits(&jobs[i]);
-        any |= jobs[i].needs_reconcile || must_end_others(&jobs[i]);
+        queued |= has_reason(&jobs[i], SW_REASON_GPU_WAIT);
+        any |= needs_action(&jobs[i]);
     }
-    if ((!any && !queued) || docker_borrow(conn, &lent, NULL) < 0)
+    if (!any && !queued)
         return;
-    list = docker_list(lent.api, count == 1 && !queued ? jobs[0].job.id : NULL, NULL);
+    api = docker_borrow(conn, NULL);
+    list = docker_list(api, count == 1 && !queued ? jobs[0].job.id : NULL, NULL);
     index = docker_list_by_attempt(list);
     for (size_t i = 0; list && any && i < count; i++)
-        if (jobs[i].needs_reconcile || must_end_others(&jobs[i]))
-            act_on(&(struct docker_job){ conn, lent.api, &jobs[i].job }, &jobs[i],
+        if (needs_action(&jobs[i]))
+            act_on(&(struct docker_job){ conn, api, &jobs[i].job }, &jobs[i],
                    docker_attempt_in(index, &jobs[i].job));
     if (list && queued)
-        docker_queue_advance(lent.api, list, NULL);
+        docker_queue_advance(api, list, NULL);
 }

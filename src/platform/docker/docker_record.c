@@ -12,7 +12,7 @@
  * The job can write into that folder: a file there is opened as what it is, bounded, and never through a
  * connection.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "core/id.h"
 #include "core/report.h"
-#include "platform/docker/docker_events.h"
 
 char *docker_end_volume(const char *id)
 {
@@ -67,19 +65,15 @@ static int read_there(struct docker_api *api, const char *container, const char 
                       json_t **report, struct sw_error *err)
 {
     sw_autofree char *path = sw_format("%s/%s", DOCKER_ENDS, name), *text = NULL;
-    struct sw_error why = { 0 };
     size_t size = 0;
 
-    text = docker_file(api, container, path, &size, &why);
-    if (text)
-        *report = sw_report_parse(text, size);
-    if (text || why.code == SW_E_NOT_FOUND)
-        return 0;
-    return sw_pass(err, &why);
+    if (docker_find_file(api, container, path, &text, &size, err) < 0)
+        return -1;
+    *report = text ? sw_report_parse(text, size) : NULL;
+    return 0;
 }
 
-/* A report that is not the last one is a heartbeat: its runner was killed in the middle of its work. */
-static void drop_beat(json_t **report)
+void docker_drop_beat(json_t **report)
 {
     if (!*report || sw_report_is_last(*report))
         return;
@@ -87,20 +81,9 @@ static void drop_beat(json_t **report)
     *report = NULL;
 }
 
-static const json_t *end_mount(const json_t *container)
-{
-    json_t *mount;
-    size_t i;
-
-    json_array_foreach(json_object_get(container, "Mounts"), i, mount)
-        if (sw_text_same(sw_json_str(mount, "Destination"), DOCKER_ENDS))
-            return mount;
-    return NULL;
-}
-
 const char *docker_bound_ends(const json_t *container)
 {
-    const json_t *mount = end_mount(container);
+    const json_t *mount = docker_mount_of(container, "Destination", DOCKER_ENDS);
 
     return sw_text_same(sw_json_str(mount, "Type"), "bind") ? sw_json_str(mount, "Source") : NULL;
 }
@@ -113,16 +96,16 @@ int docker_record_of(struct docker_api *api, const json_t *container, json_t **r
     int here = -1;
 
     *report = NULL;
-    *kept = end_mount(container) != NULL;
+    *kept = docker_mount_of(container, "Destination", DOCKER_ENDS) != NULL;
     if (!*kept)
         return 0;
     snprintf(name, sizeof name, DOCKER_END_NAME, docker_label_number(container, LABEL_ATTEMPT, 1),
              docker_label_number(container, LABEL_RANK, 0));
-    if (bound && docker_api_is_local(api))
+    if (bound && api->endpoint.way == DOCKER_UNIX)
         here = read_here(bound, name, report);
     if (here < 0 && read_there(api, sw_json_str(container, "Id"), name, report, err) < 0)
         return -1;
-    drop_beat(report);
+    docker_drop_beat(report);
     return 0;
 }
 
@@ -137,17 +120,6 @@ static char *record_folder(const struct docker_job *job)
     return bound ? sw_strdup(bound) : docker_end_folder(job->conn, job->ref->id);
 }
 
-/* 1: it is there; 0: certainly not; -1. */
-static int has_volume(struct docker_api *api, const char *volume, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/volumes/", volume, "");
-    struct sw_error why = { 0 };
-
-    if (docker_ask(api, &(struct docker_call){ .path = path }, NULL, &why) == 0)
-        return 1;
-    return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
-}
-
 int docker_record_gone(const struct docker_job *job, int rank, json_t **report, struct sw_error *err)
 {
     sw_autofree char *folder = record_folder(job), *path = NULL;
@@ -158,13 +130,13 @@ int docker_record_gone(const struct docker_job *job, int rank, json_t **report, 
     *report = NULL;
     snprintf(name, sizeof name, DOCKER_END_NAME, job->ref->attempt, rank);
     path = sw_path_join(folder, name);
-    if (!sw_file_exists(path) && !(docker_api_is_local(job->api) && sw_file_exists(folder)))
-        return has_volume(job->api, volume, err);
+    if (!sw_file_exists(path) && !(job->api->endpoint.way == DOCKER_UNIX && sw_file_exists(folder)))
+        return docker_is_there(job->api, sw_rest_path("/volumes/%s", volume), err);
     here = read_here(folder, name, report);
     if (here < 0)
         return sw_fail_errno(err, SW_E_UNREACHABLE, "cannot read how '%s' ended in '%s'", job->ref->id,
                              folder);
-    drop_beat(report);
+    docker_drop_beat(report);
     return 0;
 }
 
@@ -178,16 +150,12 @@ static int fetch_files(const struct docker_job *job, const struct docker_contain
     for (int rank = 0; rank < nodes; rank++) {
         sw_autofree char *there = sw_format(DOCKER_ENDS "/" DOCKER_END_NAME, job->ref->attempt, rank);
         sw_autofree char *here = sw_format("%s/" DOCKER_END_NAME, folder, job->ref->attempt, rank);
-        struct sw_error why = { 0 };
         sw_autofree char *text = NULL;
         size_t size = 0;
 
-        if (own->at[rank])
-            continue;
-        text = docker_file(job->api, container, there, &size, &why);
-        if (!text && why.code != SW_E_NOT_FOUND)
-            return sw_pass(err, &why);
-        if (sw_file_write(here, text ? text : "", size, 0600, err) < 0)
+        if (!own->at[rank] &&
+            (docker_find_file(job->api, container, there, &text, &size, err) < 0 ||
+             sw_file_write(here, text ? text : "", size, 0600, err) < 0))
             return -1;
     }
     return 0;
@@ -197,59 +165,11 @@ int docker_record_fetch(const struct docker_job *job, const struct docker_contai
                         struct sw_error *err)
 {
     sw_autofree char *folder = record_folder(job), *volume = docker_end_volume(job->ref->id);
-    char look[SW_ID_SIZE];
-    int result = -1;
+    sw_auto(docker_look) struct docker_look look = { 0 };
 
-    sw_id_make("look", look);
-    if (sw_mkdirs(folder, 0700, err) == 0 && docker_look_image(job->api, look, NULL, err) == 0 &&
-        docker_look_container(job->api, look, json_pack("{s:[o]}", "Mounts", docker_render_volume(
-            volume, DOCKER_ENDS, true, NULL)), err) == 0)
-        result = fetch_files(job, own, look, folder, err);
-    docker_look_over(job->api, look);
-    return result;
-}
-
-/* ---- what the engine remembers --------------------------------------------------------------- */
-
-/* It left no report. One that ended by itself is judged by its exit code; one that a user ended, or
- * removed while it ran, is canceled; of any other it is not known. */
-static int ask_past(const struct docker_job *job, int rank, struct docker_ended *out,
-                    struct sw_error *err)
-{
-    struct docker_past past = { .attempt = job->ref->attempt, .rank = rank };
-
-    if (docker_api_is_podman(job->api))          /* its events come late or not at all */
-        return 0;
-    if (docker_past_read(job->api, job->ref->id, &past, err) < 0)
+    if (sw_mkdirs(folder, 0700, err) < 0 ||
+        docker_look_open(&look, job->api, json_pack("{s:[o]}", "Mounts", docker_render_volume(
+            volume, DOCKER_ENDS, true, NULL)), err) < 0)
         return -1;
-    out->ended_ms = past.ended_ms;
-    out->never_began = past.removed && !past.started && !past.died;
-    out->end.by_hand = past.killed || (past.removed && !past.died && !out->never_began);
-    if (past.died && !past.killed) {
-        out->gone = false;
-        out->end.exit_code = past.exit_code;
-        out->engine = DOCKER_ENGINE_STAYED;
-    }
-    return 0;
-}
-
-int docker_ended_gone(const struct docker_job *job, int rank, struct docker_ended *out,
-                      struct sw_error *err)
-{
-    int result;
-
-    *out = (struct docker_ended){ .end = SW_RUN_END_INIT, .gone = true };
-    result = docker_record_gone(job, rank, &out->report, err);
-    if (result != 0)
-        return result;
-    if (!out->report)
-        return ask_past(job, rank, out, err);
-    out->gone = false;
-    out->end.exit_code = (int)sw_json_int(out->report, "exit_code", SW_NO_EXIT_CODE);
-    docker_read_report(out);
-    /* A command that ended well after a request to end is not done: its container had said so. */
-    if (out->end.stopped && out->end.exit_code == 0)
-        out->end.exit_code = 143;
-    out->ended_ms = docker_time_ms(sw_json_str(out->report, "at"));
-    return 0;
+    return fetch_files(job, own, look.name, folder, err);
 }

@@ -44,9 +44,6 @@ char *docker_results_inside(const struct sw_plan *plan)
 
 void docker_base_read(struct docker_base *image, const json_t *inspected)
 {
-    static const struct { const char *theirs, *ours; } names[] = {
-        { "amd64", "x86_64" }, { "arm64", "aarch64" },
-    };
     const json_t *config = json_object_get(inspected, "Config");
     const json_t *entrypoint = json_object_get(config, "Entrypoint");
     const char *arch = sw_json_str(inspected, "Architecture"), *user = sw_json_str(config, "User");
@@ -57,12 +54,8 @@ void docker_base_read(struct docker_base *image, const json_t *inspected)
     else if (json_is_string(entrypoint) && *json_string_value(entrypoint))     /* Podman */
         image->entrypoint = json_pack("[s, s, s]", "/bin/sh", "-c", json_string_value(entrypoint));
     image->env = json_incref(json_object_get(config, "Env"));
-    image->arch = sw_strdup(arch ? arch : "x86_64");
-    for (size_t i = 0; i < SW_COUNT(names); i++)
-        if (sw_text_same(arch, names[i].theirs)) {
-            free(image->arch);
-            image->arch = sw_strdup(names[i].ours);
-        }
+    image->arch = sw_strdup(!arch || sw_text_same(arch, "amd64") ? "x86_64"
+                            : sw_text_same(arch, "arm64") ? "aarch64" : arch);
 }
 
 void docker_base_done(struct docker_base *image)
@@ -82,49 +75,26 @@ static void set_default(json_t *env, const char *name, const char *value)
         json_object_set_new(env, name, sw_json_text(value));
 }
 
-static bool has_names(const char *network)
+static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *env)
 {
-    return !sw_text_same(network, "host") && !sw_text_same(network, "none") &&
-           !sw_text_same(network, "bridge");
-}
-
-/* The other nodes' names, with commas between. Owned. */
-static char *workers_of(const struct sw_plan *plan, int attempt, bool named)
-{
-    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;
-    char name[DOCKER_NAME_SIZE];
+    const char *network = docker_job_options(plan->options).network;
+    bool named = plan->nodes > 1 && !sw_text_same(network, "host") && !sw_text_same(network, "none") &&
+                 !sw_text_same(network, "bridge");
+    sw_auto(sw_buf) struct sw_buf workers = SW_BUF_INIT;     /* the other nodes, with commas */
+    sw_autofree char *results = docker_results_inside(plan);
+    char first[DOCKER_NAME_SIZE], name[DOCKER_NAME_SIZE];
 
     for (int i = 1; i < plan->nodes; i++) {
         docker_name(name, plan->job_id, attempt, plan->nodes, i);
         sw_buf_addf(&workers, "%s%s", i > 1 ? "," : "", named ? name : "127.0.0.1");
     }
-    return sw_strdup(sw_buf_text(&workers));
-}
-
-static void add_ours(const struct sw_plan *plan, int attempt, int rank, json_t *env)
-{
-    bool named = plan->nodes > 1 && has_names(docker_job_options(plan->options).network);
-    sw_autofree char *workers = workers_of(plan, attempt, named), *results = docker_results_inside(plan);
-    char first[DOCKER_NAME_SIZE];
-
     docker_name(first, plan->job_id, attempt, plan->nodes, 0);
     sw_job_env_add(&(struct sw_job_env){
         .job_id = plan->job_id, .attempt = attempt, .nodes = plan->nodes, .node_rank = rank,
         .gpus_per_node = plan->gpus, .world_size_ranks = plan->world_size_ranks,
-        .master_addr = named ? first : "127.0.0.1", .worker_addrs = workers,
+        .master_addr = named ? first : "127.0.0.1", .worker_addrs = sw_buf_text(&workers),
         .results_root = DOCKER_RESULTS, .results_above = DOCKER_RESULTS, .results_dir = results,
     }, env);
-}
-
-static bool image_has(const struct docker_base *image, const char *name)
-{
-    size_t i, length = strlen(name);
-    json_t *each;
-
-    json_array_foreach(image ? image->env : NULL, i, each)
-        if (sw_text_starts(json_string_value(each), name) && json_string_value(each)[length] == '=')
-            return true;
-    return false;
 }
 
 static void add_defaults(const struct docker_site *site, json_t *env)
@@ -135,7 +105,7 @@ static void add_defaults(const struct docker_site *site, json_t *env)
 
     sw_job_env_defaults(true, NULL, defaults);
     json_object_foreach(defaults, name, value)
-        if (!json_object_get(env, name) && !image_has(site->image, name))
+        if (!json_object_get(env, name) && !(site->image && docker_variable(site->image->env, name)))
             json_object_set(env, name, value);
 }
 
@@ -167,6 +137,15 @@ static void drop_variable(json_t *env, const char *start)
             json_array_remove(env, i);
 }
 
+/* Counted, for engines whose GPUs are not known or that shall be shared; with count 0 chosen. */
+static void request_devices(json_t *host, int count, const json_t *devices)
+{
+    json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
+        SW_STR("Driver", ""), SW_SUB("Count", count ? json_integer(count) : NULL),
+        SW_SUB("DeviceIDs", count ? NULL : json_deep_copy(devices)),
+        SW_SUB("Capabilities", json_pack("[[s]]", "gpu")), SW_SUB("Options", json_object()))));
+}
+
 void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
 {
     json_t *host = json_object_get(body, "HostConfig"), *env = json_object_get(body, "Env");
@@ -186,20 +165,7 @@ void docker_render_devices(json_t *body, const json_t *devices, bool by_runtime)
         json_array_append_new(env, json_sprintf("NVIDIA_VISIBLE_DEVICES=%s", count ? "all" : held));
         return;
     }
-    json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
-        SW_STR("Driver", ""),
-        SW_SUB("Count", count ? json_integer(count) : NULL),
-        SW_SUB("DeviceIDs", count ? NULL : json_deep_copy(devices)),
-        SW_SUB("Capabilities", json_pack("[[s]]", "gpu")),
-        SW_SUB("Options", json_object()))));
-}
-
-/* Counted, not chosen: for engines whose GPUs are not known, or that shall be shared. */
-static void count_devices(json_t *host, int count)
-{
-    json_object_set_new(host, "DeviceRequests", json_pack("[o]", sw_json_object(
-        SW_STR("Driver", ""), SW_INT("Count", count),
-        SW_SUB("Capabilities", json_pack("[[s]]", "gpu")), SW_SUB("Options", json_object()))));
+    request_devices(host, count, devices);
 }
 
 /* ---- limits and the like --------------------------------------------------------------------- */
@@ -311,32 +277,28 @@ static json_t *labels_of(const struct sw_plan *plan, const struct docker_site *s
     json_t *labels = plan->labels ? json_deep_copy(plan->labels) : json_object();
     sw_auto(json) json_t *stored = sw_plan_to_json(plan);
     sw_autofree char *text = sw_json_dump(stored);
+    sw_auto(json) json_t *ours = NULL;
     char hash[SW_DIGEST_HEX];
 
     sw_sha256_hex(text, strlen(text), hash);
-    json_object_set_new(labels, LABEL_ID, sw_json_text(plan->job_id));
-    json_object_set_new(labels, LABEL_ATTEMPT, json_sprintf("%d", site->attempt));
-    json_object_set_new(labels, LABEL_RANK, json_sprintf("%d", rank));
-    json_object_set_new(labels, LABEL_NODES, json_sprintf("%d", plan->nodes));
-    json_object_set_new(labels, LABEL_PLAN, json_stringn(hash, 16));
-    json_object_set_new(labels, LABEL_OWNER, sw_json_text(site->owner));
     docker_render_marks(labels, plan);
-    if (plan->signature)
-        json_object_set_new(labels, LABEL_SIGNED, sw_json_text(plan->signature));
-    if (docker_gpus(plan) > 0)
-        json_object_set_new(labels, LABEL_WANTS, json_sprintf("%d", plan->gpus));
-    if (site->choice)
-        json_object_set_new(labels, LABEL_CHOICE, sw_json_text(site->choice));
-    if (site->choice && site->by_runtime)
-        json_object_set_new(labels, LABEL_RUNTIME, json_string("1"));
+    ours = sw_json_object(
+        SW_STR(LABEL_ID, plan->job_id), SW_SUB(LABEL_ATTEMPT, json_sprintf("%d", site->attempt)),
+        SW_SUB(LABEL_RANK, json_sprintf("%d", rank)),
+        SW_SUB(LABEL_NODES, json_sprintf("%d", plan->nodes)),
+        SW_SUB(LABEL_PLAN, json_stringn(hash, 16)), SW_STR(LABEL_OWNER, site->owner),
+        SW_STR_OPT(LABEL_SIGNED, plan->signature),
+        SW_SUB(LABEL_WANTS, docker_gpus(plan) > 0 ? json_sprintf("%d", plan->gpus) : NULL),
+        SW_STR_OPT(LABEL_CHOICE, site->choice),
+        SW_SUB(LABEL_RUNTIME, site->choice && site->by_runtime ? json_string("1") : NULL));
+    json_object_update(labels, ours);
     return labels;
 }
 
 static json_t *runner_words(const struct sw_plan *plan, const struct docker_site *site, int rank)
 {
-    json_t *words = json_pack("[ss]", "all", "--report");
-
-    json_array_append_new(words, json_sprintf(DOCKER_ENDS "/" DOCKER_END_NAME, site->attempt, rank));
+    json_t *words = json_pack("[sso]", "all", "--report",
+                              json_sprintf(DOCKER_ENDS "/" DOCKER_END_NAME, site->attempt, rank));
 
     if (json_array_size(plan->secrets) + json_array_size(plan->credentials) > 0) {
         json_array_append_new(words, json_string("--take-secrets"));
@@ -371,7 +333,7 @@ json_t *docker_render_container(const struct sw_plan *plan, const struct docker_
     if (devices)
         docker_render_devices(body, devices, site->by_runtime);
     else if (docker_gpus(plan) > 0 && options.share_gpus)
-        count_devices(json_object_get(body, "HostConfig"), plan->gpus);
+        request_devices(json_object_get(body, "HostConfig"), plan->gpus, NULL);
     return sw_take(body);
 }
 
@@ -394,9 +356,7 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         return NULL;
     json_decref(payload->env);               /* the container has it */
     payload->env = NULL;
-    json_decref(payload->inputs);
-    payload->inputs = docker_inputs_inside(plan);
-    docker_outputs_inside(payload->outputs, plan);
+    docker_paths_inside(payload, plan);
     payload->scratch_dir = sw_strdup(DOCKER_HOME "/work");
     payload->results_dir = docker_results_inside(plan);
     payload->time_ms = plan->time_ms;
@@ -405,7 +365,6 @@ struct sw_payload *docker_render_payload(const struct sw_plan *plan,
         sw_entrypoint_torchrun(payload, plan->nodes, plan->gpus);
     if (keep && site->image && site->image->entrypoint)
         payload->entrypoint = json_incref(site->image->entrypoint);
-    docker_mark_own(payload->outputs, plan);
     return sw_take(payload);
 }
 
@@ -424,15 +383,13 @@ json_t *docker_render(struct sw_connection *conn, const struct sw_plan *plan, st
     sw_autofree char *folder = docker_job_folder(conn, plan->job_id);
     sw_autofree char *results = sw_path_join(folder, "results");
     sw_autofree char *ends = docker_end_folder(conn, plan->job_id);
-    bool local = docker_of(conn)->endpoint.way == DOCKER_UNIX;
-    struct docker_site site = { .attempt = 1, .local = local, .owner = "",
-                                .ends = local ? ends : NULL };
-    sw_auto(sw_payload) struct sw_payload *payload = NULL;
+    bool local = docker_is_local(conn);
+    bool bound = local && docker_job_options(plan->options).results != DOCKER_RESULTS_VOLUME;
+    struct docker_site site = { .attempt = 1, .local = local, .owner = "", .ends = local ? ends : NULL,
+                                .results = bound ? results : NULL };
+    sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(plan, &site, err);
     sw_auto(json) json_t *document = NULL;
 
-    if (local && docker_job_options(plan->options).results != DOCKER_RESULTS_VOLUME)
-        site.results = results;
-    payload = docker_render_payload(plan, &site, err);
     if (!payload)
         return NULL;
     for (int rank = 0; rank < plan->nodes; rank++) {

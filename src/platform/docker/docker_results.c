@@ -6,7 +6,7 @@
  * the container: into a file first, then unpacked beside, then put in place whole. Once the job is
  * over it is brought once, for each attempt.
  */
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,8 +57,8 @@ static int download(struct docker_api *api, const char *url, int fd, const char 
 {
     struct to_file file = { .fd = fd };
 
-    if (docker_ask(api, &(struct docker_call){ .path = url, .sink = to_file, .sink_context = &file,
-                                               .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
+    if (docker_ask(api, &(struct sw_rest_call){ .path = url, .sink = to_file, .sink_context = &file,
+                                                .stall_ms = DOCKER_LONG_MS }, NULL, err) == 0)
         return 0;
     if (!file.trouble)
         return -1;
@@ -107,15 +107,11 @@ static int bring_home(struct sw_connection *conn, struct docker_api *api, const 
     const json_t *env = json_object_get(json_object_get(inspected, "Config"), "Env");
     sw_autofree char *folder = docker_job_folder(conn, job->id);
     sw_autofree char *incoming = sw_path_join(folder, "incoming");
-    const char *path = DOCKER_RESULTS, *name;
-    json_t *line;
-    size_t i;
+    const char *said = docker_variable(env, "SLIPWAY_RESULTS_DIR");
+    const char *path = said ? said : DOCKER_RESULTS;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     int result;
 
-    json_array_foreach((json_t *)env, i, line)
-        if (sw_text_starts(json_string_value(line), "SLIPWAY_RESULTS_DIR="))
-            path = json_string_value(line) + strlen("SLIPWAY_RESULTS_DIR=");
-    name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     if (sw_remove_tree(incoming, err) < 0 || sw_mkdirs(incoming, 0700, err) < 0)
         return -1;
     result = bring(conn, api, sw_json_str(inspected, "Id"), path, incoming, err);
@@ -127,7 +123,7 @@ static int bring_home(struct sw_connection *conn, struct docker_api *api, const 
 
 char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job, struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = NULL;
     sw_auto(json) json_t *list = NULL, *inspected = NULL;
     sw_autofree char *folder = docker_job_folder(conn, job->id), *bound = NULL;
     sw_autofree char *results = sw_path_join(folder, "results");
@@ -135,20 +131,17 @@ char *docker_results_dir(struct sw_connection *conn, const struct sw_jobref *job
 
     if (sw_file_exists(brought))
         return sw_take(results);
-    if (docker_borrow(conn, &lent, err) < 0 || !(list = docker_list(lent.api, job->id, err)))
-        return NULL;
-    if (json_array_size(list) == 0) {
+    api = docker_borrow(conn, err);
+    list = docker_list(api, job->id, err);
+    if (list && json_array_size(list) == 0)
         sw_fail(err, SW_E_NOT_FOUND, "the engine has no container of '%s' any more", job->id);
-        return NULL;
-    }
-    inspected = docker_inspect(lent.api, sw_json_str(docker_first_rank(list,
-                                                     docker_newest_attempt(list)), "Id"), err);
-    if (!inspected)
+    if (json_array_size(list) == 0 ||
+        !(inspected = docker_inspect(api, sw_json_str(docker_newest(list), "Id"), err)))
         return NULL;
     bound = docker_bound_results(conn, inspected, job->id);
     if (bound)
         return sw_take(bound);
-    if (bring_home(conn, lent.api, inspected, job, results, err) < 0) {
+    if (bring_home(conn, api, inspected, job, results, err) < 0) {
         sw_wrap(err, "cannot bring the results of '%s'", job->id);
         return NULL;
     }

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "net/ssh.h"
-#include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_endpoint.h"
 
 #define LAST_WORDS_MS 500
 
@@ -21,13 +21,6 @@ struct docker_dialer {
     size_t count;
     struct sw_error trouble;         /* why the last one could not be made */
 };
-
-/* The socket's path holds only harmless characters (docker_endpoint.c). */
-static char *command_for(const char *socket)
-{
-    return socket ? sw_format("docker -H unix://%s system dial-stdio", socket)
-                  : sw_strdup("docker system dial-stdio");
-}
 
 struct docker_dialer *docker_dialer_open(const struct docker_endpoint *endpoint, struct sw_error *err)
 {
@@ -43,7 +36,9 @@ struct docker_dialer *docker_dialer_open(const struct docker_endpoint *endpoint,
         docker_dialer_close(dialer);
         return NULL;
     }
-    dialer->command = command_for(endpoint->remote_socket);
+    /* The socket's path holds only harmless characters (docker_endpoint.c). */
+    dialer->command = sw_format("docker%s%s system dial-stdio", endpoint->remote_socket ? " -H unix://" : "",
+                                endpoint->remote_socket ? endpoint->remote_socket : "");
     return dialer;
 }
 

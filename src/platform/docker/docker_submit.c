@@ -12,7 +12,7 @@
  * engine that is going down takes none). What that does not settle, and what could not be removed again,
  * is SW_E_UNREACHABLE: everything stays, and the next look finds it.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,60 +21,34 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "platform/docker/docker_image.h"
-#include "platform/docker/docker_observe.h"
 
 enum { NAME_TRIES = 100, NAME_PAUSE_MS = 50, START_TRIES = 20 };
 
 /* ---- the image ------------------------------------------------------------------------------- */
 
-static int look_at_image(struct docker_sending *s, struct sw_error *err)
-{
-    sw_autofree char *path = docker_path("/images/", s->image, "/json");
-    sw_auto(json) json_t *reply = NULL;
-
-    if (docker_ask(s->api, &(struct docker_call){ .path = path }, &reply, err) < 0)
-        return -1;
-    docker_base_read(&s->base, reply);
-    return 0;
-}
-
-static int bring_image(struct docker_sending *s, enum docker_pull_policy policy,
-                       struct sw_error *err)
-{
-    struct docker_pull pull = { .image = s->plan->image, .policy = policy,
-                                .progress = docker_of(s->conn)->progress,
-                                .progress_context = docker_of(s->conn)->progress_context };
-    char *use = NULL;
-
-    if (docker_image_ensure(s->api, &pull, &use, err) < 0)
-        return -1;
-    free(s->image);
-    s->image = use;
-    return 0;
-}
-
 static int settle_image(struct docker_sending *s, struct sw_error *err)
 {
-    sw_auto(sw_image_ref) struct sw_image_ref named = { 0 };
-    struct sw_error why = { 0 };
+    const struct docker_pull pull = { .image = s->plan->image, .policy = s->options.pull,
+                                      .progress = docker_of(s->conn)->progress,
+                                      .progress_context = docker_of(s->conn)->progress_context };
+    sw_auto(json) json_t *inspected = NULL;
 
-    if (sw_image_ref_parse(s->plan->image, &named, err) < 0)
+    if (docker_image_ensure(s->api, &pull, &s->image, &inspected, err) < 0)
         return -1;
-    s->image = sw_image_ref_text(&named);
-    if (s->options.pull == DOCKER_PULL_ALWAYS && bring_image(s, DOCKER_PULL_ALWAYS, err) < 0)
-        return -1;
-    if (look_at_image(s, &why) == 0)
-        return 0;
-    if (why.code != SW_E_NOT_FOUND)
-        return sw_pass(err, &why);
-    if (bring_image(s, s->options.pull == DOCKER_PULL_NEVER ? DOCKER_PULL_NEVER : DOCKER_PULL_MISSING,
-                    err) < 0)
-        return -1;
-    return look_at_image(s, err);
+    docker_base_read(&s->base, inspected);
+    return 0;
 }
 
 /* ---- where results go, and who runs ---------------------------------------------------------- */
+
+/* For any user of the image; the folder above is closed. */
+static int make_writable(const char *folder, struct sw_error *err)
+{
+    if (sw_mkdirs(folder, 0777, err) < 0)
+        return -1;
+    chmod(folder, 0777);
+    return 0;
+}
 
 static int settle_results(struct docker_sending *s, struct sw_error *err)
 {
@@ -89,20 +63,13 @@ static int settle_results(struct docker_sending *s, struct sw_error *err)
         return sw_hint(err, "use 'results: volume', or mount a folder of it at /results");
     }
     /* A later attempt goes on where the first left its results, whichever store sends it. */
-    if (s->plan->results_dir) {
-        s->results = sw_strdup(s->plan->results_dir);
-        if (!sw_file_exists(s->results) && sw_mkdirs(s->results, 0777, NULL) == 0)
-            chmod(s->results, 0777);
-        s->site.results = s->results;
-        return 0;
-    }
-    if (sw_mkdirs(folder, 0700, err) < 0)
-        return -1;
-    s->results = sw_path_join(folder, "results");
-    if (sw_mkdirs(s->results, 0777, err) < 0)
-        return -1;
-    chmod(s->results, 0777);              /* for any user of the image; the folder above is closed */
+    s->results = s->plan->results_dir ? sw_strdup(s->plan->results_dir)
+                                      : sw_path_join(folder, "results");
     s->site.results = s->results;
+    if (!s->plan->results_dir)
+        return sw_mkdirs(folder, 0700, err) < 0 ? -1 : make_writable(s->results, err);
+    if (!sw_file_exists(s->results))
+        make_writable(s->results, NULL);
     return 0;
 }
 
@@ -114,11 +81,8 @@ static int settle_ends(struct docker_sending *s, struct sw_error *err)
     if (!s->site.local)
         return 0;
     s->ends = docker_end_folder(s->conn, s->plan->job_id);
-    if (sw_mkdirs(folder, 0700, err) < 0 || sw_mkdirs(s->ends, 0777, err) < 0)
-        return -1;
-    chmod(s->ends, 0777);                 /* as with results: the folder above is closed */
     s->site.ends = s->ends;
-    return 0;
+    return sw_mkdirs(folder, 0700, err) < 0 ? -1 : make_writable(s->ends, err);
 }
 
 static void settle_user(struct docker_sending *s)
@@ -148,10 +112,10 @@ static int make_output_folders(const struct docker_sending *s, struct sw_error *
 /* ---- containers ------------------------------------------------------------------------------ */
 
 /* The name is taken: by us, when all labels agree. */
-static int find_ours(struct docker_sending *s, const char *name, int rank, char **id, bool *begun,
-                     struct sw_error *err)
+static int find_ours(struct docker_sending *s, struct docker_api *api, const char *name, int rank,
+                     char **id, bool *begun, struct sw_error *err)
 {
-    sw_auto(json) json_t *found = docker_inspect(s->api, name, err);
+    sw_auto(json) json_t *found = docker_inspect(api, name, err);
 
     if (!found)
         return -1;
@@ -167,21 +131,6 @@ static int find_ours(struct docker_sending *s, const char *name, int rank, char 
     return *id ? 0 : sw_fail(err, SW_E_UNREACHABLE, "the engine tells no id of '%s'", name);
 }
 
-/* Whether it was made is not known: if it was, it has our name and labels. */
-static int find_made(struct docker_sending *s, const char *name, int rank, char **id, bool *begun)
-{
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(s->api), NULL);
-    struct docker_api *usual = s->api;
-    int result = -1;
-
-    if (fresh) {
-        s->api = fresh;
-        result = find_ours(s, name, rank, id, begun, NULL);
-        s->api = usual;
-    }
-    return result;
-}
-
 static int create_once(struct docker_sending *s, const char *name, const json_t *body, int rank,
                        char **id, bool *begun, struct sw_error *err)
 {
@@ -191,29 +140,32 @@ static int create_once(struct docker_sending *s, const char *name, const json_t 
     if (docker_make(s->api, name, body, id, &why) == 0)
         return 0;
     if (why.code == SW_E_CONFLICT)
-        return find_ours(s, name, rank, id, begun, err);
-    if (why.code == SW_E_UNREACHABLE && find_made(s, name, rank, id, begun) == 0)
-        return 0;
+        return find_ours(s, s->api, name, rank, id, begun, err);
+    /* Whether it was made is not known: if it was, it has our name and labels. */
+    if (why.code == SW_E_UNREACHABLE) {
+        sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&s->api->endpoint, NULL);
+
+        if (find_ours(s, fresh, name, rank, id, begun, NULL) == 0)
+            return 0;
+    }
     return sw_pass(err, &why);
 }
 
 /* An engine gives the name away before there is a container, and takes it back when its client dies in
  * between: then the name is in use, and no container has it. A moment later it is one or the other. */
-int docker_create(struct docker_sending *s, const char *name, const json_t *body, int rank,
+static int create(struct docker_sending *s, const char *name, const json_t *body, int rank,
                   char **id, bool *begun, struct sw_error *err)
 {
     struct sw_error why = { 0 };
     int result = create_once(s, name, body, rank, id, begun, &why);
 
     for (int i = 0; i < NAME_TRIES && result < 0 && why.code == SW_E_NOT_FOUND &&
-                    docker_api_refusal(s->api) == DOCKER_NO_SUCH_CONTAINER; i++) {
+                    s->api->refusal == DOCKER_NO_SUCH_CONTAINER; i++) {
         sw_sleep_ms(NAME_PAUSE_MS);
         why = (struct sw_error){ 0 };
         result = create_once(s, name, body, rank, id, begun, &why);
     }
-    if (result < 0 && err)
-        *err = why;
-    return result;
+    return result < 0 ? sw_pass(err, &why) : 0;
 }
 
 static const char *const start_hints[] = {
@@ -229,11 +181,11 @@ static const char *const start_hints[] = {
 /* Whether it is worth starting again, now that there is one. */
 static bool mend_network(struct docker_api *api, const char *network, struct sw_error *why)
 {
-    if (docker_api_refusal(api) == DOCKER_NETWORK_AMBIGUOUS) {
+    if (api->refusal == DOCKER_NETWORK_AMBIGUOUS) {
         docker_network_settle(api, network);
         return true;
     }
-    return why->code == SW_E_NOT_FOUND && docker_api_refusal(api) == DOCKER_NO_NETWORK &&
+    return why->code == SW_E_NOT_FOUND && api->refusal == DOCKER_NO_NETWORK &&
            docker_network_make(api, network, why) == 0;
 }
 
@@ -241,7 +193,7 @@ static bool mend_network(struct docker_api *api, const char *network, struct sw_
  * what it noted in the container is `why`. One that restarted meanwhile refused for its own reasons. */
 static int look_whether_started(struct docker_api *api, const char *id, struct sw_error *why)
 {
-    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(docker_api_endpoint(api), NULL);
+    sw_auto(docker_api) struct docker_api *fresh = docker_api_open(&api->endpoint, NULL);
     sw_auto(json) json_t *found = fresh ? docker_inspect(fresh, id, NULL) : NULL;
     const json_t *state = json_object_get(found, "State");
     const char *noted = sw_json_str(state, "Error");
@@ -274,7 +226,7 @@ int docker_start(struct docker_api *api, const char *id, const char *network, st
     int tries = 0;
 
     while (start_once(api, id, &why) < 0) {
-        enum docker_refusal refusal = docker_api_refusal(api);
+        enum docker_refusal refusal = api->refusal;
 
         if (tries++ < START_TRIES && network && mend_network(api, network, &why))
             continue;
@@ -310,11 +262,11 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
         if (!body)
             return -1;
         json_object_set_new(body, "Image", sw_json_text(s->image));
-        docker_runner_render(s, body);
+        docker_upload_render(s, body);
         docker_name(name, s->plan->job_id, s->site.attempt, s->plan->nodes, rank);
         if (s->waits)
             strcat(name, DOCKER_WAIT);
-        if (docker_create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
+        if (create(s, name, body, rank, &s->ids[rank], &s->begun[rank], err) < 0)
             return sw_wrap(err, "cannot make the container '%s'", name);
         s->made = rank + 1;
     }
@@ -324,7 +276,7 @@ static int make_all(struct docker_sending *s, struct sw_error *err)
 /* Does it refuse a folder of ours because it does not see it? Then it shall be a volume. */
 static bool do_without(struct docker_sending *s, const char **folder)
 {
-    if (!*folder || docker_api_refusal(s->api) != DOCKER_NO_BIND_SOURCE ||
+    if (!*folder || s->api->refusal != DOCKER_NO_BIND_SOURCE ||
         !sw_text_same(docker_api_refused_path(s->api), *folder))
         return false;
     docker_forget_made(s);
@@ -346,7 +298,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
     }
     if (!why.code)
         return 0;
-    if (docker_api_refusal(s->api) == DOCKER_NO_BIND_SOURCE)
+    if (s->api->refusal == DOCKER_NO_BIND_SOURCE)
         sw_hint(&why, "the path must exist on the engine's machine");
     return sw_pass(err, &why);
 }
@@ -354,7 +306,7 @@ static int make_somewhere(struct docker_sending *s, struct sw_error *err)
 /* A rootless engine may not raise limits; the job did not ask for those, so they are left out. */
 static bool can_do_with_plain_limits(struct docker_sending *s)
 {
-    if (s->site.plain_limits || s->plan->gpus == 0 || docker_api_refusal(s->api) != DOCKER_LIMIT_DENIED)
+    if (s->site.plain_limits || s->plan->gpus == 0 || s->api->refusal != DOCKER_LIMIT_DENIED)
         return false;
     docker_forget_made(s);
     s->site.plain_limits = true;
@@ -364,39 +316,26 @@ static bool can_do_with_plain_limits(struct docker_sending *s)
 
 static int fill_and_start(struct docker_sending *s, struct sw_error *err)
 {
-    const char *folder = docker_archive_folder(s);
-    const char *network = s->options.network;
-
-    if (docker_runner_ensure(s, err) < 0 || docker_pack(s, err) < 0)
+    if (docker_upload(s, err) < 0)
         return -1;
-    for (int rank = 0; rank < s->plan->nodes && s->tar.length; rank++)
-        if (!s->begun[rank] && docker_put(s->api, s->ids[rank], folder, s->tar.data, s->tar.length,
-                                          err) < 0)
-            return sw_wrap(err, "cannot put the job's files into its container");
     for (int rank = 0; rank < s->plan->nodes && !s->waits; rank++)
-        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], network, err) < 0)
+        if (!s->begun[rank] && docker_start(s->api, s->ids[rank], s->options.network, err) < 0)
             return sw_wrap(err, "cannot start the container");
     return 0;
-}
-
-/* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
-static int make_checked(struct docker_sending *s, struct sw_error *err)
-{
-    if (make_somewhere(s, err) < 0 || (s->still_ours && s->still_ours(s, err) < 0))
-        return -1;
-    return fill_and_start(s, err);
 }
 
 int docker_make_and_start(struct docker_sending *s, struct sw_error *err)
 {
     struct sw_error why = { 0 };
 
-    if (docker_pack_begin(s, err) < 0)
+    if (docker_upload_begin(s, err) < 0)
         return -1;
-    docker_runner_choose(s);
-    while (make_checked(s, &why) < 0) {
+    /* A client that chose GPUs for it checks its lock once more, when others can see that it holds them. */
+    while (make_somewhere(s, &why) < 0 ||
+           (s->lock && !s->waits && docker_queue_holds(s->api, s->lock, &why) < 0) ||
+           fill_and_start(s, &why) < 0) {
         if (!can_do_with_plain_limits(s) &&           /* Podman refuses a limit with a 500 */
-            (why.code == SW_E_UNREACHABLE || !docker_runner_do_without(s)))
+            (why.code == SW_E_UNREACHABLE || !docker_upload_otherwise(s)))
             return sw_pass(err, &why);
         why = (struct sw_error){ 0 };
     }
@@ -416,16 +355,16 @@ static void owner_name(char out[128])
     snprintf(out, 128, "%.60s@%.60s", sw_text_empty(user) ? number : user, machine);
 }
 
-int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
+static int sending_begin(struct docker_sending *s, struct sw_error *err)
 {
-    s->site.local = docker_api_is_local(s->api);
+    s->site.local = docker_is_local(s->conn);
     s->site.owner = s->owner;
     s->site.image = &s->base;
     owner_name(s->owner);
     if (settle_image(s, err) < 0 || settle_results(s, err) < 0 || settle_ends(s, err) < 0 ||
         make_output_folders(s, err) < 0 || docker_clone_repositories(s, err) < 0)
         return -1;
-    s->site.podman = docker_api_is_podman(s->api);
+    s->site.podman = s->api->podman;
     if (s->site.podman && s->options.network)
         /* Podman wants it before the container; that it may be there already is fine. */
         docker_network_make(s->api, s->options.network, NULL);
@@ -433,7 +372,7 @@ int docker_sending_begin(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-void docker_sending_done(struct docker_sending *s)
+static void docker_sending_auto(struct docker_sending *s)
 {
     sw_buf_wipe(&s->tar);
     docker_base_done(&s->base);
@@ -461,31 +400,19 @@ void docker_receipt(struct sw_submission *receipt, const char *host, const char 
     receipt->results_dir = sw_strdup(results);
 }
 
-/* Where results are as a path of this machine; owned; NULL: they must be brought. */
-static char *results_here(const struct docker_sending *s)
-{
-    sw_autofree char *own = s->site.local ? docker_own_results(s->plan) : NULL;
-
-    if (own)
-        return sw_path_join(own, s->plan->job_id);
-    return s->site.results ? sw_strdup(s->site.results) : NULL;
-}
-
 int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int attempt,
                   const struct sw_secrets *secrets, struct sw_submission *receipt,
                   struct sw_error *err)
 {
-    sw_auto(docker_lent) struct docker_lent lent = { 0 };
+    sw_auto(docker_lent) struct docker_api *api = docker_borrow(conn, err);
     sw_auto(docker_sending) struct docker_sending s = {
-        .conn = conn, .plan = plan, .secrets = secrets, .site.attempt = attempt,
+        .conn = conn, .api = api, .plan = plan, .secrets = secrets, .site.attempt = attempt,
         .options = docker_job_options(plan->options) };
-    sw_autofree char *results = NULL;
+    sw_autofree char *own = docker_is_local(conn) ? docker_own_results(plan) : NULL;
+    sw_autofree char *results = own ? sw_path_join(own, plan->job_id) : NULL;    /* of this machine */
     struct sw_error why = { 0 };
 
-    if (docker_borrow(conn, &lent, err) < 0)
-        return -1;
-    s.api = lent.api;
-    if (docker_sending_begin(&s, err) < 0)
+    if (!api || sending_begin(&s, err) < 0)
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     if ((docker_gpus(plan) > 0 && !s.options.share_gpus
              ? docker_queue_submit(&s, &why) : docker_make_and_start(&s, &why)) < 0) {
@@ -493,11 +420,10 @@ int docker_submit(struct sw_connection *conn, const struct sw_plan *plan, int at
             sw_wrap(&why, "refused, and what was made of it could not be removed");
             why.code = SW_E_UNREACHABLE;
         }
-        if (err)
-            *err = why;
+        sw_pass(err, &why);
         return sw_wrap(err, "cannot start '%s'", plan->job_id);
     }
-    results = results_here(&s);
-    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0], results, s.site.ends);
+    docker_receipt(receipt, docker_of(conn)->endpoint.text, s.ids[0],
+                   results ? results : s.site.results, s.site.ends);
     return 0;
 }

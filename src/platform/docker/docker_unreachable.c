@@ -5,7 +5,7 @@
  * libcurl only says "could not connect"; the difference between "you may not" and "it does not
  * run" is what people need, so docker_no_answer() connects to the socket once more itself.
  */
-#include "platform/docker/docker_internal.h"
+#include "platform/docker/docker_endpoint.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 
-static int socket_trouble(const char *path)
+int docker_socket_trouble(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     sw_autofd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -27,82 +27,86 @@ static int socket_trouble(const char *path)
     return 0;
 }
 
+#define JOIN_GROUP "add yourself to its group (`sudo usermod -aG docker $USER`, then log in again), or" \
+                   " use a rootless engine"
 static const struct {
     int trouble;
     const char *hint;
 } socket_hints[] = {
-    { EACCES, "add yourself to its group (`sudo usermod -aG docker $USER`, then log in again), or"
-              " use a rootless engine" },
-    { EPERM, "add yourself to its group (`sudo usermod -aG docker $USER`, then log in again), or"
-             " use a rootless engine" },
+    { EACCES, JOIN_GROUP },
+    { EPERM, JOIN_GROUP },
     { ENOENT, "start Docker (`sudo systemctl start docker`), or say where it is with DOCKER_HOST"
               " or `docker: {host: ...}`" },
     { ECONNREFUSED, "the engine is not running: `sudo systemctl start docker`" },
     { ENAMETOOLONG, "a socket's path has at most 107 bytes" },
 };
 
-static int no_socket(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
-                     struct sw_error *err)
+static int says_nothing(const struct docker_endpoint *endpoint, enum sw_code code, const char *why,
+                        struct sw_error *err)
 {
-    int trouble = socket_trouble(endpoint->socket);
-
-    sw_fail(err, reply->failure == SW_E_TIMEOUT ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
-            "the Docker engine at %s does not answer: %s", endpoint->text,
-            trouble ? strerror(trouble) : reply->why);
-    for (size_t i = 0; i < SW_COUNT(socket_hints); i++)
-        if (socket_hints[i].trouble == trouble)
-            return sw_hint(err, "%s", socket_hints[i].hint);
-    return -1;
+    return sw_fail(err, code ? code : SW_E_UNREACHABLE, "the Docker engine at %s does not answer: %s",
+                   endpoint->text, why);
 }
 
-static int no_tls(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
-                  struct sw_error *err)
+static void no_socket(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
+                      struct sw_error *err)
+{
+    int trouble = docker_socket_trouble(endpoint->socket);
+
+    says_nothing(endpoint, reply->failure == SW_E_TIMEOUT ? SW_E_TIMEOUT : SW_E_UNREACHABLE,
+                 trouble ? strerror(trouble) : reply->why, err);
+    for (size_t i = 0; i < SW_COUNT(socket_hints); i++)
+        if (socket_hints[i].trouble == trouble)
+            sw_hint(err, "%s", socket_hints[i].hint);
+}
+
+static void no_tls(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
+                   struct sw_error *err)
 {
     bool distrust = reply->failure == SW_E_REFUSED;
 
-    sw_fail(err, distrust ? SW_E_CREDENTIAL : reply->failure,
-            "the Docker engine at %s does not answer: %s", endpoint->text, reply->why);
+    says_nothing(endpoint, distrust ? SW_E_CREDENTIAL : reply->failure, reply->why, err);
     if (distrust)
-        return sw_hint(err, "its certificate is for another name, or not from the authority in %s",
-                       endpoint->ca ? endpoint->ca : "this machine's list");
-    return sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
-                        " certificate %s?", endpoint->cert ? endpoint->cert : "(none given)");
+        sw_hint(err, "its certificate is for another name, or not from the authority in %s",
+                endpoint->ca ? endpoint->ca : "this machine's list");
+    else
+        sw_hint(err, "is it running there, does it listen with TLS, and does it know our"
+                     " certificate %s?", endpoint->cert ? endpoint->cert : "(none given)");
 }
 
-static int no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer *dialer,
-                  const struct sw_http_reply *reply, struct sw_error *err)
+static void no_ssh(const struct docker_endpoint *endpoint, struct docker_dialer *dialer,
+                   struct sw_error *err)
 {
-    /* We closed the connection ourselves, so neither ssh nor docker there has a reason to give. */
-    if (reply->failure == SW_E_TIMEOUT)
-        return sw_fail(err, SW_E_TIMEOUT, "the Docker engine at %s does not answer: %s",
-                       endpoint->text, reply->why);
     docker_dialer_why(dialer, err);
     sw_wrap(err, "the Docker engine at %s does not answer", endpoint->text);
     if (err && !err->hint[0])
         sw_hint(err, "`ssh %s%s%s docker version` must work without a question",
                 endpoint->user ? endpoint->user : "", endpoint->user ? "@" : "", endpoint->host);
-    return -1;
-}
-
-static int no_tcp(const struct docker_endpoint *endpoint, const struct sw_http_reply *reply,
-                  struct sw_error *err)
-{
-    bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */
-
-    sw_fail(err, other ? SW_E_REFUSED : reply->failure ? reply->failure : SW_E_UNREACHABLE,
-            "the Docker engine at %s does not answer: %s", endpoint->text, reply->why);
-    return sw_hint(err, "is it running there, and does it listen on that port? %s said so",
-                   endpoint->origin);
 }
 
 int docker_no_answer(const struct docker_endpoint *endpoint, struct docker_dialer *dialer, bool met,
                      const struct sw_http_reply *reply, struct sw_error *err)
 {
+    bool other = reply->failure == SW_E_UNSUPPORTED;       /* it speaks, but not HTTP */
+
     switch (endpoint->way) {
-    case DOCKER_UNIX: no_socket(endpoint, reply, err); break;
-    case DOCKER_TLS:  no_tls(endpoint, reply, err); break;
-    case DOCKER_SSH:  no_ssh(endpoint, dialer, reply, err); break;
-    case DOCKER_TCP:  no_tcp(endpoint, reply, err); break;
+    case DOCKER_UNIX:
+        no_socket(endpoint, reply, err);
+        break;
+    case DOCKER_TLS:
+        no_tls(endpoint, reply, err);
+        break;
+    case DOCKER_SSH:
+        /* We closed the connection ourselves, so neither ssh nor docker there has a reason to give. */
+        if (reply->failure == SW_E_TIMEOUT)
+            says_nothing(endpoint, SW_E_TIMEOUT, reply->why, err);
+        else
+            no_ssh(endpoint, dialer, err);
+        break;
+    case DOCKER_TCP:
+        says_nothing(endpoint, other ? SW_E_REFUSED : reply->failure, reply->why, err);
+        sw_hint(err, "is it running there, and does it listen on that port? %s said so",
+                endpoint->origin);
     }
     if (met && err && err->code != SW_E_TIMEOUT)
         err->code = SW_E_UNREACHABLE;

@@ -2,26 +2,39 @@
 /*
  * docker_upload.c - what goes into a container before it starts: runner, payload, plan, certificates,
  * code, secrets; and the user who owns them there.
+ *
+ * The runner is in a volume of the engine: sent once for each version, mounted read-only into every job's
+ * container.
+ * The volume is named after the digest of its content and belongs to no store; `gc` removes it on request
+ * when no container uses it. The engine makes an empty one together with the first container that names
+ * it, and then a container that is never started fills it. In there the runner gets its name last, as a
+ * hard link to bytes that the same client wrote before: what has the name is whole, whether a client was
+ * killed over it or two clients send it at the same time. A container that names the volume keeps it, so
+ * what was seen after the create call stays.
+ *
+ * A job whose payload needs no file besides (no code, no secrets, no certificates, root in the container)
+ * gets it in a variable: then nothing is put into the container at all, which costs an engine up to 90 ms.
+ * Where the volume cannot be used (Podman, a read-only root, a job that waits for GPUs and is made again by
+ * another client, an engine that refuses), everything travels by archive.
  */
-#include "platform/docker/docker_submit.h"
+#include "platform/docker/docker_job.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "core/id.h"
 #include "core/runner_image.h"
 #include "plan/bundle.h"
 
-enum { CODE_MAX = 512 * 1024 * 1024, SECRETS_MAX = 1024 * 1024 };
-
-/* A read-only root takes archives only where a volume is: below our own folder. */
-static bool is_read_only(const struct docker_sending *s)
-{
-    return s->options.read_only;
-}
+enum {
+    CODE_MAX = 512 * 1024 * 1024,
+    SECRETS_MAX = 1024 * 1024,
+    VARIABLE_MAX = 96 * 1024,        /* Linux takes 128 KiB for one */
+};
 
 void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct docker_owner owner,
                     const void *bytes, size_t length)
@@ -34,7 +47,7 @@ void docker_tar_add(struct sw_buf *tar, const char *name, unsigned mode, struct 
 static void add_file(struct docker_sending *s, const char *name, unsigned mode,
                      struct docker_owner owner, const void *bytes, size_t length)
 {
-    sw_autofree char *full = sw_format("%s%s", is_read_only(s) ? "./" : ".slipway/", name);
+    sw_autofree char *full = sw_format("%s%s", s->options.read_only ? "./" : ".slipway/", name);
 
     docker_tar_add(&s->tar, full, mode, owner, bytes, length);
 }
@@ -99,7 +112,7 @@ static void add_volumes(struct docker_sending *s, struct docker_owner owner)
 {
     if (!s->site.ends)
         add_file(s, "end/", 0777, owner, NULL, 0);
-    if (has_results_volume(s) && !is_read_only(s))
+    if (has_results_volume(s) && !s->options.read_only)
         docker_tar_add(&s->tar, "results/", 0777, owner, NULL, 0);
 }
 
@@ -132,20 +145,15 @@ static int hand_over_volumes(struct docker_sending *s, int rank, struct docker_o
                              struct sw_error *err)
 {
     sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
-    char look[SW_ID_SIZE];
-    int result = -1;
+    sw_auto(docker_look) struct docker_look look = { 0 };
 
     docker_tar_add(&tar, ".slipway/", 0755, owner, NULL, 0);
     if (has_results_volume(s))
         docker_tar_add(&tar, "results/", 0777, owner, NULL, 0);
     sw_tar_end(&tar);
-    sw_id_make("look", look);
-    if (docker_look_image(s->api, look, NULL, err) == 0 &&
-        docker_look_container(s->api, look, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]),
-                              err) == 0)
-        result = docker_put(s->api, look, "/", tar.data, tar.length, err);
-    docker_look_over(s->api, look);
-    return result;
+    if (docker_look_open(&look, s->api, json_pack("{s:[s]}", "VolumesFrom", s->ids[rank]), err) < 0)
+        return -1;
+    return docker_put(s->api, look.name, "/", tar.data, tar.length, err);
 }
 
 /* A user's name is looked up in the image, which is read through the container made from it. */
@@ -166,6 +174,132 @@ static int find_owner(struct docker_sending *s, const char *container, struct do
     return sw_fail(err, SW_E_SPEC, "the image has no user '%s'", user);
 }
 
+/* ---- which way ------------------------------------------------------------------------------- */
+
+static bool is_root(const struct docker_sending *s)
+{
+    const char *user = s->user ? s->user : s->base.user;
+    struct docker_owner owner;
+
+    if (!*user || (strncmp(user, "root", 4) == 0 && (!user[4] || user[4] == ':')))
+        return true;
+    return docker_user_numbers(user, &owner) && owner.uid == 0;
+}
+
+static bool fits_variables(const struct docker_sending *s)
+{
+    return is_root(s) && !s->plan->code && !s->ca.length &&
+           json_array_size(s->plan->secrets) + json_array_size(s->plan->credentials) == 0 &&
+           strlen(s->payload) < VARIABLE_MAX && strlen(s->plan_text) < VARIABLE_MAX;
+}
+
+static void choose_way(struct docker_sending *s)
+{
+    char hash[SW_DIGEST_HEX];
+    size_t size = 0;
+    const void *runner;
+
+    assert(s->payload && s->plan_text && !s->runner_volume);
+    if (s->waits || s->site.podman || s->options.read_only)
+        return;
+    runner = sw_embedded_runner(s->base.arch, &size, NULL);
+    if (!runner)
+        return;
+    sw_sha256_hex(runner, size, hash);
+    s->runner_volume = sw_format("slipway-runner-%.32s", hash);
+    s->by_variable = fits_variables(s);
+}
+
+bool docker_upload_otherwise(struct docker_sending *s)
+{
+    if (!s->runner_volume || docker_forget_made(s) < 0)
+        return false;
+    free(s->runner_volume);
+    s->runner_volume = NULL;
+    s->by_variable = false;
+    return true;
+}
+
+/* ---- the container's description ------------------------------------------------------------- */
+
+static json_t *mount_at(const struct docker_sending *s, const char *target, bool read_only)
+{
+    json_t *mount = docker_render_volume(s->runner_volume, target, read_only, NULL);
+
+    json_object_set_new(mount, "VolumeOptions", sw_json_object(
+        SW_SUB("NoCopy", json_true()),
+        SW_SUB("Labels", sw_json_object(SW_STR(LABEL_CACHE, "runner")))));
+    return mount;
+}
+
+void docker_upload_render(const struct docker_sending *s, json_t *body)
+{
+    json_t *words = json_object_get(body, "Cmd"), *env = json_object_get(body, "Env");
+
+    if (!s->runner_volume)
+        return;
+    json_array_append_new(json_object_get(json_object_get(body, "HostConfig"), "Mounts"),
+                          mount_at(s, DOCKER_BIN, true));
+    json_object_set_new(body, "Entrypoint", json_pack("[s]", DOCKER_BIN "/slipway-runner"));
+    if (!s->by_variable)
+        return;
+    json_array_set_new(words, json_array_size(words) - 1, json_string(SW_PAYLOAD_IN_VARIABLE));
+    json_array_append_new(env, json_sprintf(SW_PAYLOAD_VARIABLE "=%s", s->payload));
+    json_array_append_new(env, json_sprintf(SW_PLAN_VARIABLE "=%s", s->plan_text));
+}
+
+/* ---- the volume's content -------------------------------------------------------------------- */
+
+/* 1: the runner is there, whole; 0: it is not; -1 + err. */
+static int is_filled(struct docker_sending *s, struct sw_error *err)
+{
+    sw_autofree char *path = docker_archive_path(s->ids[0], DOCKER_BIN "/slipway-runner");
+    struct sw_error why = { 0 };
+
+    if (docker_ask(s->api, &(struct sw_rest_call){ .method = "HEAD", .path = path,
+                                                   .changes_nothing = true }, NULL, &why) == 0)
+        return 1;
+    return why.code == SW_E_NOT_FOUND ? 0 : sw_pass(err, &why);
+}
+
+/* The bytes have a name of this client's own: another one that fills the volume never writes into them. */
+static int fill(struct docker_sending *s, struct sw_error *err)
+{
+    sw_auto(sw_buf) struct sw_buf tar = SW_BUF_INIT;
+    char name[SW_ID_SIZE];
+    const struct sw_archive_member last = { .name = "slipway-runner", .kind = SW_ARCHIVE_HARD_LINK,
+                                            .target = name, .mode = 0755 };
+    size_t size = 0;
+    const void *runner = sw_embedded_runner(s->base.arch, &size, err);
+
+    if (!runner)
+        return -1;
+    sw_id_make("runner", name);
+    docker_tar_add(&tar, name, 0755, (struct docker_owner){ 0, 0 }, runner, size);
+    sw_tar_add(&tar, &last, NULL);
+    sw_tar_end(&tar);
+    return docker_fill_volume(s, name, mount_at(s, DOCKER_FILL, false), tar.data, tar.length, err);
+}
+
+static int ensure_runner(struct docker_sending *s, struct sw_error *err)
+{
+    struct sw_error why = { 0 };
+    int filled;
+
+    if (!s->runner_volume || s->begun[0])
+        return 0;
+    filled = is_filled(s, err);
+    if (filled == 0) {
+        fill(s, &why);                     /* it also fails when another client was faster */
+        filled = is_filled(s, err);
+    }
+    return filled > 0 ? 0 : filled < 0 ? -1
+           : sw_fail(err, SW_E_REFUSED, "the engine does not keep the runner in a volume: %.200s",
+                     why.message);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
 static char *json_of(const struct sw_payload *payload)
 {
     sw_auto(json) json_t *document = sw_payload_to_json(payload);
@@ -173,7 +307,7 @@ static char *json_of(const struct sw_payload *payload)
     return sw_json_dump(document);
 }
 
-int docker_pack_begin(struct docker_sending *s, struct sw_error *err)
+static int make_payload(struct docker_sending *s, struct sw_error *err)
 {
     sw_auto(sw_payload) struct sw_payload *payload = docker_render_payload(s->plan, &s->site, err);
     sw_auto(json) json_t *plan = sw_plan_to_json(s->plan);
@@ -192,7 +326,16 @@ int docker_pack_begin(struct docker_sending *s, struct sw_error *err)
     return 0;
 }
 
-int docker_pack(struct docker_sending *s, struct sw_error *err)
+int docker_upload_begin(struct docker_sending *s, struct sw_error *err)
+{
+    if (make_payload(s, err) < 0)
+        return -1;
+    choose_way(s);
+    return 0;
+}
+
+/* Fill `tar`; it stays empty where none is needed. */
+static int pack_all(struct docker_sending *s, struct sw_error *err)
 {
     struct docker_owner owner;
 
@@ -201,13 +344,22 @@ int docker_pack(struct docker_sending *s, struct sw_error *err)
         return 0;
     if (find_owner(s, s->ids[0], &owner, err) < 0 || pack(s, owner, err) < 0)
         return -1;
-    for (int rank = 0; owner.uid != 0 && is_read_only(s) && rank < s->plan->nodes; rank++)
+    for (int rank = 0; owner.uid != 0 && s->options.read_only && rank < s->plan->nodes; rank++)
         if (!s->begun[rank] && hand_over_volumes(s, rank, owner, err) < 0)
             return -1;
     return 0;
 }
 
-const char *docker_archive_folder(const struct docker_sending *s)
+int docker_upload(struct docker_sending *s, struct sw_error *err)
 {
-    return is_read_only(s) ? DOCKER_HOME : "/";
+    /* A read-only root takes archives only where a volume is: below our own folder. */
+    const char *folder = s->options.read_only ? DOCKER_HOME : "/";
+
+    if (ensure_runner(s, err) < 0 || pack_all(s, err) < 0)
+        return -1;
+    for (int rank = 0; rank < s->plan->nodes && s->tar.length; rank++)
+        if (!s->begun[rank] && docker_put(s->api, s->ids[rank], folder, s->tar.data, s->tar.length,
+                                          err) < 0)
+            return sw_wrap(err, "cannot put the job's files into its container");
+    return 0;
 }

@@ -29,8 +29,8 @@ static const struct {
     const char *name;              /* NULL: the key's own */
 } elsewhere[] = {
     { "local.inherit_env", "src/platform/local/local_submit.c" },
-    { "docker.tls", "src/platform/docker/docker_endpoint_find.c" },
-    { "docker.certificates", "src/platform/docker/docker_endpoint_find.c" },
+    { "docker.tls", "src/platform/docker/docker_endpoint.c" },
+    { "docker.certificates", "src/platform/docker/docker_endpoint.c" },
     { "docker.identity", "src/net/ssh.c" },
     { "docker.ssh_config", "src/net/ssh.c", "config_file" },
     { "docker.known_hosts", "src/net/ssh.c" },

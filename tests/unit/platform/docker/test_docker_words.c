@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "core/state.h"
-#include "platform/docker/docker_events.h"
-#include "platform/docker/docker_observe.h"
+#include "platform/docker/docker_job.h"
 
 static void every_word_for_a_state_has_one_of_ours(void **state)
 {
@@ -194,7 +193,8 @@ static void a_user_is_numbers_or_a_name_of_the_image(void **state)
 static json_t *container(const char *id, const char *state, const char *wants, const char *holds,
                          int created)
 {
-    json_t *labels = json_pack("{s:s, s:s, s:s}", LABEL_ID, id, LABEL_RANK, "0", LABEL_WANTS, wants);
+    json_t *labels = json_pack("{s:s, s:s, s:s, s:s}", LABEL_ID, id, LABEL_RANK, "0", LABEL_WANTS, wants,
+                               LABEL_CHOICE, "all");
 
     if (holds)
         json_object_set_new(labels, LABEL_HOLDS, json_string(holds));

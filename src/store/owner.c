@@ -78,11 +78,8 @@ static enum held is_held(const struct sw_store *store, const char *name)
 json_t *sw_owner_json(void)
 {
     struct sw_proc self;
-    json_t *owner = sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
 
-    if (owner)
-        json_object_set_new(owner, "lock", json_true());
-    return owner;
+    return sw_proc_self(&self) == 0 ? sw_proc_json(&self) : NULL;
 }
 
 /* Either clock may be wrong: far in the future is as old as far in the past. */
@@ -98,8 +95,6 @@ bool sw_owner_lives(const struct sw_store *store, const struct sw_job *job, int6
 
     if (!job->owner || sw_proc_from_json(job->owner, &owner) < 0)
         return false;
-    if (!sw_json_bool(job->owner, "lock", false))          /* of an older version: it held none */
-        return sw_proc_same_boot(&owner) ? sw_proc_alive(&owner) : is_fresh(job, now_ms);
     held = is_held(store, job->id);
     if (held == HELD || (held == HELD_UNKNOWN && sw_proc_same_boot(&owner) && sw_proc_alive(&owner)))
         return true;

@@ -46,16 +46,9 @@ struct sw_store {
     } cache[STORE_STATEMENTS];
 };
 
-/* ---- opening (store.c, migrations.c) -------------------------------------------------------- */
-
-struct store_migration {
-    const char *what;                /* for the error message: "cannot <what>" */
-    const char *sql;
-};
+/* ---- opening (store.c, schema.c) ------------------------------------------------------------ */
 
 struct store_setup {                 /* sw_store_open's choices; tests make others */
-    const struct store_migration *steps;
-    size_t step_count;               /* also the version of the file afterwards */
     const char *journal_sql;         /* NULL: by the kind of file system */
     int64_t patience_ms;
     bool existing;                   /* never make a store: SW_E_NOT_FOUND where there is none */
@@ -66,19 +59,14 @@ struct sw_store *store_open_as(const char *dir, bool read_only, const struct sto
                                struct sw_error *err);
 bool store_is_network_file_system(long type);     /* `type` as in statfs(2) */
 
-/* Our own mark in the file's header: "SWJB". */
-#define STORE_APPLICATION_ID 0x53574A42
+/* Our own mark in the file's header: "SWJB"; and the version of our tables (1 to 5 were never released). */
+enum { STORE_APPLICATION_ID = 0x53574A42, STORE_VERSION = 6 };
 
-extern const struct store_migration store_migrations[];
-extern const size_t store_migration_count;
-
-/* Is this file one of ours, and not newer than we are? Reads only, inside a transaction. *version:
- * what it is now. */
-int store_check_version(struct sw_store *store, size_t newest, int64_t *version,
-                        struct sw_error *err);
-/* Bring the file to `count` steps. Many processes may try at once; one does it. */
-int store_migrate(struct sw_store *store, const struct store_migration *steps, size_t count,
-                  struct sw_error *err);
+/* Is this file one of ours, and of our version? Reads only, inside a transaction. *version: 0 for a file
+ * without tables, which only a writer accepts. */
+int store_check_version(struct sw_store *store, int64_t *version, struct sw_error *err);
+/* Many processes may try at once; one does it. */
+int store_make_tables(struct sw_store *store, struct sw_error *err);
 
 /* ---- one piece of work (sql.c) -------------------------------------------------------------- */
 

@@ -155,8 +155,6 @@ static void add_attempts(struct slurm_question *job, struct sw_observation *seen
 
     slurm_attempts_parse(sw_buf_text(&job->attempts), job->attempts.length, &attempts);
     slurm_attempts_describe(&attempts, seen);
-    if (!json_object_get(seen->job.details, "attempt"))       /* submitted by an older version */
-        seen->attempt = 0;
 }
 
 static void fill(const struct slurm_poll *poll, struct slurm_question *job, struct sw_observation *seen,
